@@ -1,0 +1,56 @@
+"""Errors that carry the value, the rule it broke and the remedy; the command line turns them into exit codes."""
+
+from __future__ import annotations
+
+EXIT_FAILED = 1
+EXIT_MISUSED = 2
+EXIT_INTERRUPTED = 130
+
+
+class HunminError(Exception):
+    """Something went wrong that the user can understand: shown without a traceback, exit code 1.
+
+    Args:
+        problem: what is wrong, with the value ("shard 3 holds 12 bytes").
+        rule: what should have been the case ("a shard holds at least one document").
+        remedy: what to do about it ("delete the folder and run again").
+    """
+
+    exit_code = EXIT_FAILED
+
+    def __init__(self, problem: str, rule: str = "", remedy: str = "") -> None:
+        self.problem, self.rule, self.remedy = problem, rule, remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        return "\n".join(
+            part
+            for part in (
+                self.problem,
+                self.rule and f"  rule:   {self.rule}",
+                self.remedy and f"  remedy: {self.remedy}",
+            )
+            if part
+        )
+
+    def __reduce__(self) -> tuple[type[HunminError], tuple[str, str, str]]:
+        """Keep the three parts when the error crosses a process boundary."""
+        return type(self), (self.problem, self.rule, self.remedy)
+
+
+class UserError(HunminError):
+    """The program was used wrongly (recipe, arguments, input): exit code 2."""
+
+    exit_code = EXIT_MISUSED
+
+
+class DiskFullError(HunminError):
+    """The disk is full; whatever was finished before stays intact. Exit code 1."""
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Return " (did you mean 'X'?)" for the known word closest to `word`, or "" if none is close."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" (did you mean '{close[0]}'?)" if close else ""

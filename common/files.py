@@ -1,0 +1,238 @@
+"""Files: atomic writes, published folders, transparent compression, remote paths through fsspec, hashes."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from common.errors import DiskFullError, UserError
+
+ZSTD_MAX_WINDOW = 1 << 31
+"""Largest zstd window accepted, in bytes: archives made with --long=27 to --long=31 open without a flag."""
+
+
+def is_remote(path: str | Path) -> bool:
+    """Return whether the path is a URL that fsspec opens (s3://, gs://, https://, memory://)."""
+    return "://" in str(path)
+
+
+def expand(pattern: str) -> list[str]:
+    """Return the files a path, folder (its files, not hidden) or glob stands for, sorted.
+
+    Raises:
+        UserError: nothing is there.
+    """
+    if is_remote(pattern):
+        import fsspec
+
+        system, _, _ = fsspec.get_fs_token_paths(pattern)
+        protocol = pattern.split("://", 1)[0]
+        found = (
+            [f"{protocol}://{p}" for p in system.glob(pattern)]
+            if protocol not in ("http", "https")
+            else [pattern]
+        )
+    else:
+        path = Path(pattern).expanduser()
+        if path.is_dir():
+            found = [str(p) for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")]
+        elif path.exists():
+            found = [str(path)]
+        else:
+            import glob
+
+            found = [p for p in glob.glob(str(path), recursive=True) if Path(p).is_file()]
+    if not found:
+        raise UserError(
+            f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files"
+        )
+    return sorted(found)
+
+
+def open_bytes(path: str | Path) -> IO[bytes]:
+    """Return a readable binary stream of the *decompressed* content (.gz, .bz2, .xz, .zst by name; local or URL).
+
+    Raises:
+        UserError: the file is missing or unreadable. A truncated or damaged archive raises on reading:
+            wrap the reading in `decompression_errors`.
+    """
+    name = str(path)
+    try:
+        if is_remote(name):
+            import fsspec
+
+            raw: Any = fsspec.open(name, "rb").open()
+        else:
+            raw = Path(name).open("rb")
+    except OSError as error:
+        raise UserError(
+            f"cannot open {name}: {error.strerror or error}", "inputs are readable files"
+        ) from None
+    if name.endswith(".gz"):
+        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+    if name.endswith(".bz2"):
+        return bz2.BZ2File(raw)
+    if name.endswith(".xz"):
+        return lzma.LZMAFile(raw)
+    if name.endswith(".zst"):
+        return io.BufferedReader(_ZstdFile(raw), 1 << 20)
+    return raw
+
+
+class _ZstdFile(io.RawIOBase):
+    """A zstd stream that reports truncation: zstandard's own reader takes a cut file for a finished one."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        import zstandard
+
+        self._raw, self._zstd = raw, zstandard
+        self._context = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
+        self._object: Any = None
+        self._pending = memoryview(b"")
+        self._input = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._pending:
+            data = self._input or self._raw.read(1 << 17)
+            self._input = b""
+            if not data:
+                if self._object is not None:
+                    raise EOFError("the zstd stream ends before its end mark")
+                return 0
+            if self._object is None:
+                self._object = self._context.decompressobj()
+            self._pending = memoryview(self._object.decompress(data))
+            if self._object.eof:
+                self._input, self._object = self._object.unused_data, None
+        count = min(len(buffer), len(self._pending))
+        buffer[:count] = self._pending[:count]
+        self._pending = self._pending[count:]
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+@contextmanager
+def decompression_errors(path: str | Path) -> Iterator[None]:
+    """Turn a truncated or damaged archive into one clear error."""
+    import zlib
+
+    import zstandard
+
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile) as error:
+        raise UserError(
+            f"{path} is damaged or cut short: {error}",
+            "a compressed input is read to its end",
+            "fetch or compress the file again, or take it out of the recipe",
+        ) from None
+
+
+@contextmanager
+def disk_errors(path: str | Path) -> Iterator[None]:
+    """Turn "no space left" and "quota exceeded" into one clear error that says what stays intact."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFullError(
+                f"the disk is full: could not write {path}",
+                "what was finished before stays intact",
+                "free some space and run the same command again",
+            ) from None
+        raise
+
+
+@contextmanager
+def atomic_write(path: str | Path, mode: str = "w", **kwargs: Any) -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path`; on a clean exit fsync it and rename it to `path`, else remove it.
+
+    Raises:
+        DiskFullError: no space is left; `path` keeps what it held before.
+    """
+    path = Path(path)
+    if "b" not in mode:
+        kwargs.setdefault("encoding", "utf-8")
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            with temporary.open(mode, **kwargs) as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.chmod(0o644)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        fsync_folder(path.parent)
+
+
+def fsync_folder(folder: str | Path) -> None:
+    """Make the names in a folder durable."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def publish_folder(temporary: str | Path, final: str | Path) -> None:
+    """Rename a finished folder to its final name, replacing what stood there, after making its files durable."""
+    temporary, final = Path(temporary), Path(final)
+    with disk_errors(final):
+        for file in temporary.rglob("*"):
+            if file.is_file():
+                descriptor = os.open(file, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+        if final.exists():
+            old = final.with_name(f".{final.name}.old")
+            shutil.rmtree(old, ignore_errors=True)
+            final.rename(old)
+            temporary.rename(final)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            temporary.rename(final)
+        fsync_folder(final.parent)
+
+
+def sha256_file(path: str | Path) -> str:
+    """Return the SHA-256 of a local file's bytes as 64 hex digits."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def human_size(count: float) -> str:
+    """Return a byte count for people: 512 B, 1.4 KB, 62.7 GB (decimal units)."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"

@@ -1,0 +1,113 @@
+"""Progress on stderr: a live bar on a terminal, a plain line now and then elsewhere; rate and expected end in both."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Task as RichTask
+from rich.text import Text
+
+PLAIN_EVERY = 10.0
+"""Seconds between two plain lines when stderr is not a terminal."""
+
+
+def console(stderr: bool = True) -> Console:
+    """Return a console that drops colours and wrapping tricks when the stream is not a terminal."""
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def say(message: str, style: str = "") -> None:
+    """Print one line to stderr (`message` is text, not markup)."""
+    out = console()
+    out.print(Text(message, style=style))
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people: 42s, 3m 05s, 2h 07m."""
+    whole = int(seconds + 0.5)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: RichTask) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{short_number(speed)} {task.fields['unit']}/s" if speed else "", style="cyan")
+
+
+def short_number(value: float) -> str:
+    """Return a number in at most five characters: 950, 12.3k, 4.5M."""
+    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.1f}{suffix}"
+    return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+class ProgressBar:
+    """A counter with a total, for a `with` block.
+
+    Args:
+        title: what is done.
+        total: how many units in all; None when unknown.
+        unit: name of a unit ("documents").
+        done: units already done before (a resumed run); they do not count into the rate.
+    """
+
+    def __init__(self, title: str, total: float | None, unit: str, done: float = 0) -> None:
+        self.title, self.total, self.unit, self.done = title, total, unit, done
+        self._started_at, self._already = time.monotonic(), done
+        self._last_line = self._started_at
+        self._note = ""
+        self._live: Progress | None = None
+        self._task: TaskID | None = None
+        if sys.stderr.isatty():
+            self._live = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.percentage:>3.0f}%"),
+                _Rate(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}", style="dim"),
+                console=console(),
+            )
+            self._task = self._live.add_task(title, total=total, completed=done, unit=unit, note="")  # type: ignore[arg-type]
+
+    def __enter__(self) -> ProgressBar:
+        if self._live:
+            self._live.start()
+        return self
+
+    def advance(self, amount: float = 1, note: str | None = None) -> None:
+        """Add `amount` units; `note` replaces the text at the end of the line ("loss 3.21")."""
+        self.done += amount
+        if note is not None:
+            self._note = note
+        if self._live and self._task is not None:
+            self._live.update(self._task, completed=self.done, note=self._note)
+            return
+        now = time.monotonic()
+        if now - self._last_line >= PLAIN_EVERY:
+            self._last_line = now
+            print(self._line(now), file=sys.stderr, flush=True)
+
+    def _line(self, now: float) -> str:
+        rate = (self.done - self._already) / max(now - self._started_at, 1e-9)
+        share = f" of {short_number(self.total)}" if self.total else ""
+        left = f", {duration((self.total - self.done) / rate)} left" if self.total and rate else ""
+        note = f", {self._note}" if self._note else ""
+        return (
+            f"{self.title}: {short_number(self.done)}{share} {self.unit}, {short_number(rate)}/s{left}{note}"
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()

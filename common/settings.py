@@ -1,0 +1,164 @@
+"""Strict settings: frozen pydantic models, safe YAML, `key=value` overrides, and errors a person can act on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from common.errors import UserError, nearest
+
+
+class Settings(BaseModel):
+    """Base of every settings class: unknown keys are refused, values are frozen, field docstrings are kept."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True
+    )
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def load_yaml(path: str | Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file, read with the safe loader.
+
+    Raises:
+        UserError: the file is missing, is not YAML, or does not hold a mapping.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        known = [p.name for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
+        raise UserError(
+            f"cannot read {path}: {error.strerror}{nearest(path.name, known)}",
+            "a recipe is a readable YAML file",
+            "see configs/ for recipes to start from",
+        ) from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8", "a recipe is a UTF-8 YAML file", "convert the file") from None
+    try:
+        loaded = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UserError(f"{path} is not valid YAML: {error}", remedy="mend the line named above") from None
+    if not isinstance(loaded, dict):
+        raise UserError(
+            f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings"
+        )
+    return loaded
+
+
+def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """Return a copy of `tree` with `a.b=value` overrides applied; values are parsed as YAML.
+
+    Raises:
+        UserError: an override has no "=", or its path runs through something that is not a mapping.
+    """
+    tree = json.loads(json.dumps(tree))
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals or not key:
+            raise UserError(
+                f"'{override}' is not an override",
+                "overrides are written key=value",
+                "e.g. pretrain.steps=100",
+            )
+        *parents, leaf = key.split(".")
+        node: Any = tree
+        for name in parents:
+            node = node.setdefault(name, {}) if isinstance(node, dict) else None
+            if node is None:
+                break
+        if not isinstance(node, dict):
+            raise UserError(
+                f"'{key}' runs through a value that is not a section", "a dotted key names sections"
+            )
+        try:
+            node[leaf] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise UserError(f"'{text}' in '{override}' is not a YAML value", remedy="quote it") from None
+    return tree
+
+
+def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
+    """Return `tree` as an instance of `model`.
+
+    Args:
+        source: where the values came from, for the message.
+
+    Raises:
+        UserError: every value that broke a rule, with its dotted key, and for unknown keys the nearest known one.
+    """
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        lines = [_explain(model, item) for item in error.errors()]
+        raise UserError(
+            f"{source}: {len(lines)} setting{'s' if len(lines) > 1 else ''} wrong\n"
+            + "\n".join(f"  - {line}" for line in lines),
+            remedy="mend the recipe, or override with key=value",
+        ) from None
+
+
+def _explain(model: type[BaseModel], item: Any) -> str:
+    location = [part for part in item["loc"] if isinstance(part, int) or not str(part)[:1].isupper()]
+    key = ".".join(str(part) for part in location)
+    if item["type"] == "extra_forbidden":
+        fields = _fields_at(model, location[:-1])
+        return f"unknown key '{key}'{nearest(str(location[-1]), fields)}"
+    if item["type"] == "missing":
+        return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
+    message = str(item["msg"]).removeprefix("Value error, ")
+    if isinstance(item["input"], (dict, list)) or not key:
+        return f"{key}: {message}" if key else message
+    return f"{key} = {item['input']!r}: {message}"
+
+
+def _fields_at(model: type[BaseModel], location: list[Any]) -> list[str]:
+    current: Any = model
+    for part in location:
+        if isinstance(part, int):
+            continue
+        current = _settings_class(current.model_fields[part].annotation) if current else None
+        if current is None:
+            return []
+    return list(current.model_fields)
+
+
+def _settings_class(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (Union, UnionType, list, tuple, dict):
+        for inner in get_args(annotation):
+            found = _settings_class(inner)
+            if found:
+                return found
+    return None
+
+
+def settings_hash(tree: Any) -> str:
+    """Return 16 hex digits that identify a JSON-like tree, whatever the order of its keys."""
+    text = json.dumps(tree, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def changed_keys(old: Any, new: Any, prefix: str = "") -> list[str]:
+    """Return "key: old → new" for every leaf that differs between two JSON-like trees."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        found: list[str] = []
+        for key in sorted(set(old) | set(new)):
+            found += changed_keys(old.get(key), new.get(key), f"{prefix}.{key}" if prefix else str(key))
+        return found
+    return [] if old == new else [f"{prefix}: {_short(old)} → {_short(new)}"]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
