@@ -38,11 +38,7 @@ def expand(pattern: str) -> list[str]:
 
         system, _, _ = fsspec.get_fs_token_paths(pattern)
         protocol = pattern.split("://", 1)[0]
-        found = (
-            [f"{protocol}://{p}" for p in system.glob(pattern)]
-            if protocol not in ("http", "https")
-            else [pattern]
-        )
+        found = [f"{protocol}://{p}" for p in system.glob(pattern)] if protocol not in ("http", "https") else [pattern]
     else:
         path = Path(pattern).expanduser()
         if path.is_dir():
@@ -54,9 +50,7 @@ def expand(pattern: str) -> list[str]:
 
             found = [p for p in glob.glob(str(path), recursive=True) if Path(p).is_file()]
     if not found:
-        raise UserError(
-            f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files"
-        )
+        raise UserError(f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files")
     return sorted(found)
 
 
@@ -76,9 +70,7 @@ def open_bytes(path: str | Path) -> IO[bytes]:
         else:
             raw = Path(name).open("rb")
     except OSError as error:
-        raise UserError(
-            f"cannot open {name}: {error.strerror or error}", "inputs are readable files"
-        ) from None
+        raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
     if name.endswith(".gz"):
         return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
     if name.endswith(".bz2"):

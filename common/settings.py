@@ -18,9 +18,7 @@ from common.errors import UserError, nearest
 class Settings(BaseModel):
     """Base of every settings class: unknown keys are refused, values are frozen, field docstrings are kept."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
 
 
 S = TypeVar("S", bound=Settings)
@@ -49,9 +47,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise UserError(f"{path} is not valid YAML: {error}", remedy="mend the line named above") from None
     if not isinstance(loaded, dict):
-        raise UserError(
-            f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings"
-        )
+        raise UserError(f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings")
     return loaded
 
 
@@ -77,9 +73,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
             if node is None:
                 break
         if not isinstance(node, dict):
-            raise UserError(
-                f"'{key}' runs through a value that is not a section", "a dotted key names sections"
-            )
+            raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
             node[leaf] = yaml.safe_load(text)
         except yaml.YAMLError:
