@@ -1,4 +1,4 @@
-"""Manifests: what a finished stage read, with which settings, and what it wrote. No clock, no host: same work, same bytes."""
+"""Manifests: what a finished stage read, its settings, what it wrote. No clock, no host: same work, same bytes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def package_versions(*names: str) -> dict[str, str]:
 def describe_outputs(folder: str | Path) -> dict[str, dict[str, Any]]:
     """Return {"path": {"bytes", "sha256"}} of every file under `folder`, but the manifest and what is not output.
 
-    Left out: names that start with "." (marks), and folders named `logs` (they hold times and rates).
+    Left out: names that start with "." (marks), and folders named `logs` (they hold times and rates) or
+    `checkpoints` (they come and go).
     """
     folder = Path(folder)
     found = {}
@@ -62,7 +63,7 @@ def describe_outputs(folder: str | Path) -> dict[str, dict[str, Any]]:
         relative = path.relative_to(folder)
         if not path.is_file() or relative.name == MANIFEST:
             continue
-        if any(part.startswith(".") or part == "logs" for part in relative.parts):
+        if any(part.startswith(".") or part in ("logs", "checkpoints") for part in relative.parts):
             continue
         found[relative.as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
     return found

@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
 
@@ -22,6 +22,40 @@ class Settings(BaseModel):
 
 
 S = TypeVar("S", bound=Settings)
+
+
+def runtime(default: Any, **constraints: Any) -> Any:
+    """Return a pydantic field for a setting that changes how the work is done, never what comes out."""
+    return Field(default, json_schema_extra={"runtime": True}, **constraints)
+
+
+def secret(default: Any) -> Any:
+    """Return a pydantic field whose value is never written anywhere."""
+    return Field(default, json_schema_extra={"runtime": True, "secret": True}, repr=False)
+
+
+def dump_settings(settings: Settings, drop: str = "runtime") -> dict[str, Any]:
+    """Return settings as a JSON-like tree without the fields marked `drop` ("runtime" or "secret").
+
+    Without "runtime" fields the tree holds just what the output depends on; without "secret" fields it may be saved.
+    """
+    tree: dict[str, Any] = {}
+    for name, field in type(settings).model_fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict) and extra.get(drop):
+            continue
+        tree[name] = _dump_value(getattr(settings, name), drop)
+    return tree
+
+
+def _dump_value(value: Any, drop: str) -> Any:
+    if isinstance(value, Settings):
+        return dump_settings(value, drop)
+    if isinstance(value, (list, tuple)):
+        return [_dump_value(item, drop) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _dump_value(item, drop) for key, item in value.items()}
+    return value
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:

@@ -1,1 +1,12 @@
-"""data."""
+"""Floor 2: raw text to shards — read, clean, pseudonymise, split, decontaminate, deduplicate, write, count.
+
+`data.corpus` is the stage; every other module is one step of it and works alone:
+
+* `readers` cut input files into blocks of lines and parse a block into documents and rejects;
+* `cleaning` removes noise from a document and drops sentences that are not Korean prose;
+* `pii` replaces personal data by surrogates; `splitting` cuts a text into sentences;
+* `benchmark` and `decontaminate` find the sentences of an evaluation set in the corpus;
+* `deduplicate` finds exact duplicates; `shards` writes and reads the Parquet files;
+* `statistics` counts what came out; `executors` runs independent work units in processes;
+* `commands` are the same steps as filters over JSON Lines streams; `sample` writes invented corpora to try it all on.
+"""

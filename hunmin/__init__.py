@@ -1,1 +1,1 @@
-"""hunmin."""
+"""Floor 6: the command line, the recipe, the stage order, plan and report — no stage's logic."""

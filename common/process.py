@@ -1,0 +1,50 @@
+"""Child processes that never outlive the program that started them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent dies (Linux); elsewhere the parent has to clean up."""
+    if sys.platform == "linux":
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def run_child(command: Sequence[str], environment: dict[str, str] | None = None, log: Path | None = None) -> int:
+    """Run a child to its end and return its exit code; Ctrl-C and SIGTERM are passed on, and the child is waited for.
+
+    A first signal lets the child save and leave; the child's own exit code says what became of it.
+
+    Args:
+        command: program and arguments.
+        environment: variables on top of this process's.
+        log: file that takes the child's output; None leaves it on this process's streams.
+    """
+    stream = log.open("ab") if log else None
+    try:
+        child = subprocess.Popen(
+            list(command),
+            env={**os.environ, **(environment or {})},
+            stdout=stream,
+            stderr=stream,
+            preexec_fn=die_with_parent,
+        )
+        signals = (signal.SIGINT, signal.SIGTERM)
+        # a terminal's Ctrl-C reaches the child as well; a plain `kill` of this process does not, so it is passed on
+        before = {number: signal.signal(number, lambda n, _: child.send_signal(n)) for number in signals}
+        try:
+            return child.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    finally:
+        if stream:
+            stream.close()

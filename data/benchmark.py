@@ -1,0 +1,238 @@
+"""Benchmark text: every sentence of the eight KLUE layouts, and of any JSON Lines benchmark, under a folder.
+
+A file is recognised by what it holds, not by its name, so train, dev and test files, partial copies, hub exports
+(Parquet) and renamed files all load. What counts as benchmark text, by task:
+
+    ynat       the title                              klue-re   the sentence
+    klue-sts   both sentences                         klue-dp   the sentence of the "## guid<TAB>sentence" line
+    klue-nli   premise and hypothesis                 klue-mrc  the question; the context, sentence by sentence
+    klue-ner   as klue-dp, without <...:PS> marks     wos       every utterance
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common.errors import UserError
+from common.files import decompression_errors, expand, open_bytes
+from data.splitting import split_sentences
+
+Splitter = Callable[[str], list[str]]
+LAYOUTS = (
+    "a benchmark file is KLUE's own JSON or TSV, its hub Parquet, or JSON Lines with "
+    '{"text", optional "guid" or "id", optional "task"}'
+)
+REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines"
+
+
+class BenchmarkSentence(NamedTuple):
+    """One sentence of a benchmark."""
+
+    task: str
+    """Name of the task ("klue-nli"); for a JSON Lines benchmark its "task" field or the file's stem."""
+    guid: str
+    """The benchmark's own identifier; "STEM:NUMBER" (from 0) where a record has none."""
+    text: str
+    """The sentence, as the benchmark writes it."""
+    passage: bool = False
+    """Whether it belongs to a running text: its neighbours with the same task, guid and flag continue it."""
+
+
+class _NotRecognisedError(ValueError):
+    """A file or record is of no known layout; the message says what it holds instead."""
+
+
+def load_benchmark(path: str | Path, splitter: Splitter = split_sentences) -> list[BenchmarkSentence]:
+    """Return every sentence of the benchmark at `path`, files in sorted order, records in file order.
+
+    Args:
+        path: a file, a folder (searched recursively, hidden files left out) or a glob; .gz, .bz2, .xz, .zst allowed.
+        splitter: cuts passages into sentences; the corpus's own by default, so that a copy is cut the same way.
+
+    Raises:
+        UserError: nothing is there, a file is of no known layout (licence, ontology, relation list and read-me files
+            are passed over), is damaged, or no sentence is found at all.
+    """
+    contexts: set[str] = set()
+    found: list[BenchmarkSentence] = []
+    for name in expand(str(path)):
+        if not _is_auxiliary_name(name):
+            found += _read_file(name, splitter, contexts)
+    if not found:
+        raise UserError(f"no benchmark sentence found at {path}", LAYOUTS, "name the folder that holds the task files")
+    return found
+
+
+def strip_entity_marks(marked: str) -> str:
+    """Return a KLUE-NER sentence without its entity marks: "<경찰:OG>은" → "경찰은"."""
+    return _ENTITY_MARK.sub(r"\1", marked)
+
+
+_ENTITY_MARK = re.compile(r"<([^<>]+):(?:PS|LC|OG|DT|TI|QT)>")
+_TSV_HEADER = re.compile(r"##[ \t]*(\S+)\t(.*)")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+def _is_auxiliary_name(name: str) -> bool:
+    lower = Path(name).name.lower()
+    return lower.endswith((".md", ".pdf")) or lower.startswith(("license", "licence", "readme", "dataset_info"))
+
+
+def _stem(name: str) -> str:
+    path = Path(name)
+    while path.suffix in (*_COMPRESSED, ".json", ".jsonl", ".ndjson", ".tsv", ".parquet"):
+        path = path.with_suffix("")
+    return path.name
+
+
+def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[BenchmarkSentence]:
+    with decompression_errors(name), open_bytes(name) as stream:
+        content = stream.read()
+    try:
+        if content.startswith(b"PAR1"):
+            records: Iterator[tuple[str, Any]] = _parquet_records(name, content)
+        else:
+            text = content.decode("utf-8-sig")
+            if text.lstrip().startswith("##"):
+                return list(_tsv_sentences(text))
+            records = _json_records(text)
+        found: list[BenchmarkSentence] = []
+        for number, (place, record) in enumerate(records):
+            try:
+                found += _record_sentences(record, f"{_stem(name)}:{number}", _stem(name), splitter, contexts)
+            except _NotRecognisedError as error:
+                raise _NotRecognisedError(f"{place}: {error}") from None
+        return found
+    except UnicodeDecodeError:
+        raise UserError(f"{name} is not UTF-8", LAYOUTS, REMEDY) from None
+    except _NotRecognisedError as error:
+        raise UserError(f"{name} is not recognised as benchmark data: {error}", LAYOUTS, REMEDY) from None
+
+
+def _parquet_records(name: str, content: bytes) -> Iterator[tuple[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+    except pa.ArrowInvalid as error:
+        raise UserError(f"{name} is a damaged Parquet file: {error}", LAYOUTS, "fetch the file again") from None
+    for number, record in enumerate(table.to_pylist(), 1):
+        yield f"row {number}", record
+
+
+def _json_records(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield (place, record) of a JSON array, a SQuAD-style object or JSON Lines; nothing for an auxiliary object."""
+    try:
+        loaded = json.loads(text)
+    except json.JSONDecodeError as error:
+        if not text.lstrip().startswith("{"):
+            raise _NotRecognisedError(f"not valid JSON ({error.msg} in line {error.lineno})") from None
+        yield from _json_lines(text)
+        return
+    if isinstance(loaded, list):
+        for number, record in enumerate(loaded, 1):
+            yield f"record {number}", record
+    elif isinstance(loaded, dict) and isinstance(loaded.get("data"), list):
+        for number, record in enumerate(_squad_records(loaded["data"]), 1):
+            yield f"record {number}", record
+    elif not _is_auxiliary_object(loaded):
+        yield "record 1", loaded
+
+
+def _json_lines(text: str) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise _NotRecognisedError(f"line {number} is not valid JSON ({error.msg})") from None
+            yield f"line {number}", record
+
+
+def _is_auxiliary_object(loaded: Any) -> bool:
+    """Whether a JSON object is KLUE's ontology or relation list: lists of plain words by name, and nothing else."""
+    return (
+        isinstance(loaded, dict)
+        and bool(loaded)
+        and all(isinstance(v, list) and all(isinstance(word, str) for word in v) for v in loaded.values())
+    )
+
+
+def _squad_records(articles: list[Any]) -> Iterator[Any]:
+    """Yield a flat MRC record for each question of a SQuAD-style file (the benchmark's own MRC layout)."""
+    for article in articles:
+        if not isinstance(article, dict) or not isinstance(article.get("paragraphs"), list):
+            yield article
+            continue
+        for paragraph in article["paragraphs"]:
+            for question in paragraph.get("qas", []):
+                yield {**question, "context": paragraph.get("context", "")}
+
+
+def _tsv_sentences(text: str) -> Iterator[BenchmarkSentence]:
+    """Yield the header sentences of a KLUE-NER or KLUE-DP file; the rows tell which (6 columns: DP)."""
+    columns = next((row.count("\t") + 1 for row in text.split("\n") if row and not row.startswith("##")), 0)
+    task = "klue-dp" if columns >= 3 else "klue-ner"
+    headers = [match for row in text.split("\n") if (match := _TSV_HEADER.fullmatch(row.rstrip("\r")))]
+    if not headers:
+        raise _NotRecognisedError('it starts with "##" but no line is "## guid<TAB>sentence"')
+    for match in headers:
+        guid, sentence = match.groups()
+        named = next((known for known in ("klue-ner", "klue-dp") if guid.startswith(known)), task)
+        sentence = strip_entity_marks(sentence) if named == "klue-ner" else sentence
+        if sentence.strip():
+            yield BenchmarkSentence(named, guid, sentence.strip())
+
+
+def _record_sentences(
+    record: Any, guid: str, stem: str, splitter: Splitter, contexts: set[str]
+) -> Iterator[BenchmarkSentence]:
+    """Yield the benchmark text of one record; `contexts` holds the MRC contexts already given."""
+    if not isinstance(record, dict):
+        raise _NotRecognisedError(f"a {type(record).__name__} where a record should be")
+    known = next((record[key] for key in ("guid", "id") if record.get(key) not in (None, "")), guid)
+    guid = str(known)
+    task, texts, passages = _texts(record, stem, splitter, contexts)
+    for text, passage in [(text, False) for text in texts] + [(text, True) for text in passages]:
+        if not isinstance(text, str):
+            raise _NotRecognisedError(f"a {type(text).__name__} where text should be")
+        if text.strip():
+            yield BenchmarkSentence(task, guid, text.strip(), passage)
+
+
+def _texts(
+    record: dict[str, Any], stem: str, splitter: Splitter, contexts: set[str]
+) -> tuple[str, list[Any], list[Any]]:
+    """Return (task, single sentences, sentences of a passage) of a record, told by the fields it has."""
+    if isinstance(record.get("dialogue"), list):
+        turns = record["dialogue"]
+        if not all(isinstance(turn, dict) and "text" in turn for turn in turns):
+            raise _NotRecognisedError("a dialogue turn without text")
+        return "wos", [], [turn["text"] for turn in turns]
+    if "premise" in record and "hypothesis" in record:
+        return "klue-nli", [record["premise"], record["hypothesis"]], []
+    if "sentence1" in record and "sentence2" in record:
+        return "klue-sts", [record["sentence1"], record["sentence2"]], []
+    if "question" in record:
+        context = record.get("context") or str(record.get("context_preview") or "").removesuffix("...")
+        if context in contexts:
+            return "klue-mrc", [record["question"]], []
+        contexts.add(context)
+        return "klue-mrc", [record["question"]], splitter(context)
+    if "sentence" in record:
+        if "subject_entity" in record:
+            return "klue-re", [record["sentence"]], []
+        if "ner_tags" in record:
+            return "klue-ner", [strip_entity_marks(str(record["sentence"]))], []
+        if "head" in record or "deprel" in record:
+            return "klue-dp", [record["sentence"]], []
+    if "text" in record:
+        return str(record.get("task") or stem), [record["text"]], []
+    if "title" in record:
+        return "ynat", [record["title"]], []
+    raise _NotRecognisedError("a record with none of the known fields: " + ", ".join(sorted(map(str, record))[:8]))

@@ -1,0 +1,247 @@
+"""Cleaning: the noise rules of KLUE section 2.3, each named, switchable and counted.
+
+`clean` applies the rules that change a document, `keep_sentences` those that drop whole sentences after splitting.
+Every rule looks for a cheap sign of its noise (`in`) before a pattern runs, and every pattern is linear in the text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from pydantic import Field
+
+from common.settings import Settings
+from data.news import remove_news
+
+Counts = dict[str, dict[str, int]]
+"""Rule → {"hits": documents or sentences it touched, "characters": characters it took away}."""
+
+BLOCK_TAGS = (
+    "address|article|aside|blockquote|br|center|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|"
+    "nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
+)
+INLINE_TAGS = (
+    "a|abbr|acronym|applet|area|audio|b|base|basefont|bdi|bdo|big|body|button|canvas|caption|cite|code|col|colgroup|"
+    "data|datalist|del|details|dfn|dialog|dir|em|embed|fieldset|font|frame|frameset|head|html|i|iframe|img|input|ins|"
+    "kbd|label|legend|link|map|mark|meta|meter|noframes|noscript|object|optgroup|option|output|param|picture|progress|"
+    "q|rp|rt|ruby|s|samp|script|select|small|source|span|strike|strong|style|sub|summary|sup|svg|template|textarea|"
+    "time|title|track|tt|u|var|video|wbr|[a-z]+:[a-z]+"
+)
+_END = r"(?=[\s/>])[^<>]*>"
+_BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
+_INLINE_TAG = re.compile(rf"</?(?:{INLINE_TAGS}){_END}|<![a-z\[][^<>]*>", re.I)
+_HIDDEN = re.compile(r"<!--|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]"
+)
+_HASHTAG = re.compile(r"#(?<![\w&/#]#)[0-9]{0,10}[^\W\d_]\w*(?:#[0-9]{0,10}[^\W\d_]\w*)*")
+_EMPTY_BRACKETS = re.compile(
+    r"\([\s,;:·/]*\)|\[[\s,;:·/]*\]|\{[\s,;:·/]*\}|（[\s,;:·/]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
+)
+_BRACKET_ENDS = (")", "]", "}", "）", "」", "』", "】", "〉", "》", "］", "〕")
+_ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_BLANKS = re.compile(" {2,}")
+_BREAKS = re.compile(" ?\n[ \n]*")
+
+
+class CleanSettings(Settings):
+    """The cleaning rules; a source may bring its own set."""
+
+    nfc: bool = True
+    """Compose Hangul and accents (Unicode NFC), so that one word has one spelling."""
+    control: bool = True
+    """Remove control, zero-width, private-use and replacement characters (U+200B, U+FEFF …); line ends become \\n."""
+    html: bool = True
+    """Remove HTML tags, comments, scripts and styles, and resolve entities; block tags end a line."""
+    hashtags: bool = True
+    """Remove hashtags (#단어)."""
+    empty_brackets: bool = True
+    """Remove brackets with nothing inside, as in 훈민정음()."""
+    blanks: bool = True
+    """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
+    news_reporter: bool = True
+    """Remove bylines and datelines (홍길동 기자, [서울=…])."""
+    news_press: bool = True
+    """Remove lines that hold only the name of a press."""
+    news_image: bool = True
+    """Remove image captions and tags (사진=…, [사진 …])."""
+    news_source: bool = True
+    """Remove source tags (출처: …, 자료=…)."""
+    news_copyright: bool = True
+    """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
+    max_han_kana: int | None = Field(10, ge=0)
+    """Sentences with more Han or Japanese characters than this are dropped (10 in the paper); None keeps them."""
+    min_hangul_share: float = Field(0.1, ge=0, le=1)
+    """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers.
+    0.1 keeps Korean sentences full of foreign names; 0 keeps everything."""
+    min_sentence_chars: int = Field(1, ge=1)
+    """Shorter sentences (in characters) are dropped. The paper takes 200 for web and news crawls, none elsewhere."""
+
+
+def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
+    """Return a document without the noise that `settings` names, adding what each rule removed to `counts`.
+
+    Args:
+        text: a document, lines separated by any line end.
+        settings: the rules to apply.
+        counts: rule → {"hits", "characters"}; changed in place.
+    """
+    for name, present, rule in _RULES:
+        if getattr(settings, name) and present(text):
+            text = _count(name, text, rule(text), counts)
+    if settings.blanks:
+        text = _count("blanks", text, _collapse(text), counts)
+    for name, shorter in remove_news(text, settings):
+        text = _count(name, text, shorter, counts)
+    return text
+
+
+def _count(name: str, before: str, after: str, counts: Counts) -> str:
+    if after != before:
+        entry = counts.setdefault(name, {"hits": 0, "characters": 0})
+        entry["hits"] += 1
+        entry["characters"] += max(len(before) - len(after), 0)
+    return after
+
+
+def _remove_html(text: str) -> str:
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: html.unescape(match.group()), text)
+    if "<" not in text:
+        return text
+    text = _remove_hidden(text)
+    return _INLINE_TAG.sub("", _BLOCK_TAG.sub("\n", text))
+
+
+def _remove_hidden(text: str) -> str:
+    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays."""
+    kept: list[str] = []
+    position = 0
+    opened: re.Match[str] | None = None
+    for match in _HIDDEN.finditer(text):
+        mark = match.group().lower()
+        if opened is None:
+            opened = None if mark.startswith(("</", "-->")) else match
+        elif _closes(opened.group().lower(), mark):
+            kept.append(text[position : opened.start()])
+            position, opened = match.end(), None
+    return "".join([*kept, text[position:]]) if kept else text
+
+
+def _closes(opening: str, mark: str) -> bool:
+    return mark == "-->" if opening == "<!--" else mark.startswith("</" + opening[1:])
+
+
+def _remove_control(text: str) -> str:
+    return _CONTROL.sub("", _LINE_END.sub("\n", text))
+
+
+def _remove_empty_brackets(text: str) -> str:
+    for _ in range(3):  # brackets in brackets; deeper nests of nothing do not occur
+        text, found = _EMPTY_BRACKETS.subn("", text)
+        if not found:
+            break
+    return text
+
+
+def _collapse(text: str) -> str:
+    if _ODD_BLANK.search(text):
+        text = _ODD_BLANK.sub(" ", text)
+    if "  " in text:
+        text = _BLANKS.sub(" ", text)
+    if "\n" in text and (" \n" in text or "\n " in text or "\n\n" in text):
+        text = _BREAKS.sub("\n", text)
+    return text.strip()
+
+
+def _has_bracket_pair(text: str) -> bool:
+    return any(end in text for end in _BRACKET_ENDS)
+
+
+_RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
+    ("html", lambda text: "<" in text or "&" in text, _remove_html),
+    ("control", lambda text: _CONTROL.search(text) is not None, _remove_control),
+    (
+        "nfc",
+        lambda text: not unicodedata.is_normalized("NFC", text),
+        lambda text: unicodedata.normalize("NFC", text),
+    ),
+    ("hashtags", lambda text: "#" in text, lambda text: _HASHTAG.sub("", text)),
+    ("empty_brackets", _has_bracket_pair, _remove_empty_brackets),
+)
+"""The document rules in the order they apply: later rules see what entities and tags hid."""
+
+HANGUL, HAN_KANA, OTHER = 1, 2, 4
+
+
+def _character_classes() -> np.ndarray:
+    table = np.full(65536, OTHER, np.uint8)
+    for first, last in ((0xAC00, 0xD7A3), (0x3131, 0x318E), (0x1100, 0x11FF), (0xA960, 0xA97F), (0xD7B0, 0xD7FF)):
+        table[first : last + 1] = HANGUL
+    for first, last in ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x3041, 0x30FF), (0x31F0, 0x31FF)):
+        table[first : last + 1] = HAN_KANA
+    table[0xFF66 : 0xFF9F + 1] = HAN_KANA
+    table[0xDC00 : 0xDFFF + 1] = 0  # the second half of a character beyond the basic plane
+    for code in (*range(0x21), 0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x1680, 0x85, 0x2028, 0x2029):
+        table[code] = 0
+    return table
+
+
+_CLASSES = _character_classes()
+
+
+def keep_sentences(sentences: list[str], settings: CleanSettings, counts: Counts) -> list[bool]:
+    """Return for each sentence whether the sentence rules keep it, adding what each rule dropped to `counts`.
+
+    Args:
+        sentences: any number of sentences, of any documents, best thousands at once.
+        settings: the rules; a sentence is counted under the first rule that drops it.
+        counts: rule → {"hits", "characters"}; changed in place.
+    """
+    if not sentences:
+        return []
+    units = np.frombuffer("\n".join(sentences).encode("utf-16-le", "surrogatepass"), np.uint16)
+    lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+    classes = _CLASSES[units]
+    ends = np.append(np.flatnonzero(units == 10), len(units)) if len(sentences) > 1 else np.array([len(units)])
+    if len(ends) != len(sentences):
+        return [keep for one in sentences for keep in keep_sentences([one.replace("\n", " ")], settings, counts)]
+    hangul, han_kana, solid = (_counts_between(mask, ends) for mask in _masks(classes))
+    keep = np.ones(len(sentences), bool)
+    for name, bad in _sentence_rules(settings, lengths, hangul, han_kana, solid):
+        dropped = keep & bad
+        if dropped.any():
+            entry = counts.setdefault(name, {"hits": 0, "characters": 0})
+            entry["hits"] += int(dropped.sum())
+            entry["characters"] += int(lengths[dropped].sum())
+            keep &= ~bad
+    return keep.tolist()
+
+
+def _masks(classes: np.ndarray) -> Iterator[np.ndarray]:
+    yield classes == HANGUL
+    yield classes == HAN_KANA
+    yield classes != 0
+
+
+def _counts_between(mask: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    total = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))[ends]
+    return np.diff(total, prepend=0)
+
+
+def _sentence_rules(
+    settings: CleanSettings, lengths: np.ndarray, hangul: np.ndarray, han_kana: np.ndarray, solid: np.ndarray
+) -> Iterator[tuple[str, np.ndarray]]:
+    if settings.max_han_kana is not None:
+        yield "max_han_kana", han_kana > settings.max_han_kana
+    if settings.min_hangul_share > 0:
+        yield "min_hangul_share", hangul < settings.min_hangul_share * solid
+    if settings.min_sentence_chars > 1:
+        yield "min_sentence_chars", lengths < settings.min_sentence_chars

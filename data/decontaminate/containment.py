@@ -1,0 +1,254 @@
+"""Containment search: which benchmark sentence has at least a share τ of its BM25 weight inside a corpus sentence.
+
+Exact, and without looking at most of the postings:
+
+1. A benchmark sentence is filed only under its rarest terms, until the weight of the rest is below what it needs:
+   whatever reaches τ shares one of these.
+2. A posting carries a 128-bit signature of the sentence's terms and the greatest number of its (lightest) terms that
+   may be missing; more signature bits than that missing from the query's signature rules it out.
+3. What is left is verified by the exact integer sum, heaviest terms first, ended as soon as too much is missing.
+4. A long corpus sentence may hold a benchmark sentence's words by chance, far apart. So the share must be reached
+   inside a window of `spread` times the benchmark sentence's own number of terms; the score is the best window's.
+
+Legend: D benchmark sentences, P postings, E their (sentence, term) entries, K terms filed, N corpus sentences.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from data.decontaminate.bm25 import bm25_weights, needed_weight
+from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
+from data.decontaminate.terms import Terms
+
+ONE, MASK_63, LOW_HALF = np.uint64(1), np.uint64(63), np.uint64(0xFFFFFFFF)
+
+
+class ContainmentIndex(NamedTuple):
+    """The benchmark's sentences by words, or by bigrams."""
+
+    terms: HashTable
+    first_posting_K: NDArray[np.int64]
+    """K + 1 offsets into the postings."""
+    posting_P3: NDArray[np.uint64]
+    """Low and high half of the signature; then the sentence's number · 2^32 + how many of its terms may be missing."""
+    first_entry_D: NDArray[np.int64]
+    """D + 1 offsets into the entries."""
+    hash_E: NDArray[np.uint64]
+    weight_E: NDArray[np.int32]
+    """In each sentence descending."""
+    total_D: NDArray[np.int64]
+    need_D: NDArray[np.int64]
+    """Least weight that is a hit."""
+    window_D: NDArray[np.int32]
+    """Terms of a corpus sentence, with repetitions, within which that weight must be found."""
+
+
+def build_containment_index(terms: Terms, threshold: float, floor: int, spread: float) -> ContainmentIndex:
+    """Return the index of the benchmark sentences with at least `floor` distinct terms; frequencies count all.
+
+    Args:
+        terms: the terms of every benchmark sentence.
+        threshold: τ, above 0, at most 1.
+        spread: length of a window by that of the benchmark sentence, at least 1.
+    """
+    sentence_E, hash_E, weight_E, frequency_E = _weigh(terms)
+    documents = len(terms.first_term_N) - 1
+    first_entry_D = np.searchsorted(sentence_E, np.arange(documents + 1)).astype(np.int64)
+    total_D = np.add.reduceat(np.append(weight_E, 0), first_entry_D[:-1]) if documents else np.empty(0, np.int64)
+    total_D = np.where(np.diff(first_entry_D) > 0, total_D, 0).astype(np.int64)
+    need_D = np.array([needed_weight(int(total), threshold) for total in total_D], np.int64)
+    filed_E, may_miss_D, low_D, high_D = _prefix(first_entry_D, hash_E, weight_E, frequency_E, total_D, need_D, floor)
+    filed = np.flatnonzero(filed_E)
+    filed = filed[np.lexsort((sentence_E[filed], hash_E[filed]))]
+    keys, first = np.unique(hash_E[filed], return_index=True)
+    owner = sentence_E[filed]
+    tail = (owner.astype(np.uint64) << np.uint64(32)) | may_miss_D[owner].astype(np.uint64)
+    return ContainmentIndex(
+        build_hash_table(keys),
+        np.append(first, len(filed)).astype(np.int64),
+        np.stack([low_D[owner], high_D[owner], tail], axis=1),
+        first_entry_D,
+        hash_E,
+        weight_E.astype(np.int32),
+        total_D,
+        need_D,
+        window_lengths(np.diff(terms.first_term_N), spread),
+    )
+
+
+def window_lengths(lengths: NDArray[np.int32], spread: float) -> NDArray[np.int32]:
+    """Return `spread` (a decimal) times each length, rounded up."""
+    return (-(-lengths.astype(np.int64) * round(spread * 1000) // 1000)).astype(np.int32)
+
+
+def _weigh(
+    terms: Terms,
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return (sentence, hash, weight, frequency) of every entry, by sentence, then heaviest first, then by hash."""
+    lengths = np.diff(terms.first_term_N)
+    documents = len(lengths)
+    owner = np.repeat(np.arange(documents), lengths)
+    order = np.lexsort((terms.hash_T, owner))
+    owner, hashes = owner[order], terms.hash_T[order]
+    new = np.ones(len(hashes), bool)
+    new[1:] = (owner[1:] != owner[:-1]) | (hashes[1:] != hashes[:-1])
+    starts = np.flatnonzero(new)
+    counts = np.diff(np.append(starts, len(hashes)))
+    sentence, term = owner[starts], hashes[starts]
+    _, which, frequency = np.unique(term, return_inverse=True, return_counts=True)
+    frequency = frequency[which]
+    mean = float(lengths.mean()) if documents else 1.0
+    weight = bm25_weights(counts, frequency, lengths[sentence], documents, mean)
+    order = np.lexsort((term, -weight, sentence))
+    return sentence[order], term[order], weight[order], frequency[order]
+
+
+@njit(cache=True)
+def _prefix(first_entry, hashes, weights, frequencies, totals, needs, floor):  # type: ignore[no-untyped-def]
+    """Return which entries are filed, and for each sentence how many terms may be missing, and its signature."""
+    documents = len(totals)
+    filed = np.zeros(len(hashes), np.bool_)
+    may_miss = np.zeros(documents, np.int32)
+    low, high = np.zeros(documents, np.uint64), np.zeros(documents, np.uint64)
+    for d in range(documents):
+        start, end = first_entry[d], first_entry[d + 1]
+        if end - start < floor:
+            continue
+        allowed = totals[d] - needs[d]
+        missing = 0
+        for entry in range(end - 1, start - 1, -1):
+            missing += weights[entry]
+            if missing > allowed:
+                break
+            may_miss[d] += 1
+        left = totals[d]
+        for entry in start + np.argsort(frequencies[start:end], kind="mergesort"):
+            filed[entry] = True
+            left -= weights[entry]
+            if left < needs[d]:
+                break
+        for entry in range(start, end):
+            place = hashes[entry] >> np.uint64(57)
+            if place < np.uint64(64):
+                low[d] |= ONE << place
+            else:
+                high[d] |= ONE << (place & MASK_63)
+    return filed, may_miss, low, high
+
+
+@njit(cache=True, inline="always")
+def _ones(bits):  # type: ignore[no-untyped-def]
+    """Return the number of set bits of a 64-bit word."""
+    bits = bits - ((bits >> ONE) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True)
+def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-def]
+    """Return (benchmark sentence or -1, score) for each corpus sentence: the highest score, then the lowest number."""
+    sentences = len(first_term) - 1
+    best_N, score_N = np.full(sentences, -1, np.int32), np.zeros(sentences, np.float64)
+    seen_D = np.zeros(len(index.total_D), np.int32)
+    longest = 1
+    for n in range(sentences):
+        longest = max(longest, first_term[n + 1] - first_term[n])
+    size = 2
+    while size < 2 * longest:
+        size *= 2
+    member, member_of = np.empty(size, np.uint64), np.zeros(size, np.int32)
+    for n in range(sentences):
+        stamp = n + 1
+        low = high = np.uint64(0)
+        for t in range(first_term[n], first_term[n + 1]):
+            place = hashes[t] >> np.uint64(57)
+            if place < np.uint64(64):
+                low |= ONE << place
+            else:
+                high |= ONE << (place & MASK_63)
+        gathered = False
+        for t in range(first_term[n], first_term[n + 1]):
+            slot = find_slot(index.terms, hashes[t])
+            if slot < 0:
+                continue
+            for p in range(index.first_posting_K[slot], index.first_posting_K[slot + 1]):
+                lacking = _ones(index.posting_P3[p, 0] & ~low) + _ones(index.posting_P3[p, 1] & ~high)
+                if lacking > np.int64(index.posting_P3[p, 2] & LOW_HALF):
+                    continue
+                d = np.int64(index.posting_P3[p, 2] >> np.uint64(32))
+                if seen_D[d] == stamp:
+                    continue
+                seen_D[d] = stamp
+                if not gathered:
+                    gathered = True
+                    _gather(hashes, first_term[n], first_term[n + 1], member, member_of, stamp)
+                held = _verify(index, d, member, member_of, stamp)
+                if held > 0 and first_term[n + 1] - first_term[n] > index.window_D[d]:
+                    held = _best_window(index, d, hashes, first_term[n], first_term[n + 1])
+                score = held / index.total_D[d]
+                if score > score_N[n] or (score == score_N[n] and held > 0 and d < best_N[n]):
+                    best_N[n], score_N[n] = d, score
+    return best_N, score_N
+
+
+@njit(cache=True)
+def _gather(hashes, start, end, member, member_of, stamp):  # type: ignore[no-untyped-def]
+    """Enter a sentence's terms into the open-addressed set that carries its stamp."""
+    mask = np.int64(len(member) - 1)
+    for t in range(start, end):
+        place = np.int64(hashes[t]) & mask
+        while member_of[place] == stamp and member[place] != hashes[t]:
+            place = (place + 1) & mask
+        member[place], member_of[place] = hashes[t], stamp
+
+
+@njit(cache=True)
+def _verify(index, d, member, member_of, stamp):  # type: ignore[no-untyped-def]
+    """Return the weight of d that the gathered terms hold, or 0 when it is below what d needs."""
+    mask = np.int64(len(member) - 1)
+    allowed = index.total_D[d] - index.need_D[d]
+    missing = 0
+    for entry in range(index.first_entry_D[d], index.first_entry_D[d + 1]):
+        key = index.hash_E[entry]
+        place = np.int64(key) & mask
+        while member_of[place] == stamp and member[place] != key:
+            place = (place + 1) & mask
+        if member_of[place] != stamp:
+            missing += index.weight_E[entry]
+            if missing > allowed:
+                return 0
+    return index.total_D[d] - missing
+
+
+@njit(cache=True)
+def _best_window(index, d, hashes, start, end):  # type: ignore[no-untyped-def]
+    """Return the greatest weight of d held by a window of the sentence, or 0 when it is below what d needs."""
+    first, count = index.first_entry_D[d], index.first_entry_D[d + 1] - index.first_entry_D[d]
+    order = np.argsort(index.hash_E[first : first + count])
+    ordered = index.hash_E[first : first + count][order]
+    entry_of = np.full(end - start, -1, np.int64)
+    for t in range(start, end):
+        rank = np.searchsorted(ordered, hashes[t])
+        if rank < count and ordered[rank] == hashes[t]:
+            entry_of[t - start] = order[rank]
+    inside = np.zeros(count, np.int64)
+    held = best = 0
+    for t in range(end - start):
+        new = entry_of[t]
+        if new >= 0:
+            if inside[new] == 0:
+                held += index.weight_E[first + new]
+            inside[new] += 1
+        old = entry_of[t - index.window_D[d]] if t >= index.window_D[d] else -1
+        if old >= 0:
+            inside[old] -= 1
+            if inside[old] == 0:
+                held -= index.weight_E[first + old]
+        best = max(best, held)
+    return best if best >= index.need_D[d] else 0

@@ -1,0 +1,121 @@
+"""Fragment search: the corpus sentence is a piece of a longer benchmark text.
+
+Decision: the longest run of letters (blanks and punctuation gone) that the sentence shares with a benchmark text has
+at least `min_characters` letters and makes up at least τ of the sentence. A run is ordered and unbroken, so common
+words alone never add up to one.
+
+Exact and small: only the runs of SEED letters at every STRIDE-th place of a text are filed. Any shared run of
+SEED + STRIDE − 1 letters covers a filed one; each is extended letter by letter. A shared run of τ of the sentence
+also covers the sentence's middle, so STRIDE look-ups there are enough when the middle is long enough.
+
+Legend: S benchmark texts, L their letters, K distinct seeds, P places of seeds, N corpus sentences.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from data.decontaminate.hashtable import HashTable, build_hash_table, find_slot
+from data.decontaminate.terms import FoldedText, hash_run
+
+SEED, STRIDE = 8, 12
+PARTS = 1_000_000
+"""The threshold is taken as so many millionths, as in `bm25.needed_weight`."""
+
+
+class FragmentIndex(NamedTuple):
+    """The letters of the benchmark's texts, and where their seeds stand."""
+
+    seeds: HashTable
+    first_place_K: NDArray[np.int64]
+    """K + 1 offsets into the places."""
+    place_P: NDArray[np.int32]
+    letters_L: NDArray[np.uint16]
+    """The texts, each ended by 0, which no letter equals."""
+    first_letter_S: NDArray[np.int64]
+    """S + 1 offsets into the letters."""
+    threshold_parts: np.int64
+    min_characters: np.int64
+
+
+def build_fragment_index(text: FoldedText, threshold: float, min_characters: int) -> FragmentIndex:
+    """Return the index of the texts; those shorter than `min_characters` (≥ SEED + STRIDE − 1) cannot be hit."""
+    lengths = np.diff(text.first_letter_N)
+    first_letter_S = np.append(0, np.cumsum(lengths + 1)).astype(np.int64)
+    letters_L = np.insert(text.letters_L, text.first_letter_N[1:], 0).astype(np.uint16)
+    places, hashes = _seeds(letters_L, first_letter_S)
+    order = np.lexsort((places, hashes))
+    keys, first = np.unique(hashes[order], return_index=True)
+    return FragmentIndex(
+        build_hash_table(keys),
+        np.append(first, len(places)).astype(np.int64),
+        places[order].astype(np.int32),
+        letters_L,
+        first_letter_S,
+        np.int64(round(threshold * PARTS)),
+        np.int64(min_characters),
+    )
+
+
+@njit(cache=True)
+def _seeds(letters, first_letter):  # type: ignore[no-untyped-def]
+    """Return (place, hash) of every seed that fits into its text."""
+    places = np.empty(len(letters) // STRIDE + len(first_letter), np.int64)
+    hashes = np.empty(len(places), np.uint64)
+    count = 0
+    for s in range(len(first_letter) - 1):
+        for place in range(first_letter[s], first_letter[s + 1] - SEED, STRIDE):
+            places[count], hashes[count] = place, hash_run(letters, place, place + SEED)
+            count += 1
+    return places[:count], hashes[:count]
+
+
+@njit(cache=True)
+def search_fragments(index, letters, first_letter):  # type: ignore[no-untyped-def]
+    """Return (benchmark text or -1, shared share) for each corpus sentence: the longest run, then the first text."""
+    sentences = len(first_letter) - 1
+    best_N, score_N = np.full(sentences, -1, np.int32), np.zeros(sentences, np.float64)
+    for n in range(sentences):
+        start, end = first_letter[n], first_letter[n + 1]
+        length = end - start
+        need = max(index.min_characters, -(-index.threshold_parts * length // PARTS))
+        if need > length:
+            continue
+        middle = 2 * need - length
+        if middle >= SEED + STRIDE - 1:
+            first, last = end - need, end - need + STRIDE
+        else:
+            first, last = start, end - SEED + 1
+        longest = need - 1
+        for q in range(first, last):
+            slot = find_slot(index.seeds, hash_run(letters, q, q + SEED))
+            if slot < 0:
+                continue
+            for p in range(index.first_place_K[slot], index.first_place_K[slot + 1]):
+                place = index.place_P[p]
+                run = _shared_run(letters, start, end, q, index.letters_L, place)
+                # places of a seed ascend, but those of different seeds do not: on a tie the lower text wins
+                if run > longest or (run == longest and best_N[n] >= 0):
+                    text = np.searchsorted(index.first_letter_S, place, side="right") - 1
+                    if run > longest or text < best_N[n]:
+                        best_N[n] = text
+                    longest = run
+        if best_N[n] >= 0:
+            score_N[n] = longest / length
+    return best_N, score_N
+
+
+@njit(cache=True)
+def _shared_run(letters, start, end, q, text, place):  # type: ignore[no-untyped-def]
+    """Return the length of the run around letter q of a sentence that equals the one around `place` of the texts."""
+    left = 0
+    while q - left - 1 >= start and place - left - 1 >= 0 and letters[q - left - 1] == text[place - left - 1]:
+        left += 1
+    right = 0
+    while q + right < end and place + right < len(text) and letters[q + right] == text[place + right]:
+        right += 1
+    return left + right

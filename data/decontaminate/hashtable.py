@@ -1,0 +1,54 @@
+"""A read-only table from 64-bit hashes to consecutive slots: sorted keys, buckets on their top bits, a bit filter.
+
+Most look-ups are for hashes that are not there, and end at one bit of a filter small enough for the cache.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+BITS_PER_KEY = 12
+
+
+class HashTable(NamedTuple):
+    """K distinct keys; the slot of a key is its rank."""
+
+    key_K: NDArray[np.uint64]
+    """Ascending."""
+    bucket: NDArray[np.int32]
+    """First rank of the keys whose top bits are the index; one more at the end."""
+    bucket_shift: np.uint64
+    filter_bits: NDArray[np.uint64]
+    """Bit filter over the lowest bits of the keys."""
+    filter_mask: np.uint64
+
+
+def build_hash_table(keys: NDArray[np.uint64]) -> HashTable:
+    """Return a table of the keys, which are distinct and ascending."""
+    bits = max(int(len(keys)).bit_length(), 1)
+    shift = np.uint64(64 - bits)
+    edges = np.arange(1 << bits, dtype=np.uint64) << shift
+    bucket = np.append(np.searchsorted(keys, edges), len(keys)).astype(np.int32)
+    size = max(1 << (len(keys) * BITS_PER_KEY).bit_length(), 64)
+    mask = np.uint64(size - 1)
+    places = keys & mask
+    words = np.zeros(size // 64, np.uint64)
+    np.bitwise_or.at(words, (places >> np.uint64(6)).astype(np.int64), np.uint64(1) << (places & np.uint64(63)))
+    return HashTable(keys, bucket, shift, words, mask)
+
+
+@njit(cache=True, inline="always")
+def find_slot(table, key):  # type: ignore[no-untyped-def]
+    """Return the slot of `key`, or -1."""
+    place = key & table.filter_mask
+    if (table.filter_bits[place >> np.uint64(6)] >> (place & np.uint64(63))) & np.uint64(1) == np.uint64(0):
+        return -1
+    top = np.int64(key >> table.bucket_shift)
+    for rank in range(table.bucket[top], table.bucket[top + 1]):
+        if table.key_K[rank] == key:
+            return rank
+    return -1

@@ -1,0 +1,114 @@
+"""The slow oracle: the same decisions as the matcher, from the definitions, with strings and plain loops.
+
+It shares with the matcher the folding of a character, the rounding of a weight and the order of hits, and nothing
+else: no hashes, no index, no filter. Cost: corpus sentences × benchmark sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from math import ceil
+
+import numpy as np
+
+from data.benchmark import BenchmarkSentence
+from data.decontaminate.bm25 import bm25_weights, needed_weight
+from data.decontaminate.matcher import Hit, better
+from data.decontaminate.normalise import folded_words, word_bigrams
+from data.decontaminate.settings import DecontaminateSettings, Rule
+
+
+class Oracle:
+    """Finds the best hit of a corpus sentence by comparing it with every benchmark sentence."""
+
+    def __init__(self, benchmark: list[BenchmarkSentence], settings: DecontaminateSettings) -> None:
+        self._settings = settings
+        self._records: dict[tuple[str, ...], list[BenchmarkSentence]] = {}
+        for sentence in benchmark:
+            words = tuple(folded_words(sentence.text))
+            if words:
+                self._records.setdefault(words, []).append(sentence)
+        self._words = _weights([list(words) for words in self._records])
+        self._bigrams = _weights([word_bigrams(list(words)) for words in self._records])
+        self._pieces: dict[str, tuple[str, str]] = {}
+        for (task, guid, passage), run in groupby(benchmark, key=lambda s: (s.task, s.guid, s.passage)):
+            texts = ["".join(folded_words(sentence.text)) for sentence in run]
+            if passage or settings.fragment_scope == "all":
+                for text in ["".join(texts)] if passage else texts:
+                    self._pieces[text] = min((task, guid), self._pieces.get(text, (task, guid)))
+
+    def match(self, sentences: list[str]) -> list[Hit | None]:
+        """Return the best hit of each sentence, or None."""
+        return [self._match(folded_words(sentence)) for sentence in sentences]
+
+    def _match(self, words: list[str]) -> Hit | None:
+        settings, best = self._settings, None
+        bigrams = word_bigrams(words)
+        for number, (text, records) in enumerate(self._records.items()):
+            task, guid = min((record.task, record.guid) for record in records)
+            found: list[tuple[Rule, float]] = []
+            if self._is_exact("".join(words), "".join(text), records):
+                found.append(("exact", 1.0))
+            weights = self._words[number]
+            if len(weights) >= settings.min_words:
+                window = ceil(round(settings.spread * 1000) * len(text) / 1000)
+                found.append(("words", contained_share(words, weights, settings.threshold, window)))
+            weights = self._bigrams[number]
+            if len(weights) >= settings.min_bigrams:
+                window = ceil(round(settings.spread * 1000) * len(word_bigrams(list(text))) / 1000)
+                found.append(("bigrams", contained_share(bigrams, weights, settings.bigram_threshold, window)))
+            for rule, score in found:
+                if score > 0 and rule in settings.rules:
+                    best = better(best, Hit(task, guid, score, rule))
+        if "fragment" in settings.rules:
+            for piece, (task, guid) in self._pieces.items():
+                score = fragment_share("".join(words), piece, settings)
+                if score > 0:
+                    best = better(best, Hit(task, guid, score, "fragment"))
+        return best
+
+    def _is_exact(self, query: str, text: str, records: list[BenchmarkSentence]) -> bool:
+        settings = self._settings
+        only_passages = all(record.passage for record in records)
+        shortest = settings.exact_min_passage_characters if only_passages else settings.exact_min_characters
+        return query == text and len(text) >= shortest
+
+
+def _weights(sentences: list[list[str]]) -> list[dict[str, int]]:
+    """Return term → integer BM25 weight for each sentence."""
+    frequency = Counter(term for sentence in sentences for term in set(sentence))
+    mean = sum(map(len, sentences)) / len(sentences) if sentences else 1.0
+    weighed = []
+    for sentence in sentences:
+        counts = Counter(sentence)
+        weights = bm25_weights(
+            np.array(list(counts.values()), np.int64),
+            np.array([frequency[term] for term in counts], np.int64),
+            np.full(len(counts), len(sentence), np.int64),
+            len(sentences),
+            mean,
+        )
+        weighed.append(dict(zip(counts, weights.tolist(), strict=True)))
+    return weighed
+
+
+def contained_share(terms: list[str], weights: dict[str, int], threshold: float, window: int) -> float:
+    """Return the greatest share of the weights inside one window of the terms, or 0 when it is below the threshold."""
+    total = sum(weights.values())
+    if sum(weights[term] for term in weights.keys() & set(terms)) < needed_weight(total, threshold):
+        return 0.0
+    windows = (set(terms[i : i + window]) for i in range(max(len(terms) - window, 0) + 1))
+    held = max(sum(weights[term] for term in weights.keys() & inside) for inside in windows)
+    return held / total if held >= needed_weight(total, threshold) else 0.0
+
+
+def fragment_share(query: str, text: str, settings: DecontaminateSettings) -> float:
+    """Return the share of `query` in its longest run common with `text`, or 0 when too short."""
+    need = max(settings.fragment_min_characters, needed_weight(len(query), settings.fragment_threshold))
+    longest = 0
+    for start in range(len(query) - need + 1):
+        length = max(need, longest + 1)
+        while start + length <= len(query) and query[start : start + length] in text:
+            longest, length = length, length + 1
+    return longest / len(query) if longest else 0.0

@@ -1,0 +1,51 @@
+"""Settings of decontamination: what is compared, and from which share on a sentence counts as benchmark text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from common.settings import Settings
+
+Rule = Literal["exact", "words", "bigrams", "fragment"]
+RULES: tuple[Rule, ...] = ("exact", "words", "bigrams", "fragment")
+"""All rules, in the order in which a tie between them is broken."""
+
+
+class DecontaminateSettings(Settings):
+    """How sentences of the benchmark are found in the corpus (paper section 2.3; thresholds are choices made here)."""
+
+    enabled: bool = True
+    """Whether benchmark sentences are removed at all."""
+    benchmark: str | None = None
+    """Folder, file or glob of the benchmark; None = the recipe's klue.data."""
+    rules: list[Rule] = list(RULES)
+    """Which rules apply; a sentence goes when any of them says so."""
+    threshold: float = Field(default=0.8, gt=0, le=1)
+    """Words: a hit when BM25(corpus sentence, d) / BM25(d, d) reaches this for a benchmark sentence d. 0.8 still finds
+    94% of the copies in which one word was replaced."""
+    bigram_threshold: float = Field(default=0.9, gt=0, le=1)
+    """Character bigrams: the same ratio. Higher than for words, since unrelated sentences share many bigrams."""
+    min_words: int = Field(default=4, ge=1)
+    """Benchmark sentences with fewer distinct words are not compared by words: two or three common words turn up
+    in innocent sentences."""
+    min_bigrams: int = Field(default=12, ge=1)
+    """Benchmark sentences with fewer distinct bigrams are not compared by bigrams."""
+    spread: float = Field(default=1.5, ge=1)
+    """Words and bigrams: the share must be reached within so many times the benchmark sentence's own length (in words,
+    in bigrams) of the corpus sentence. Long sentences hold almost any words somewhere."""
+    exact_min_characters: int = Field(default=1, ge=1)
+    """Shortest benchmark sentence, in letters and digits, that an exact match removes."""
+    exact_min_passage_characters: int = Field(default=12, ge=1)
+    """The same for the sentences of passages: list marks and greetings ("1.", "네, 감사합니다.") in contexts and
+    dialogues say nothing about the benchmark."""
+    fragment_threshold: float = Field(default=0.8, gt=0, le=1)
+    """Fragments: a hit when one unbroken run of characters, shared with a benchmark passage, makes up this share of
+    the corpus sentence (blanks and punctuation not counted)."""
+    fragment_min_characters: int = Field(default=20, ge=19)
+    """Fragments: shortest such run, in letters and digits. At least 19: the index looks up runs of 8 characters at
+    every 12th place of a passage, so a run of 19 is never missed."""
+    fragment_scope: Literal["passages", "all"] = "all"
+    """Which benchmark text a corpus sentence may be a fragment of: running text only (MRC contexts, dialogues), or
+    every benchmark sentence as well (a pair's premise that the corpus has in two sentences)."""

@@ -1,0 +1,108 @@
+"""News furniture: bylines, press names, image and source tags and copyright lines of KLUE section 2.3."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from data.cleaning import CleanSettings
+
+_NAME = r"[가-힣]{2,4}"
+_ROLE = r"(?:(?:선임|수습|인턴|객원|전문|사진)\s?)?(?:기자|특파원|논설위원|통신원|리포터|앵커)"
+_MAIL = r"[\w.+-]{1,64}@[\w.-]{1,128}"
+_PLACE = r"[\[(【〔<]\s?[가-힣/· ]{1,20}=\s?[가-힣][가-힣A-Za-z0-9 ]{0,20}\s?[\])】〕>]"
+_OUTLET = r"(?:뉴스|일보|신문|경제|통신|방송|타임스|투데이|닷컴|미디어|저널|헤럴드|TV|tv|News|Times|Daily)"
+
+_BYLINES = (
+    # (서울=한글뉴스) 홍길동 기자 =  at the beginning of a line
+    re.compile(rf"^{_PLACE}(?:\s?{_NAME}(?:[·, ]{{1,2}}{_NAME}){{0,3}}\s?{_ROLE})?(?:\s?[=:])?\s?", re.M),
+    re.compile(rf"^{_NAME}\s?{_ROLE}\s?=\s?", re.M),
+    # a whole line, or the end of one: 홍길동 기자 hong@example.org
+    re.compile(
+        rf"^[\[(【]?\s?(?:[가-힣A-Za-z]{{2,12}}\s?=?\s?)?{_NAME}(?:[·, ]{{1,2}}{_NAME}){{0,3}}\s?{_ROLE}"
+        rf"(?:\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]]?)?\s?[\])】]?$",
+        re.M,
+    ),
+    re.compile(rf"(?:(?<=[.!?\s])|^)[\[(/【]?{_NAME}\s?{_ROLE}\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]】]?$", re.M),
+)
+_PRESS = (re.compile(rf"^[\[(【〔<◀☞]\s?(?:[가-힣A-Za-z0-9 ]{{1,15}})?{_OUTLET}\s?[\])】〕>▶]$", re.M),)
+_IMAGES = (
+    re.compile(r"[\[(【</]\s?(?:사진|이미지|영상|그래픽|동영상)\s?(?:[=:제/|][^\[\]()【】<>\n]{0,80})?[\])】>]"),
+    re.compile(r"^[▲▼△◀▶]?\s?(?:사진|이미지|영상|그래픽)\s?(?:[=:|/]|제공\s?[=:])[^\n]{0,120}$", re.M),
+    re.compile(r"^[▲△▼][^\n]{0,120}(?:사진|이미지|제공|뉴스|DB)[^\n]{0,40}$", re.M),
+    re.compile(r"\s?/\s?사진\s?[=:][^\n]{0,60}$", re.M),
+)
+_SOURCES = (
+    re.compile(r"[\[(【<]\s?(?:출처|자료|자료\s?출처|자료\s?제공)\s?[=:][^\[\]()【】<>\n]{0,100}[\])】>]"),
+    re.compile(r"^[*※☞-]?\s?(?:출처|자료|자료\s?출처|자료\s?제공|기사\s?출처|원문)\s?[=:][^\n]{0,150}$", re.M),
+)
+_RIGHTS = (
+    re.compile(r"[\[(<【]?\s?(?:저작권자|Copyright|COPYRIGHT|copyright|ⓒ|©|Ⓒ)[^\n]{0,200}$", re.M),
+    re.compile(
+        r"^[^\n]{0,100}(?:무단\s?전재|무단\s?복제|무단\s?배포|재배포\s?금지|All [Rr]ights [Rr]eserved)[^\n]{0,100}$",
+        re.M,
+    ),
+)
+
+RULES: tuple[tuple[str, tuple[str, ...], tuple[re.Pattern[str], ...]], ...] = (
+    ("news_copyright", ("저작권자", "opyright", "COPYRIGHT", "ⓒ", "©", "Ⓒ", "무단", "재배포", "eserved"), _RIGHTS),
+    ("news_image", ("사진", "이미지", "영상", "그래픽", "▲", "△"), _IMAGES),
+    ("news_source", ("출처", "자료", "원문"), _SOURCES),
+    ("news_reporter", ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커", "="), _BYLINES),
+    (
+        "news_press",
+        (
+            "뉴스",
+            "일보",
+            "신문",
+            "경제",
+            "통신",
+            "방송",
+            "타임스",
+            "투데이",
+            "닷컴",
+            "미디어",
+            "저널",
+            "헤럴드",
+            "TV",
+            "tv",
+            "News",
+            "Times",
+            "Daily",
+        ),
+        _PRESS,
+    ),
+)
+"""Rule, words of which one must occur, patterns."""
+
+
+def remove_news(text: str, settings: CleanSettings) -> Iterator[tuple[str, str]]:
+    """Yield (rule, text so far) for every news rule that found something to remove in `text`.
+
+    Args:
+        text: a document with \\n as line end.
+        settings: which of the rules apply.
+    """
+    for name, words, patterns in RULES:
+        if not getattr(settings, name):
+            continue
+        signs = [word for word in words if word in text]
+        if not signs:
+            continue
+        lines = text.split("\n")
+        kept = []
+        for line in lines:
+            if any(sign in line for sign in signs):
+                shorter = line
+                for pattern in patterns:
+                    shorter = pattern.sub("", shorter)
+                if shorter != line:
+                    line = shorter.strip()
+                    if not line:
+                        continue
+            kept.append(line)
+        if kept != lines:
+            text = "\n".join(kept)
+            yield name, text

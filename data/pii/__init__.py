@@ -1,0 +1,18 @@
+"""Detection and keyed pseudonymisation of 16 types of Korean personal data."""
+
+from data.pii.apply import Pseudonymizer, Replacement
+from data.pii.detect import Span, find_many, find_spans
+from data.pii.patterns import PII_TYPES
+from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+
+__all__ = [
+    "PII_TYPES",
+    "PiiSettings",
+    "Pseudonymizer",
+    "Replacement",
+    "Span",
+    "find_many",
+    "find_spans",
+    "key_fingerprint",
+    "resolve_key",
+]

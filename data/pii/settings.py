@@ -1,0 +1,81 @@
+"""Settings of the pseudonymisation step, and where its key comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+
+from pydantic import Field, field_validator
+
+from common.errors import UserError, nearest
+from common.progress import say
+from common.settings import Settings
+from data.pii.patterns import PII_TYPES
+
+MIN_KEY_CHARACTERS = 16
+"""A shorter key could be found by trying all of them against one known original."""
+
+
+class PiiSettings(Settings):
+    """Which personal data is replaced, and by which key."""
+
+    enabled: bool = True
+    """Replace personal data by pseudonyms. Default on: a corpus of web text holds some in about 1% of its sentences."""
+
+    types: list[str] = list(PII_TYPES)
+    """Types to replace, by name. Default all 16. Types left out are still recognised (a telephone number left out is
+    not taken for an account) but stay in the text."""
+
+    key_env: str = "HUNMIN_PII_KEY"
+    """Name of the environment variable that holds the key. It comes before `key`."""
+
+    key: str | None = Field(default=None, repr=False)
+    """A key written in the recipe. Only for samples and tests: who has the recipe can then test guesses against the
+    pseudonyms. Default none."""
+
+    @field_validator("types")
+    @classmethod
+    def _known(cls, value: list[str]) -> list[str]:
+        for name in value:
+            if name not in PII_TYPES:
+                close = nearest(name, list(PII_TYPES))
+                raise ValueError(f"'{name}' is no PII type{close}; types: {', '.join(PII_TYPES)}")
+        if len(set(value)) != len(value):
+            raise ValueError("a type stands twice")
+        return value
+
+
+def resolve_key(settings: PiiSettings) -> bytes:
+    """Return the key: the environment variable named by `key_env`, else `settings.key` (with a warning on stderr).
+
+    Raises:
+        UserError: there is no key, or it has fewer than 16 characters.
+    """
+    key, origin = os.environ.get(settings.key_env, ""), f"the environment variable {settings.key_env}"
+    if not key and settings.key is not None:
+        key, origin = settings.key, "pii.key of the recipe"
+    remedy = f"make one and keep it secret: export {settings.key_env}=$(openssl rand -hex 32)"
+    if not key:
+        raise UserError(
+            f"no key for pseudonymisation: {settings.key_env} is not set and the recipe has no pii.key",
+            "pseudonyms are keyed, so that nobody can recompute them from a guess",
+            f"{remedy}\n          (or leave personal data in with pii.enabled=false)",
+        )
+    if len(key) < MIN_KEY_CHARACTERS:
+        raise UserError(
+            f"{origin} holds {len(key)} characters",
+            f"a key has at least {MIN_KEY_CHARACTERS} characters",
+            remedy,
+        )
+    if origin.startswith("pii.key"):
+        say(
+            f"warning: the pseudonymisation key stands in the recipe; for real data use {settings.key_env} instead",
+            style="yellow",
+        )
+    return key.encode()
+
+
+def key_fingerprint(key: bytes) -> str:
+    """Return 16 hex digits that tell two keys apart and do not give the key away (for manifests)."""
+    return hmac.new(key, b"hunmin key fingerprint", hashlib.sha256).hexdigest()[:16]

@@ -1,0 +1,50 @@
+"""Where a URL ends: before blanks, quotes, closing punctuation and Hangul particles (…/index.html를)."""
+
+from __future__ import annotations
+
+import re
+
+_TAIL = re.compile(r"(?::[0-9]{1,5})?(?:[/?#][^\s\"'<>`{}|\\^“”‘’「」『』《》〈〉【】·…→←]*)?")
+_HANGUL = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]")
+_AFTER_JOINT = re.compile("[/=_%+&#-]")
+_PARTICLE = re.compile(
+    "(?:에서|에게|에는|에도|으로|로부터|로|에|은|는|이|가|을|를|의|와|과|도|만|부터|까지|라고|라는|이라고|입니다|이다|이며|이고|인데|처럼|보다)"
+    "(?:는|도|만|의)?(?![가-힣])"
+)
+_CLOSING = ".,;:!?*~\"'"
+_PAIRS = {")": "(", "]": "["}
+
+
+def url_end(text: str, start: int) -> int:
+    """Return the end of the URL whose scheme and host end at `start`.
+
+    Hangul belongs to it only as a path or query part of its own (…/wiki/한국), never as a particle.
+    """
+    match = _TAIL.match(text, start)
+    end = match.end() if match else start
+    hangul = _HANGUL.search(text, start, end)
+    while hangul:
+        at = hangul.start()
+        if not _AFTER_JOINT.match(text, at - 1) or _PARTICLE.match(text, at):
+            end = at
+            break
+        run = at
+        while run < end and _HANGUL.match(text, run):
+            run += 1
+        hangul = _HANGUL.search(text, run, end)
+    return _strip(text, start, end)
+
+
+def _strip(text: str, start: int, end: int) -> int:
+    """Return `end` moved back over punctuation that closes the sentence and not the URL."""
+    surplus = {close: text.count(close, start, end) - text.count(opening, start, end) for close, opening in _PAIRS.items()}
+    while end > start:
+        last = text[end - 1]
+        if last in _CLOSING:
+            end -= 1
+        elif surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+            end -= 1
+        else:
+            return end
+    return end

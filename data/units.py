@@ -1,0 +1,201 @@
+"""The work of one unit: a block of lines in, a part file (documents, keys) and a side file (counts) out.
+
+A unit depends on its block and the settings alone. Its part file appears last and by one rename, so a unit whose part
+is there is finished. Personal data is replaced before anything but the raw line number is written or logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from common.files import atomic_write
+from data.cleaning import CleanSettings, clean, keep_sentences
+from data.decontaminate import Decontaminator
+from data.deduplicate import keys_of
+from data.pii import Pseudonymizer
+from data.readers import Block, Document, Format, InputFile, Reject, parse_block
+from data.shards import SCHEMA, write_table
+from data.splitting import split_sentences
+from data.statistics import Counters, merge, text_size
+
+BATCH_CHARACTERS = 2_000_000
+"""Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
+PART_SCHEMA = pa.schema(
+    [*SCHEMA, pa.field("high", pa.uint64()), pa.field("low", pa.uint64()), pa.field("bytes", pa.int64())]
+)
+
+
+@dataclass(frozen=True)
+class UnitTask:
+    """One block of one input file. `file_number` is the file's place among the inputs."""
+
+    file: InputFile
+    file_number: int
+    format: Format
+    block: Block
+
+    @property
+    def name(self) -> str:
+        """Return what a person needs to find the unit: the file and the lines."""
+        return f"{self.file.path} from line {self.block.first_line} ({len(self.block.data)} bytes)"
+
+
+def part_path(folder: Path, file_number: int, block_number: int) -> Path:
+    """Return where a unit's part file stands; its side files have the same stem."""
+    return folder / f"part-{file_number:05d}-{block_number:05d}.parquet"
+
+
+@dataclass(frozen=True)
+class UnitWork:
+    """The function of a unit; sent once to each worker."""
+
+    folder: Path
+    clean: CleanSettings
+    decontaminator: Decontaminator | None
+    key: bytes | None = field(repr=False)
+    pii_types: tuple[str, ...]
+    sentence_keys: bool
+
+    def __call__(self, task: UnitTask) -> int:
+        """Do one unit and return the bytes it read.
+
+        Raises:
+            DiskFullError: the part could not be written; nothing of it is left.
+        """
+        state = _State(self)
+        rules = task.file.settings.clean or self.clean
+        tables, sentence_keys = [], []
+        for documents in state.batches(parse_block(task.file, task.format, task.block), task.file):
+            table = state.process(documents, rules)
+            tables.append(table)
+            if self.sentence_keys:
+                sentence_keys.append(keys_of(table.column("sentences").combine_chunks().flatten().to_pylist()))
+        path = part_path(self.folder, task.file_number, task.block.number)
+        if self.sentence_keys:
+            with atomic_write(path.with_suffix(".npy"), "wb") as stream:
+                np.save(stream, np.concatenate(sentence_keys) if sentence_keys else keys_of([]))
+        with atomic_write(path.with_suffix(".json"), "wb") as stream:
+            stream.write(orjson.dumps({"counts": state.counts, "rejects": state.rejects, "hits": state.hits}))
+        write_table(path, pa.concat_tables([PART_SCHEMA.empty_table(), *tables]), 1 << 16, level=1)
+        return len(task.block.data)
+
+
+class _State:
+    """What a unit gathers while it runs."""
+
+    def __init__(self, work: UnitWork) -> None:
+        self._decontaminator = work.decontaminator
+        self._pseudonymizer = Pseudonymizer(work.key, work.pii_types) if work.key is not None else None
+        self.rejects: list[dict[str, Any]] = []
+        self.hits: list[dict[str, Any]] = []
+        self.counts: Counters = {
+            name: {} for name in ("read", "rejects", "cleaning", "pii", "decontamination", "dropped")
+        } | {"split": 0}
+
+    def batches(self, parsed: Iterator[Document | Reject], file: InputFile) -> Iterator[list[Document]]:
+        """Yield the documents in batches, setting the rejects aside."""
+        batch: list[Document] = []
+        size = 0
+        for item in parsed:
+            if isinstance(item, Reject):
+                merge(self.counts["rejects"], {item.reason: 1})
+                name = file.path.rsplit("/", 1)[-1]
+                self.rejects.append({"source": file.label, "file": name, "line": item.line, "reason": item.reason})
+                continue
+            batch.append(item)
+            size += len(item.text)
+            if size >= BATCH_CHARACTERS:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def process(self, documents: list[Document], rules: CleanSettings) -> pa.Table:
+        """Return the part's rows for a batch of documents; those that keep no sentence are counted and left out."""
+        self._count_read(documents)
+        texts = [clean(document.text, rules, self.counts["cleaning"]) for document in documents]
+        if self._pseudonymizer:
+            texts = self._pseudonymise(texts)
+        split = [split_sentences(text) for text in texts]
+        flat = [sentence for sentences in split for sentence in sentences]
+        owner = np.repeat(np.arange(len(documents)), [len(sentences) for sentences in split])
+        self.counts["split"] += len(flat)
+        kept = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
+        flat, owner = [sentence for sentence, keep in zip(flat, kept, strict=True) if keep], owner[kept]
+        self._count_dropped("no sentence after cleaning", len(documents) - len(np.unique(owner)))
+        if self._decontaminator and flat:
+            before = len(np.unique(owner))
+            clear = self._decontaminate(flat, owner, documents)
+            flat, owner = [sentence for sentence, keep in zip(flat, clear, strict=True) if keep], owner[clear]
+            self._count_dropped("only benchmark sentences", before - len(np.unique(owner)))
+        return _table(documents, texts, flat, owner)
+
+    def _count_read(self, documents: list[Document]) -> None:
+        by_source: dict[str, list[str]] = {}
+        for document in documents:
+            by_source.setdefault(document.source, []).append(document.text)
+        for source, texts in by_source.items():
+            merge(self.counts["read"].setdefault(source, {}), text_size(texts))
+
+    def _count_dropped(self, reason: str, count: int) -> None:
+        if count:
+            merge(self.counts["dropped"], {reason: count})
+
+    def _pseudonymise(self, texts: list[str]) -> list[str]:
+        assert self._pseudonymizer is not None
+        changed = []
+        for text, replacements in self._pseudonymizer.apply_many(texts):
+            changed.append(text)
+            for replacement in replacements:
+                self.counts["pii"][replacement.type] = self.counts["pii"].get(replacement.type, 0) + 1
+        return changed
+
+    def _decontaminate(self, flat: list[str], owner: np.ndarray, documents: list[Document]) -> np.ndarray:
+        assert self._decontaminator is not None
+        clear = np.ones(len(flat), bool)
+        first = np.searchsorted(owner, owner)
+        for index, hit in enumerate(self._decontaminator.match(flat)):
+            if hit is None:
+                continue
+            clear[index] = False
+            merge(self.counts["decontamination"].setdefault(hit.task, {}), {hit.rule: 1})
+            self.hits.append(
+                {
+                    "id": documents[owner[index]].id,
+                    "sentence": int(index - first[index]),
+                    "task": hit.task,
+                    "benchmark_guid": hit.guid,
+                    "score": round(float(hit.score), 6),
+                    "rule": hit.rule,
+                }
+            )
+        return clear
+
+
+def _table(documents: list[Document], texts: list[str], flat: list[str], owner: np.ndarray) -> pa.Table:
+    present, counts = np.unique(owner, return_counts=True)
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    values = pa.array(flat, pa.string())
+    lengths = np.concatenate(([0], np.cumsum(pc.binary_length(values).to_numpy(zero_copy_only=False), dtype=np.int64)))
+    keys = keys_of([texts[row] for row in present])
+    rows = [documents[row] for row in present]
+    return pa.table(
+        [
+            pa.array([row.id for row in rows], pa.string()),
+            pa.array([row.source for row in rows], pa.string()),
+            pa.array([row.licence for row in rows], pa.string()),
+            pa.ListArray.from_arrays(pa.array(offsets), values),
+            pa.array(keys["high"]),
+            pa.array(keys["low"]),
+            pa.array(np.diff(lengths[offsets])),
+        ],
+        schema=PART_SCHEMA,
+    )

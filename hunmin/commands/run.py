@@ -1,0 +1,106 @@
+"""`hunmin run`, `plan`, `sample`, `report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.errors import EXIT_INTERRUPTED
+from common.progress import console, say
+
+RecipePath = Annotated[str, typer.Argument(metavar="RECIPE", help="Recipe file, e.g. configs/quickstart.yaml.")]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command("run", epilog="Example: hunmin run configs/quickstart.yaml pretrain.steps=200 --until export")(run)
+    app.command("plan", epilog="Example: hunmin plan configs/klue-roberta-base.yaml --devices 8 --device H100")(plan)
+    app.command("sample", epilog="Example: hunmin sample --out runs/sample")(sample)
+    app.command("report", epilog="Example: hunmin report runs/quickstart")(report)
+
+
+def run(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    first: Annotated[str | None, typer.Option("--from", help="Do this stage again, and what depends on it.")] = None,
+    last: Annotated[str | None, typer.Option("--until", help="Stop after this stage.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Raw text to KLUE scores: do every stage that is not done; the same command resumes."""
+    from hunmin.recipe import load_recipe
+    from hunmin.run import run as run_recipe
+    from hunmin.stages import Interrupted
+
+    loaded = load_recipe(recipe, overrides or [])
+    if dry_run:
+        from hunmin.plan import dry_run_plan, print_plan
+
+        described = dry_run_plan(loaded, first, last)
+        print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
+        return
+    try:
+        run_recipe(loaded, first, last)
+    except Interrupted:
+        say("stopped: the state is saved; the same command goes on from there", style="yellow")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    finished = Path(loaded.out) / "report" / "report.json"
+    if last in (None, "report"):
+        from hunmin.report import print_report
+
+        if as_json:
+            print(finished.read_text(encoding="utf-8"), end="")
+        else:
+            print_report(Path(loaded.out))
+
+
+def plan(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
+    device: Annotated[
+        str | None, typer.Option("--device", help="Device name (see the table it prints); default: this machine.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tokens, FLOPs, memory, hours and disk of a run, before anything runs."""
+    from hunmin.plan import cost_plan, print_cost
+    from hunmin.recipe import load_recipe
+
+    described = cost_plan(load_recipe(recipe, overrides or []), devices, device)
+    print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
+
+
+def sample(
+    out: Annotated[str, typer.Option("--out", help="Folder to write.")],
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the generator.")] = 42,
+    as_json: AsJson = False,
+) -> None:
+    """Write the embedded sample: Korean corpora with planted faults, their truth, and eight small KLUE-like tasks."""
+    from hunmin.sample import make_sample
+
+    counts = make_sample(Path(out), seed)
+    if as_json:
+        print(json.dumps(counts, ensure_ascii=False, indent=1))
+    else:
+        say(f"{out}: " + ", ".join(f"{value:,} {key}" for key, value in counts.items() if isinstance(value, int)))
+
+
+def report(
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Print a finished run's report and name its files."""
+    from hunmin.report import print_report, read_report
+
+    if as_json:
+        console(stderr=False).print_json(json.dumps(read_report(Path(folder)), ensure_ascii=False))
+    else:
+        print_report(Path(folder))

@@ -1,0 +1,32 @@
+"""The export stage: final weights → a folder for the model hub, checked against the training model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from hunmin.recipe import Recipe, save_recipe
+
+
+def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
+    """Write the run's model folder into `out` and return counts.
+
+    The newest checkpoint is exported anew and must give the logits of the weights that training left, bit for bit.
+    """
+    from transformers import RobertaForMaskedLM
+
+    from pretrain.checkpoint import complete_checkpoints
+    from pretrain.export import check_export, export_checkpoint
+
+    trained = run / "pretrain" / "model"
+    model = out / ".export"
+    step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
+    export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", model)
+    reference = RobertaForMaskedLM.from_pretrained(trained, local_files_only=True)
+    difference = check_export(model, reference)
+    for file in model.iterdir():
+        file.replace(out / file.name)
+    shutil.rmtree(model)
+    save_recipe(recipe, out / "hunmin-recipe.yaml")
+    return {"step": step, "parameters": reference.num_parameters(), "largest_logit_difference": difference}

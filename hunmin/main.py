@@ -1,0 +1,66 @@
+"""Entry point of the command `hunmin`: commands, and errors turned into messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, HunminError
+from common.files import disk_errors
+from common.progress import say
+from hunmin.commands import corpus, klue, model, run, tokenizer
+
+app = typer.Typer(
+    name="hunmin",
+    help="Pretraining of Korean BERT and RoBERTa models: raw text to KLUE scores by one recipe.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+run.register(app)
+model.register(app)
+app.add_typer(corpus.app, name="corpus")
+app.add_typer(tokenizer.app, name="tokenizer")
+app.add_typer(klue.app, name="klue")
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 used wrongly, 130 interrupted."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Return the exit code of a command line; a user's mistake is shown without a traceback."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        with disk_errors("the output"):
+            app(arguments, standalone_mode=False)
+        return 0
+    except HunminError as error:
+        say(f"error: {error}", style="red")
+        return error.exit_code
+    except typer.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted: what is finished stays; the same command goes on from there", style="yellow")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return EXIT_FAILED
+    except Exception as error:
+        if _is_usage_error(error):
+            error.show()  # type: ignore[attr-defined]
+            return EXIT_MISUSED
+        raise
+
+
+def _is_usage_error(error: Exception) -> bool:
+    """Return whether the command line itself was wrong (an unknown option, a missing argument)."""
+    return any(kind.__name__ == "ClickException" for kind in type(error).__mro__)
+
+
+if __name__ == "__main__":
+    main()

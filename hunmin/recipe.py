@@ -1,0 +1,66 @@
+"""The recipe: a whole run as one validated file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from common.files import atomic_write
+from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings
+from data.corpus import CorpusSettings
+from klue.settings import KlueSettings
+from pretrain.settings import PretrainSettings
+from tokenizer.encode import EncodeSettings
+from tokenizer.train import TokenizerSettings
+
+
+class Recipe(Settings):
+    """A run from raw text to the report. Paths are relative to the folder the command is started in."""
+
+    name: str
+    """Name of the run: title of the report, name in wandb."""
+    out: str
+    """Run folder; each stage has a folder below it."""
+    seed: int = 42
+    """Seed of every stage that draws at random and states none of its own."""
+    corpus: CorpusSettings
+    """Raw text to clean text shards."""
+    tokenizer: TokenizerSettings = TokenizerSettings()
+    """Text shards to a vocabulary."""
+    encode: EncodeSettings = EncodeSettings()
+    """Text shards to token shards."""
+    pretrain: PretrainSettings = PretrainSettings()
+    """Token shards to a model."""
+    klue: KlueSettings
+    """Model to KLUE scores."""
+
+
+def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
+
+    `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data` unless stated.
+
+    Raises:
+        UserError: the file or a value is wrong.
+    """
+    tree = apply_overrides(load_yaml(path), overrides)
+    for section in ("tokenizer", "pretrain"):
+        part = tree.setdefault(section, {})
+        if isinstance(part, dict):
+            part.setdefault("seed", tree.get("seed", 42))
+    corpus, klue = tree.get("corpus"), tree.get("klue")
+    if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
+        decontaminate = corpus.setdefault("decontaminate", {})
+        if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
+            decontaminate.setdefault("benchmark", klue["data"])
+    return parse_settings(Recipe, tree, str(path))
+
+
+def save_recipe(recipe: Recipe, path: Path) -> None:
+    """Write the resolved recipe as YAML, without secrets."""
+    tree: dict[str, Any] = dump_settings(recipe, drop="secret")
+    with atomic_write(path) as stream:
+        yaml.safe_dump(tree, stream, allow_unicode=True, sort_keys=False)

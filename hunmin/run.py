@@ -1,0 +1,152 @@
+"""`hunmin run`: do what is not done, in order, each stage from folder to folder."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.files import atomic_write, publish_folder
+from common.manifest import Manifest, describe_outputs, package_versions, write_manifest
+from common.progress import duration, say
+from hunmin.recipe import Recipe, save_recipe
+from hunmin.stages import STAGE_NAMES, STAGES, Stage, stage_named
+from hunmin.state import WORK_MARK, RunFolder, Verdict, judge
+
+
+def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
+    """Return the stages up to and including `last`; those before `first` are checked, not done.
+
+    Raises:
+        UserError: a name is unknown, or `first` comes after `last`.
+    """
+    end = STAGE_NAMES.index(stage_named(last).name) if last else len(STAGES) - 1
+    begin = STAGE_NAMES.index(stage_named(first).name) if first else 0
+    if begin > end:
+        raise UserError(f"--from {first} comes after --until {last}", f"the order is {' → '.join(STAGE_NAMES)}")
+    return STAGES[: end + 1]
+
+
+def judge_all(recipe: Recipe, first: str | None = None, last: str | None = None) -> list[Verdict]:
+    """Return a verdict for each stage up to `last`, as if all that must be done were done in this run."""
+    folder = RunFolder(Path(recipe.out))
+    verdicts: list[Verdict] = []
+    redone: set[str] = set()
+    for stage in selected(first, last):
+        verdict = judge(folder, recipe, stage, redone, force=stage.name == first)
+        if not verdict.done:
+            redone.add(stage.name)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> list[Verdict]:
+    """Do every stage that is not done, and return the verdicts it went by.
+
+    Args:
+        recipe: the run.
+        first: do this stage in any case (and those after it that its new output touches).
+        last: stop after this stage.
+
+    Raises:
+        UserError: another command is at work in the run folder, or a stage before `first` is not done.
+        Interrupted: a stage was asked to stop; its state is saved.
+    """
+    stages = selected(first, last)
+    root = Path(recipe.out)
+    root.mkdir(parents=True, exist_ok=True)
+    with _locked(root):
+        folder = RunFolder(root)
+        save_recipe(recipe, root / "recipe.yaml")
+        verdicts = []
+        for stage in stages:
+            verdict = judge(folder, recipe, stage, set(), force=stage.name == first)
+            verdicts.append(verdict)
+            if verdict.done:
+                say(f"{stage.name:<10} done", style="green")
+                continue
+            if first and STAGE_NAMES.index(stage.name) < STAGE_NAMES.index(first):
+                raise UserError(
+                    f"stage '{stage.name}' is not done ({verdict.why})",
+                    f"--from {first} needs every stage before it",
+                    f"run without --from, or with --from {stage.name}",
+                )
+            say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
+            _do(folder, recipe, stage)
+        folder.save_cache()
+    return verdicts
+
+
+def _do(folder: RunFolder, recipe: Recipe, stage: Stage) -> None:
+    began = time.monotonic()
+    settings, inputs = stage.settings(recipe), folder.inputs(recipe, stage)
+    if inputs is None:
+        raise UserError(
+            f"stage '{stage.name}' lacks its input", "the stages before it must be done", "run without --from"
+        )
+    folder.save_cache()
+    partial, final = folder.partial(stage), folder.final(stage)
+    mark = {"settings": settings, "inputs": inputs}
+    if partial.exists() and folder.work_mark(stage) != mark:
+        if stage.keep and folder.work_mark(stage) is not None:
+            _set_aside(partial, final)
+        else:
+            shutil.rmtree(partial)
+    partial.mkdir(parents=True, exist_ok=True)
+    if not (partial / WORK_MARK).exists():
+        with atomic_write(partial / WORK_MARK) as stream:
+            json.dump(mark, stream, ensure_ascii=False, indent=1)
+    counts = stage.work(recipe, folder.path, partial)
+    outputs = describe_outputs(partial)
+    manifest = Manifest(
+        stage=stage.name,
+        settings=settings,
+        inputs=inputs,
+        outputs=outputs,
+        counts=counts,
+        versions=package_versions("hunmin", *stage.packages),
+    )
+    write_manifest(partial, manifest)
+    (partial / WORK_MARK).unlink()
+    if stage.keep and final.exists():
+        _set_aside(final, final)
+    publish_folder(partial, final)
+    seconds = time.monotonic() - began
+    _note_time(folder.path, {"stage": stage.name, "seconds": round(seconds, 2)})
+    say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
+
+
+def _set_aside(folder: Path, final: Path) -> None:
+    """Move training that no longer fits the recipe out of the way: hours of work are never deleted unasked."""
+    number = 1
+    while (target := final.with_name(f"{final.name}.before-{number}")).exists():
+        number += 1
+    folder.rename(target)
+    say(f"{folder.name}: other settings or inputs; moved to {target.name}, delete it when you like", style="yellow")
+
+
+def _note_time(root: Path, row: dict[str, Any]) -> None:
+    path = root / "logs" / "timing.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(row) + "\n")
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    with (root / ".lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(
+                f"another command is at work in {root}",
+                "one command at a time works in a run folder",
+                "wait for it, or give another folder with out=FOLDER",
+            ) from None
+        yield

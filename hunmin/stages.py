@@ -1,0 +1,184 @@
+"""The stages of a run, in order: what each reads, which settings it depends on, and the function that does it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import HunminError, UserError
+from common.files import atomic_write
+from common.process import run_child
+from common.settings import Settings, dump_settings
+from hunmin.recipe import Recipe
+
+Counts = dict[str, Any]
+
+
+class Interrupted(Exception):
+    """A stage was asked to stop and saved its state."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage.
+
+    Args:
+        name: name on the command line.
+        folder: its folder in the run folder.
+        after: stages whose output it reads.
+        settings: recipe → the settings its output depends on.
+        files: recipe → paths, folders or globs outside the run that it reads.
+        work: does the stage: (recipe, run folder, folder to write) → counts.
+        packages: packages whose versions the output depends on.
+        keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
+    """
+
+    name: str
+    folder: str
+    after: tuple[str, ...]
+    settings: Callable[[Recipe], dict[str, Any]]
+    work: Callable[[Recipe, Path, Path], Counts]
+    files: Callable[[Recipe], list[str]] = lambda recipe: []
+    packages: tuple[str, ...] = ()
+    keep: bool = False
+
+
+def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
+    def settings(recipe: Recipe) -> dict[str, Any]:
+        section: Settings = getattr(recipe, name)
+        return dump_settings(section)
+
+    return settings
+
+
+def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
+    from data.pii import resolve_key
+
+    tree = dump_settings(recipe.corpus)
+    if recipe.corpus.pii.enabled:
+        # another key gives other pseudonyms; 32 bits of a hash tell keys apart and give none away
+        key = resolve_key(recipe.corpus.pii)
+        tree["pii"]["key_id"] = hashlib.sha256(b"hunmin key id" + key).hexdigest()[:8]
+    return tree
+
+
+def _corpus_files(recipe: Recipe) -> list[str]:
+    from data.corpus import input_paths
+
+    benchmark = recipe.corpus.decontaminate.benchmark
+    return input_paths(recipe.corpus) + ([benchmark] if recipe.corpus.decontaminate.enabled and benchmark else [])
+
+
+def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from data.corpus import build_corpus
+
+    return build_corpus(recipe.corpus, out)
+
+
+def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from tokenizer.train import train_tokenizer
+
+    return train_tokenizer(recipe.tokenizer, run / "corpus", out)
+
+
+def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from tokenizer.encode import encode_corpus
+
+    return encode_corpus(recipe.encode, run / "corpus", run / "tokenizer", out)
+
+
+def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
+    settings = recipe.pretrain
+    job = {
+        "settings": settings.model_dump(mode="json"),
+        "tokens": str(run / "tokens"),
+        "tokenizer": str(run / "tokenizer"),
+        "out": str(out),
+    }
+    path = out / "logs" / "job.json"
+    with atomic_write(path) as stream:
+        json.dump(job, stream, indent=1)
+    command = [sys.executable, "-m", "pretrain.train", str(path)]
+    if settings.processes > 1:
+        count = str(settings.processes)
+        command[2:3] = ["torch.distributed.run", "--standalone", "--nproc-per-node", count, "-m", "pretrain.train"]
+    threads = settings.threads or max(1, (os.cpu_count() or 1) // settings.processes)
+    code = run_child(command, {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"})
+    from pretrain.train import STOPPED, STOPPED_MARK
+
+    counts = out / "counts.json"
+    if code == STOPPED or (code and settings.processes > 1 and (out / "logs" / STOPPED_MARK).exists()):
+        raise Interrupted
+    if code == UserError.exit_code:
+        raise UserError("pretraining was refused; the message stands above")
+    if code or not counts.exists():
+        raise HunminError(
+            f"pretraining ended with exit code {code}",
+            "see the lines above",
+            "run the same command again: it goes on from the last checkpoint",
+        )
+    loaded: Counts = json.loads(counts.read_bytes())
+    counts.unlink()
+    return loaded
+
+
+def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from hunmin.export import export_run
+
+    return export_run(recipe, run, out)
+
+
+def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from klue.runner import run_klue
+
+    return run_klue(recipe.klue, run / "export", out)
+
+
+def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from hunmin.report import write_report
+
+    return write_report(recipe, run, out)
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files, packages=("pyarrow", "google-re2", "numba")
+    ),
+    Stage(
+        "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
+        packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"),
+    ),
+    Stage("encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",)),
+    Stage(
+        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
+        packages=("torch", "transformers", "deepspeed"), keep=True,
+    ),
+    Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
+          packages=("transformers", "safetensors")),
+    Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: [recipe.klue.data],
+          packages=("torch", "transformers", "scikit-learn")),
+    Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
+          lambda recipe: {"name": recipe.name}, _report, packages=("matplotlib",)),
+)  # fmt: skip
+
+STAGE_NAMES = [stage.name for stage in STAGES]
+
+
+def stage_named(name: str) -> Stage:
+    """Return the stage of that name.
+
+    Raises:
+        UserError: there is none.
+    """
+    from common.errors import nearest
+
+    for stage in STAGES:
+        if stage.name == name:
+            return stage
+    raise UserError(f"unknown stage '{name}'{nearest(name, STAGE_NAMES)}", f"the stages are {' → '.join(STAGE_NAMES)}")

@@ -1,0 +1,129 @@
+"""State of a run folder: which stages are done, which must be done again, and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.files import atomic_write, expand, is_remote, sha256_file
+from common.manifest import Manifest, missing_outputs, read_manifest
+from common.settings import changed_keys
+from hunmin.recipe import Recipe
+from hunmin.stages import STAGES, Stage
+
+WORK_MARK = ".work.json"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a stage is done, and if not, why."""
+
+    stage: Stage
+    done: bool
+    why: str
+    resumes: bool = False
+    """An unfinished attempt with the same settings and inputs is there to go on from."""
+
+
+class RunFolder:
+    """A run's folder: stage folders, the unfinished ones beside them, and a cache of input hashes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._cache_path = path / "logs" / "input-hashes.json"
+        self._cache: dict[str, list[Any]] = {}
+        if self._cache_path.exists():
+            try:
+                self._cache = json.loads(self._cache_path.read_bytes())
+            except ValueError:
+                self._cache = {}
+
+    def final(self, stage: Stage) -> Path:
+        """Return the folder a finished stage has."""
+        return self.path / stage.folder
+
+    def partial(self, stage: Stage) -> Path:
+        """Return the folder a stage works in until it is finished."""
+        return self.path / f"{stage.folder}.partial"
+
+    def file_hashes(self, patterns: list[str]) -> dict[str, str]:
+        """Return path → SHA-256 of every file the patterns stand for.
+
+        A local file is hashed again only when its size or time changed; a URL is identified by its name.
+        """
+        found = {}
+        for pattern in patterns:
+            for name in expand(pattern):
+                if is_remote(name):
+                    found[name] = "remote"
+                    continue
+                facts = Path(name).stat()
+                key = str(Path(name).resolve())
+                known = self._cache.get(key)
+                if known is None or known[:2] != [facts.st_size, facts.st_mtime_ns]:
+                    self._cache[key] = known = [facts.st_size, facts.st_mtime_ns, sha256_file(name)]
+                found[name] = known[2]
+        return found
+
+    def save_cache(self) -> None:
+        """Keep the hashes for the next run."""
+        with atomic_write(self._cache_path) as stream:
+            json.dump(self._cache, stream)
+
+    def inputs(self, recipe: Recipe, stage: Stage) -> dict[str, str] | None:
+        """Return the stage's inputs and their hashes, or None while an upstream stage is unfinished."""
+        found = self.file_hashes(stage.files(recipe))
+        for name in stage.after:
+            upstream = next(s for s in STAGES if s.name == name)
+            manifest = read_manifest(self.final(upstream))
+            if manifest is None:
+                return None
+            found[name] = manifest.fingerprint
+        return found
+
+    def work_mark(self, stage: Stage) -> dict[str, Any] | None:
+        """Return the settings and inputs an unfinished attempt was begun with, or None."""
+        try:
+            loaded: dict[str, Any] = json.loads((self.partial(stage) / WORK_MARK).read_bytes())
+            return loaded
+        except (OSError, ValueError):
+            return None
+
+
+def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], force: bool = False) -> Verdict:
+    """Return whether a stage is done for this recipe.
+
+    Args:
+        redone: stages before it that are to be done again in the same run.
+        force: do it even if it is done (`--from`).
+    """
+    manifest = read_manifest(folder.final(stage))
+    settings = stage.settings(recipe)
+    upstream = [name for name in stage.after if name in redone]
+    inputs = None if upstream else folder.inputs(recipe, stage)
+    mark = folder.work_mark(stage)
+    resumes = bool(mark) and inputs is not None and mark == {"settings": settings, "inputs": inputs}
+    if manifest is None:
+        return Verdict(stage, False, "unfinished: goes on" if resumes else "not done yet", resumes)
+    if force:
+        return Verdict(stage, False, "asked for by --from", resumes)
+    changed = changed_keys(manifest.settings, settings)
+    if changed:
+        return Verdict(stage, False, "setting changed: " + "; ".join(changed[:4]), resumes)
+    if upstream:
+        return Verdict(stage, False, f"reads {', '.join(upstream)}, to be done before it", resumes)
+    if manifest.inputs != inputs:
+        names = changed_inputs(manifest, inputs or {})
+        return Verdict(stage, False, "input changed: " + ", ".join(names[:4]), resumes)
+    missing = missing_outputs(folder.final(stage), manifest)
+    if missing:
+        return Verdict(stage, False, "output missing or cut short: " + ", ".join(missing[:4]), resumes)
+    return Verdict(stage, True, "done")
+
+
+def changed_inputs(manifest: Manifest, inputs: dict[str, str]) -> list[str]:
+    """Return the names of inputs that came, went or changed since the manifest was written."""
+    names = sorted(set(manifest.inputs) | set(inputs))
+    return [name for name in names if manifest.inputs.get(name) != inputs.get(name)]

@@ -1,0 +1,76 @@
+"""Batches of similar length: less padding, and a function of (seed, epoch) alone.
+
+Shapes: N examples, B examples of a batch, S tokens of the longest example of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+POOL_BATCHES = 50
+"""Batches' worth of examples, drawn at random, within which examples are sorted by length."""
+
+
+def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
+    """Return one epoch's batches as arrays of example indices: every example once, similar lengths together.
+
+    Examples are shuffled, cut into pools of 50 batches, sorted by length within a pool, cut into batches, and the
+    batches shuffled, so that the order of lengths is random.
+
+    Args:
+        lengths: tokens of each example, shape (N,).
+        batch_size: examples a batch; one batch of the epoch may be smaller.
+        seed: the run's seed.
+        epoch: number of the epoch from 0.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    batches: list[np.ndarray] = []
+    pool_size = POOL_BATCHES * batch_size
+    for start in range(0, len(order), pool_size):
+        pool = order[start : start + pool_size]
+        pool = pool[np.argsort(-lengths[pool], kind="stable")]
+        batches += [pool[i : i + batch_size] for i in range(0, len(pool), batch_size)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def evaluation_batches(lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """Return batches of example indices in falling order of length: every example once, least padding."""
+    order = np.argsort(-lengths, kind="stable")
+    return [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+
+
+def pad(rows: Sequence[np.ndarray], value: int, multiple: int = 1) -> np.ndarray:
+    """Return rows of ids as one int64 array of shape (B, S), filled up with `value` on the right.
+
+    Args:
+        rows: the examples' ids.
+        value: what to fill with.
+        multiple: S is rounded up to a multiple of this (8 suits tensor cores).
+    """
+    width = -(-max(len(row) for row in rows) // multiple) * multiple
+    ids_BS = np.full((len(rows), width), value, dtype=np.int64)
+    for i, row in enumerate(rows):
+        ids_BS[i, : len(row)] = row
+    return ids_BS
+
+
+def evaluation_steps(steps: int, per_epoch: int) -> list[int]:
+    """Return after which steps (from 1) of an epoch the model is scored: evenly spaced, the last at the epoch's end."""
+    return sorted({max(1, round(steps * k / per_epoch)) for k in range(1, per_epoch + 1)})
+
+
+def learning_rate_share(step: int, total: int, warmup_share: float) -> float:
+    """Return the share of the peak learning rate at a step: linear rise from 0, then linear fall to 0.
+
+    Args:
+        step: optimiser steps already taken, 0 to total.
+        total: steps of the whole run.
+        warmup_share: share of the steps that the rise takes.
+    """
+    warmup = int(total * warmup_share)
+    if step < warmup:
+        return step / max(1, warmup)
+    return max(0.0, (total - step) / max(1, total - warmup))

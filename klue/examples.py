@@ -1,0 +1,162 @@
+"""From the benchmark's files to train and dev examples: finding, reading, splitting where there is no train file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.errors import UserError
+from common.files import decompression_errors, open_bytes
+from klue.tasks.base import Example, Task
+
+SPLIT_TRAIN_SHARE = 0.7
+"""Where only dev examples are at hand: the share of them that is trained on; the rest is scored."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """A task's examples to train on and to score, and what must be said where the scores stand."""
+
+    train: list[Example]
+    dev: list[Example]
+    note: str
+    """Empty when both come from the official files and are complete."""
+    counts: dict[str, int]
+    """train, dev, train_in_dev (dropped from train, as their text is a dev text), train_cut (by max_train_examples)."""
+    files: list[Path] = field(default_factory=list)
+
+
+def find_file(task: Task, data: Path, split: str) -> Path | None:
+    """Return the task's file for "train" or "dev", or None when there is none.
+
+    The official name goes first, then <folder>_<split>.*.json (a partial copy), then the task's known partial files.
+
+    Raises:
+        UserError: several partial files would do.
+    """
+    folder = data / task.folder
+    official = folder / f"{task.folder}_{split}.json"
+    if official.is_file():
+        return official
+    for pattern in (f"{task.folder}_{split}.*.json", *task.partial_files.get(split, ())):
+        found = sorted(folder.glob(pattern))
+        if len(found) > 1:
+            raise UserError(
+                f"{folder} holds {len(found)} files for {task.name} {split}: {', '.join(p.name for p in found)}",
+                "one file a split",
+                f"keep one, or name it {official.name}",
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def read_examples(task: Task, path: Path) -> list[Example]:
+    """Return the examples of an official file (.json, or compressed), in the file's order.
+
+    Raises:
+        UserError: the file is missing, cut short, not a list of records, or a record breaks the task's rules
+            (named by guid or position).
+    """
+    rule = f"gold files of {task.name} are the benchmark's own JSON files"
+    try:
+        with decompression_errors(path), open_bytes(path) as stream:
+            records = json.load(stream)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid JSON: {error}", rule, "fetch the file again") from None
+    if not isinstance(records, list):
+        raise UserError(f"{path} holds {type(records).__name__}, not a list of records", rule)
+    stem, examples, seen = path.name.split(".json")[0], [], set()
+    for number, record in enumerate(records):
+        name = f"record {number}"
+        try:
+            example = task.read(record, f"{stem}-{number}")
+            if not isinstance(example.guid, str):
+                raise ValueError(f"guid {example.guid!r} is not text")
+            name = example.guid
+            if name in seen:
+                raise ValueError("the guid is there twice")
+        except KeyError as error:
+            raise UserError(f"{path}, {name}: field {error} is missing", rule) from None
+        except (TypeError, AttributeError):
+            raise UserError(f"{path}, {name} is not a record of {task.name}", rule) from None
+        except ValueError as error:
+            raise UserError(f"{path}, {name}: {error}", rule) from None
+        seen.add(name)
+        examples.append(example)
+    if not examples:
+        raise UserError(f"{path} holds no records", rule)
+    return examples
+
+
+def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
+    """Return what to train on and what to score.
+
+    Train examples whose text is a dev text are dropped and counted: a well-known copy of the YNAT train set holds
+    the whole dev set. Without a train file the dev file is split by a hash of each guid, and the note says so.
+
+    Args:
+        task: the task.
+        data: folder with the official layout.
+        max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
+
+    Raises:
+        UserError: there is no dev file, a file is damaged, or nothing is left to train on.
+    """
+    dev_file, train_file = find_file(task, data, "dev"), find_file(task, data, "train")
+    if dev_file is None:
+        raise UserError(
+            f"no dev file of {task.name} in {data / task.folder}",
+            f"the data folder has the official layout: {task.folder}/{task.folder}_dev.json",
+            "mend klue.data, or take the task out of klue.tasks",
+        )
+    dev, notes = read_examples(task, dev_file), []
+    if train_file is None:
+        train = [e for e in dev if hash_share(e.guid) < SPLIT_TRAIN_SHARE]
+        dev = [e for e in dev if hash_share(e.guid) >= SPLIT_TRAIN_SHARE]
+        notes.append(f"split of dev: no train file, {len(train)} dev examples trained on and the other {len(dev)} scored")
+    else:
+        train = read_examples(task, train_file)
+        if train_file.name.split(".json")[0] != f"{task.folder}_train":
+            notes.append(f"train from {train_file.name}")
+    if dev_file.name.split(".json")[0] != f"{task.folder}_dev":
+        notes.append(f"dev from {dev_file.name}")
+    train, leaked = without_leaks(train, dev)
+    kept = train if max_train is None else sample_by_hash(train, max_train)
+    if not kept or not dev:
+        raise UserError(
+            f"{task.name}: {len(kept)} examples to train on, {len(dev)} to score",
+            "both are needed",
+            f"look into {data / task.folder}",
+        )
+    counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
+    return Splits(kept, dev, "; ".join(notes), counts, [p for p in (train_file, dev_file) if p is not None])
+
+
+def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:
+    """Return the train examples whose texts (white space aside) are no dev example's, and how many were dropped."""
+    known = {_texts(example) for example in dev}
+    kept = [example for example in train if _texts(example) not in known]
+    return kept, len(train) - len(kept)
+
+
+def sample_by_hash(examples: Sequence[Example], count: int) -> list[Example]:
+    """Return at most `count` examples, those with the smallest hash of the guid, in their own order.
+
+    A smaller sample is part of a larger one, and the choice does not depend on the order of the file, which is
+    sorted by label in some copies.
+    """
+    chosen = sorted(range(len(examples)), key=lambda i: hash_share(examples[i].guid))[:count]
+    return [examples[i] for i in sorted(chosen)]
+
+
+def hash_share(guid: str) -> float:
+    """Return a number in [0, 1) that depends on the guid alone, spread evenly over guids."""
+    return int.from_bytes(hashlib.blake2b(guid.encode(), digest_size=8).digest(), "big") / 2**64
+
+
+def _texts(example: Example) -> tuple[str, ...]:
+    return tuple(" ".join(text.split()) for text in example.texts)

@@ -1,0 +1,92 @@
+"""The metrics of YNAT, KLUE-NLI and KLUE-STS as the benchmark's authors compute them: pure functions, scores × 100."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+SIMILAR_FROM = 3.0
+"""KLUE-STS: a pair scored at or above this (0 to 5) counts as "similar" in the F1."""
+
+
+def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> float:
+    """Return the share of equal labels × 100.
+
+    Args:
+        gold: one label an example; at least one.
+        predicted: as many labels, same order.
+
+    Raises:
+        ValueError: the lengths differ, or nothing is there.
+    """
+    _same_length(gold, predicted)
+    return 100.0 * sum(g == p for g, p in zip(gold, predicted, strict=True)) / len(gold)
+
+
+def macro_f1(gold: Sequence[str], predicted: Sequence[str]) -> float:
+    """Return the mean F1 × 100 over the labels that occur in gold or prediction.
+
+    A label that occurs on one side only has F1 0 and counts; one that occurs on neither does not.
+
+    Args:
+        gold: one label an example; at least one.
+        predicted: as many labels, same order.
+
+    Raises:
+        ValueError: the lengths differ, or nothing is there.
+    """
+    _same_length(gold, predicted)
+    hits = Counter(g for g, p in zip(gold, predicted, strict=True) if g == p)
+    gold_counts, predicted_counts = Counter(gold), Counter(predicted)
+    labels = sorted(gold_counts.keys() | predicted_counts.keys())
+    return 100.0 * sum(2 * hits[k] / (gold_counts[k] + predicted_counts[k]) for k in labels) / len(labels)
+
+
+def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
+    """Return Pearson's correlation × 100; nan where it is undefined (one side constant, or fewer than two pairs).
+
+    Args:
+        gold: real labels, 0 to 5.
+        predicted: raw model outputs, unclipped, same order.
+
+    Raises:
+        ValueError: the lengths differ, or nothing is there.
+    """
+    _same_length(gold, predicted)
+    x = np.asarray(gold, dtype=np.float64)
+    y = np.asarray(predicted, dtype=np.float64)
+    # a constant side leaves rounding dust after centring, hence the test on the values themselves
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    x, y = x - x.mean(), y - y.mean()
+    # normalised one by one: the product of the two norms may leave the range of a double
+    r = float(np.dot(x / np.linalg.norm(x), y / np.linalg.norm(y)))
+    return 100.0 * min(1.0, max(-1.0, r))
+
+
+def similarity_f1(gold: Sequence[float], predicted: Sequence[float]) -> float:
+    """Return the F1 × 100 of the class "3.0 or more" on both sides, compared in double precision.
+
+    0 when no pair reaches 3.0 on either side.
+
+    Args:
+        gold: real labels, 0 to 5.
+        predicted: raw model outputs, same order.
+
+    Raises:
+        ValueError: the lengths differ, or nothing is there.
+    """
+    _same_length(gold, predicted)
+    x = np.asarray(gold, dtype=np.float64) >= SIMILAR_FROM
+    y = np.asarray(predicted, dtype=np.float64) >= SIMILAR_FROM
+    total = int(x.sum()) + int(y.sum())
+    return 100.0 * 2 * int((x & y).sum()) / total if total else 0.0
+
+
+def _same_length(gold: Sequence[object], predicted: Sequence[object]) -> None:
+    if len(gold) != len(predicted):
+        raise ValueError(f"{len(gold)} gold values and {len(predicted)} predictions: one prediction an example")
+    if not len(gold):
+        raise ValueError("no examples to score")

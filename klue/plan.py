@@ -1,0 +1,113 @@
+"""The jobs of a klue stage: tasks × initialisations × seeds, each fully described by one small file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from common.errors import UserError
+from common.settings import Settings, settings_hash
+from klue.examples import Splits
+from klue.model_folder import ModelFacts
+from klue.settings import KlueSettings, Training, resolve_training
+from klue.tasks import get_task
+
+Init = Literal["pretrained", "random"]
+INITS: tuple[Init, ...] = ("pretrained", "random")
+
+
+class Job(Settings):
+    """One fine-tuning: everything that its process needs to know."""
+
+    task: str
+    """Name of the task."""
+    init: Init
+    """pretrained = the model's weights; random = its architecture, initialised anew from the seed."""
+    seed: int
+    """Seeds the head (and the model, when random), dropout and the order of examples."""
+    training: Training
+    """The values it is fine-tuned with."""
+    model: str
+    """Folder of the model."""
+    pad_id: int
+    """Id that inputs are padded with."""
+    features: str
+    """Folder of the task's features, with splits train and dev."""
+    out: str
+    """Folder for result.json and predictions.jsonl."""
+    history: str
+    """File for the scores of every evaluation, JSON Lines."""
+    threads: int
+    """CPU threads."""
+    device: str = "cpu"
+    """Where it runs: "cpu", "cuda:0" …"""
+    fingerprint: str
+    """Identifies what the result depends on: a finished job with the same one is not redone."""
+    data_note: str
+    """What must be said where the scores stand; may be empty."""
+    examples: dict[str, int]
+    """Counts of examples: train, dev, and those left out."""
+
+    @property
+    def name(self) -> str:
+        """Return the job's name, unique in its stage."""
+        return f"{self.task}-{self.init}-{self.seed}"
+
+
+def plan_jobs(settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], data: str, out: Path) -> list[Job]:
+    """Return all jobs, those with the most work first, so that the last ones to end are short.
+
+    Args:
+        settings: the stage's settings.
+        model: facts about the model.
+        splits: the examples of each task named in the settings.
+        data: a hash of the benchmark's files.
+        out: the stage's folder.
+
+    Raises:
+        UserError: a task's inputs would be longer than the model has positions.
+    """
+    jobs = []
+    for name in settings.tasks:
+        task = get_task(name)
+        training = resolve_training(settings, task, model.hidden_size)
+        if training.max_length > model.max_positions:
+            raise UserError(
+                f"{name}: max_length {training.max_length}, the model has {model.max_positions} positions",
+                "inputs are no longer than the model's positions",
+                f"set klue.{task.key}.max_length={model.max_positions}, or klue.training.max_length for all tasks",
+            )
+        for init in INITS if settings.baseline_random else INITS[:1]:
+            weights = model.weights_hash if init == "pretrained" else ""
+            for seed in settings.seed_list:
+                depends_on = [name, init, seed, training.model_dump(), settings.threads, data]
+                fingerprint = settings_hash([*depends_on, model.architecture_hash, weights])
+                job_name = f"{name}-{init}-{seed}"
+                jobs.append(
+                    Job(
+                        task=name,
+                        init=init,
+                        seed=seed,
+                        training=training,
+                        model=str(model.folder.resolve()),
+                        pad_id=model.pad_id,
+                        features=str((features_folder(out) / name).resolve()),
+                        out=str((out / "jobs" / job_name).resolve()),
+                        history=str((out / "logs" / f"{job_name}.jsonl").resolve()),
+                        threads=settings.threads,
+                        fingerprint=fingerprint,
+                        data_note=splits[name].note,
+                        examples=splits[name].counts,
+                    )
+                )
+    return sorted(jobs, key=lambda job: -job.examples["train"] * job.training.epochs)
+
+
+def features_folder(out: Path) -> Path:
+    """Return where a stage keeps features while it runs."""
+    return out / "features"
+
+
+def steps_of(job: Job) -> int:
+    """Return how many optimiser steps a job takes."""
+    return job.training.epochs * -(-job.examples["train"] // job.training.batch_size)

@@ -1,0 +1,87 @@
+"""Score a predictions file against a gold file, as the benchmark's authors would."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.files import decompression_errors, open_bytes
+from klue.examples import read_examples
+from klue.tasks import get_task
+from klue.tasks.base import Task
+
+RULE = 'predictions are JSON Lines {"guid", "prediction"}, every gold guid exactly once, in any order'
+
+
+def score(
+    task: str, gold_path: str | Path, predictions_path: str | Path, subset: bool = False
+) -> dict[str, float | int | None]:
+    """Return the task's metrics × 100, and `examples`, how many were scored; a metric that is undefined is None.
+
+    Args:
+        task: name of the task ("ynat", "klue-nli", "klue-sts").
+        gold_path: the benchmark's own file.
+        predictions_path: JSON Lines {"guid", "prediction"}.
+        subset: score what is predicted, even where gold guids are missing.
+
+    Raises:
+        UserError: a file is damaged, a prediction has not the task's form, or a guid is missing, extra or repeated
+            (the first one is named).
+    """
+    which = get_task(task)
+    gold = {example.guid: example.label for example in read_examples(which, Path(gold_path))}
+    predictions = read_predictions(which, Path(predictions_path), gold)
+    missing = [guid for guid in gold if guid not in predictions]
+    if missing and not subset:
+        raise UserError(
+            f"{predictions_path}: no prediction for {missing[0]} ({len(missing)} of {len(gold)} are missing)",
+            RULE,
+            "predict the rest, or score what is there with --subset",
+        )
+    guids = [guid for guid in gold if guid in predictions]
+    if not guids:
+        raise UserError(f"{predictions_path} holds no predictions", RULE)
+    scores = which.score([gold[guid] for guid in guids], [predictions[guid] for guid in guids])
+    return {**{k: defined(v) for k, v in scores.items()}, "examples": len(guids)}
+
+
+def defined(value: float) -> float | None:
+    """Return the value, or None for nan, which JSON has no word for."""
+    return None if math.isnan(value) else value
+
+
+def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, Any]:
+    """Return guid → prediction.
+
+    Raises:
+        UserError: a line is not of the form asked for, its guid is unknown or repeated, or the prediction is not one
+            that the task allows; the line is named.
+    """
+    predictions: dict[str, Any] = {}
+    with decompression_errors(path), open_bytes(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                guid, prediction = record["guid"], record["prediction"]
+            except (ValueError, KeyError, TypeError):
+                raise UserError(f"{path}, line {number} is not a prediction", RULE) from None
+            if not isinstance(guid, str) or guid not in gold:
+                raise UserError(f"{path}, line {number}: guid {guid!r} is not in the gold file", RULE)
+            if guid in predictions:
+                raise UserError(f"{path}, line {number}: guid {guid!r} is repeated", RULE)
+            try:
+                predictions[guid] = task.check(prediction)
+            except (ValueError, TypeError) as error:
+                raise UserError(f"{path}, line {number} ({guid}): {error}", RULE) from None
+    return predictions
+
+
+def write_predictions(stream: Any, guids: list[str], predictions: list[Any]) -> None:
+    """Write a predictions file's lines to a text stream."""
+    for guid, prediction in zip(guids, predictions, strict=True):
+        stream.write(json.dumps({"guid": guid, "prediction": prediction}, ensure_ascii=False) + "\n")

@@ -1,0 +1,121 @@
+"""Settings of fine-tuning and scoring on the benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from common.settings import Settings
+from klue.tasks import TASKS, problem_with
+from klue.tasks.base import LARGE_FROM_HIDDEN, Task
+
+
+class FineTuneSettings(Settings):
+    """How a model is fine-tuned; a value left out is the benchmark authors' for the task and the model's size."""
+
+    epochs: int | None = Field(None, ge=1)
+    """Passes over the train examples. Authors: YNAT 4, KLUE-NLI 5, KLUE-STS 4."""
+    learning_rate: float | None = Field(None, gt=0)
+    """Peak learning rate of AdamW (eps 1e-8). Authors: 5e-5; KLUE-STS with a large model (hidden ≥ 1024) 2e-5."""
+    batch_size: int | None = Field(None, ge=1)
+    """Examples a step. Authors: 32."""
+    warmup_share: float | None = Field(None, ge=0, le=1)
+    """Share of the steps over which the rate rises linearly; then it falls linearly to 0.
+    Authors: 0.1; with a large model 0.2 for YNAT and KLUE-NLI."""
+    weight_decay: float | None = Field(None, ge=0)
+    """Decoupled decay of all weights but biases and layer norms. Authors: 0."""
+    max_length: int | None = Field(None, ge=8)
+    """Tokens an example is cut to, special tokens included. Authors: 128."""
+    evaluations_per_epoch: int | None = Field(None, ge=1)
+    """How often the dev examples are scored in an epoch, evenly spaced, the last one at its end. Authors: 4."""
+    max_train_examples: int | None = Field(None, ge=1)
+    """Train on at most so many examples, the same ones for every seed; None = all."""
+
+
+class KlueSettings(Settings):
+    """Fine-tuning on the benchmark's tasks and scoring on their dev sets."""
+
+    data: str
+    """Folder with the benchmark's files in the official layout (ynat-v1.1/ynat-v1.1_dev.json …)."""
+    tasks: list[str] = list(TASKS)
+    """Tasks to run; all that are available by default."""
+    seeds: int | list[int] = Field([42])
+    """Seeds to fine-tune with, each a job: a list, or a count n for 42, 43, … 41+n. The authors' seed is 42."""
+    baseline_random: bool = False
+    """Also fine-tune the same architecture from random initialisation, with the same tokenizer, settings and seeds:
+    the difference is what pretraining gives. Off by default, as it doubles the work."""
+    training: FineTuneSettings = FineTuneSettings()
+    """Changes to the authors' values, for every task."""
+    ynat: FineTuneSettings = FineTuneSettings()
+    """Changes for YNAT alone; they go before `training`."""
+    nli: FineTuneSettings = FineTuneSettings()
+    """Changes for KLUE-NLI alone; they go before `training`."""
+    sts: FineTuneSettings = FineTuneSettings()
+    """Changes for KLUE-STS alone; they go before `training`."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
+    workers: int | None = Field(None, ge=1)
+    """Jobs at once; None = one a GPU, else one for every `threads` cores."""
+    threads: int = Field(1, ge=1)
+    """CPU threads a job computes with. Scores may differ in the last digits between counts, hence no default by host."""
+
+    @field_validator("tasks")
+    @classmethod
+    def _tasks_exist(cls, tasks: list[str]) -> list[str]:
+        if not tasks:
+            raise ValueError("name at least one task")
+        for name in tasks:
+            problem = problem_with(name)
+            if problem:
+                raise ValueError(problem)
+        if len(set(tasks)) < len(tasks):
+            raise ValueError("a task is named twice")
+        return tasks
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_differ(cls, seeds: int | list[int]) -> int | list[int]:
+        if isinstance(seeds, int):
+            if seeds < 1:
+                raise ValueError("at least one seed is needed")
+        elif not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+            raise ValueError("seeds are one or more different numbers from 0")
+        return seeds
+
+    @property
+    def seed_list(self) -> list[int]:
+        """Return the seeds themselves."""
+        return list(range(42, 42 + self.seeds)) if isinstance(self.seeds, int) else list(self.seeds)
+
+
+class Training(Settings):
+    """The values a job is fine-tuned with, all of them resolved; see FineTuneSettings for units."""
+
+    epochs: int
+    learning_rate: float
+    batch_size: int
+    warmup_share: float
+    weight_decay: float
+    max_length: int
+    evaluations_per_epoch: int
+    max_train_examples: int | None
+
+
+def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:
+    """Return the values for one task: its own section, else `training`, else the authors' for the model's size.
+
+    Args:
+        settings: the stage's settings.
+        task: the task.
+        hidden_size: width of the model's hidden layers; from 1024 on the authors' values for large models hold.
+    """
+    large = hidden_size >= LARGE_FROM_HIDDEN
+    values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}
+    for name in ("learning_rate", "warmup_share"):
+        large_value = values.pop(f"{name}_large")
+        values[name] = large_value if large else values[name]
+    for section in (settings.training, getattr(settings, task.key)):
+        values.update(section.model_dump(exclude_none=True))
+    return Training(**values)

@@ -1,0 +1,33 @@
+"""KLUE-NLI: does the premise entail, contradict, or leave open the hypothesis; accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from klue.metrics import accuracy
+from klue.tasks.base import AuthorsValues, Classification, Example, text_field
+
+
+class Nli(Classification):
+    """Natural language inference."""
+
+    name = "klue-nli"
+    key = "nli"
+    title = "KLUE-NLI"
+    folder = "klue-nli-v1.1"
+    labels = ("entailment", "contradiction", "neutral")
+    metrics = {"accuracy": "accuracy"}
+    selection = "accuracy"
+    authors = AuthorsValues(
+        epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
+    )
+
+    def read(self, record: dict[str, Any], guid: str) -> Example:
+        """Return premise and hypothesis with the gold label."""
+        pair = (text_field(record, "premise"), text_field(record, "hypothesis"))
+        return Example(record.get("guid", guid), pair, self.check(record["gold_label"]))
+
+    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
+        """Return accuracy."""
+        return {"accuracy": accuracy(gold, predictions)}

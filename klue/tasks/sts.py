@@ -1,0 +1,32 @@
+"""KLUE-STS: how similar two sentences are, 0 to 5; Pearson's r and the F1 of "3.0 or more"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from klue.metrics import pearsonr, similarity_f1
+from klue.tasks.base import AuthorsValues, Example, Regression, text_field
+
+
+class Sts(Regression):
+    """Semantic textual similarity, as regression on the annotators' mean."""
+
+    name = "klue-sts"
+    key = "sts"
+    title = "KLUE-STS"
+    folder = "klue-sts-v1.1"
+    metrics = {"pearsonr": "Pearson r", "f1": "F1"}
+    selection = "pearsonr"
+    authors = AuthorsValues(
+        epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1
+    )
+
+    def read(self, record: dict[str, Any], guid: str) -> Example:
+        """Return the pair with its unrounded mean rating."""
+        pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
+        return Example(record.get("guid", guid), pair, self.check(record["labels"]["real-label"]))
+
+    def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
+        """Return Pearson's r and the F1 of similar pairs."""
+        return {"pearsonr": pearsonr(gold, predictions), "f1": similarity_f1(gold, predictions)}

@@ -1,0 +1,33 @@
+"""YNAT: the topic of a news headline, one of seven; macro F1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from klue.metrics import macro_f1
+from klue.tasks.base import AuthorsValues, Classification, Example, text_field
+
+
+class Ynat(Classification):
+    """Topic classification of headlines."""
+
+    name = "ynat"
+    key = "ynat"
+    title = "YNAT"
+    folder = "ynat-v1.1"
+    partial_files = {"train": ("ynat_train.labelled_part.*.json",)}
+    labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")
+    metrics = {"macro_f1": "macro F1"}
+    selection = "macro_f1"
+    authors = AuthorsValues(
+        epochs=4, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
+    )
+
+    def read(self, record: dict[str, Any], guid: str) -> Example:
+        """Return a headline with its topic."""
+        return Example(record.get("guid", guid), (text_field(record, "title"),), self.check(record["label"]))
+
+    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
+        """Return macro F1 over the labels that occur in gold or prediction."""
+        return {"macro_f1": macro_f1(gold, predictions)}

@@ -1,0 +1,95 @@
+"""Export: a checkpoint's weights as a folder that transformers loads, byte for byte the same every time."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForMaskedLM, PreTrainedModel, RobertaForMaskedLM
+
+from common.errors import HunminError, UserError
+from pretrain.checkpoint import STATE, read_mark
+from pretrain.model import build_config
+from pretrain.settings import PretrainSettings
+from tokenizer.shards import TokenShards
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
+
+
+def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
+    """Write weights (safetensors, fp32), configuration and tokenizer files into `out`, replacing it as a whole."""
+    temporary = out.with_name(f".{out.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    model.save_pretrained(temporary)
+    for name in TOKENIZER_FILES:
+        if (tokenizer / name).exists():
+            shutil.copyfile(tokenizer / name, temporary / name)
+    shutil.rmtree(out, ignore_errors=True)
+    temporary.rename(out)
+
+
+def checkpoint_state(checkpoint: Path) -> dict[str, torch.Tensor]:
+    """Return the model weights of a checkpoint folder, with the names transformers uses.
+
+    Raises:
+        UserError: the folder is not a whole checkpoint.
+    """
+    if read_mark(checkpoint) is None:
+        raise UserError(
+            f"{checkpoint} is not a whole checkpoint",
+            "a checkpoint folder holds complete.json and the files it lists",
+            "choose another step-* folder",
+        )
+    files = sorted((checkpoint / STATE).glob("*model_states.pt"))
+    state: dict[str, Any] = torch.load(files[0], map_location="cpu", weights_only=True)["module"]
+    return {name.removeprefix("hub."): tensor for name, tensor in state.items()}
+
+
+def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) -> None:
+    """Write the weights of a checkpoint as a transformers folder.
+
+    Args:
+        checkpoint: a step-* folder.
+        settings: the run's settings.
+        tokens: the run's token folder (vocabulary size and special ids).
+        tokenizer: the run's tokenizer folder; its files go with the weights.
+        out: folder to write.
+
+    Raises:
+        HunminError: the checkpoint's weights are not those of this configuration.
+    """
+    shards = TokenShards(tokens)
+    model = RobertaForMaskedLM(build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length))
+    missing, unexpected = model.load_state_dict(checkpoint_state(checkpoint), strict=False)
+    if missing or unexpected:
+        raise HunminError(
+            f"{checkpoint}: weights missing {missing[:3]}, unexpected {unexpected[:3]}",
+            "a checkpoint holds just the weights of its configuration",
+            "export it with the recipe that it was trained with",
+        )
+    save_hub_model(model, tokenizer, out)
+
+
+@torch.no_grad()
+def check_export(folder: Path, reference: PreTrainedModel) -> float:
+    """Return the largest difference between the exported folder's logits and the reference model's, on fixed ids.
+
+    Raises:
+        HunminError: they are not equal bit for bit.
+    """
+    loaded = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True).eval()
+    reference = reference.eval()
+    generator = torch.Generator().manual_seed(0)
+    length = min(64, loaded.config.max_position_embeddings - loaded.config.pad_token_id - 1)
+    ids = torch.randint(5, loaded.config.vocab_size, (2, length), generator=generator)
+    difference = (loaded(input_ids=ids).logits - reference(input_ids=ids).logits).abs().max().item()
+    if difference != 0:
+        raise HunminError(
+            f"exported logits differ from the training model's by up to {difference:.3g}",
+            "an export changes nothing",
+            "report this with the recipe",
+        )
+    return difference

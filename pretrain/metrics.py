@@ -1,0 +1,85 @@
+"""Metrics of a run: JSON Lines always, wandb beside it (offline without an account), never a reason to fail."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from common.progress import say
+
+
+class MetricsLog:
+    """Appends rows to `metrics.jsonl`; on resume, rows after the resumed step are cut off.
+
+    Args:
+        folder: folder for logs; wandb writes below it too.
+        resumed_step: optimizer steps the run already has.
+        wandb_mode: "auto", "offline" or "off".
+        project: wandb project.
+        config: what wandb shows as the run's configuration.
+    """
+
+    def __init__(self, folder: Path, resumed_step: int, wandb_mode: str, project: str, config: dict[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "metrics.jsonl"
+        kept = [row for row in read_metrics(self.path) if row["step"] <= resumed_step]
+        self._stream: IO[str] = self.path.open("w", encoding="utf-8")
+        for row in kept:
+            self._write(row)
+        self._wandb = None if wandb_mode == "off" else _start_wandb(folder, wandb_mode, project, config)
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self._stream.write(json.dumps(row) + "\n")
+        self._stream.flush()
+
+    def log(self, row: dict[str, Any]) -> None:
+        """Write one row; it must hold "step"."""
+        self._write(row)
+        if self._wandb is not None:
+            self._wandb.log({k: v for k, v in row.items() if k != "step"}, step=row["step"])
+
+    def close(self) -> None:
+        """Flush and end the wandb run."""
+        self._stream.close()
+        if self._wandb is not None:
+            self._wandb.finish()
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a metrics file; a last line that a kill cut short is left out."""
+    rows = []
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                continue
+    return rows
+
+
+def _start_wandb(folder: Path, mode: str, project: str, config: dict[str, Any]) -> Any:
+    """Return a wandb run, online only when the user is logged in, or None (with a word) when wandb cannot start."""
+    os.environ.setdefault("WANDB_SILENT", "true")
+    try:
+        import wandb
+
+        chosen = os.environ.get("WANDB_MODE")
+        if chosen is None:
+            logged_in = bool(os.environ.get("WANDB_API_KEY")) or _has_netrc_login()
+            chosen = "online" if mode == "auto" and logged_in else "offline"
+        settings = wandb.Settings(silent=True, console="off", x_disable_stats=True, init_timeout=30)
+        return wandb.init(project=project, dir=str(folder), config=config, mode=chosen, settings=settings)  # type: ignore[arg-type]
+    except Exception as error:
+        say(f"warning: wandb did not start ({type(error).__name__}); metrics go to metrics.jsonl alone", style="yellow")
+        return None
+
+
+def _has_netrc_login() -> bool:
+    import netrc
+
+    try:
+        return netrc.netrc().authenticators("api.wandb.ai") is not None
+    except (OSError, netrc.NetrcParseError):
+        return False

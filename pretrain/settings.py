@@ -1,0 +1,150 @@
+"""Settings of the pretrain stage."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from common.settings import Settings, runtime
+
+
+class ModelSettings(Settings):
+    """Shape of the encoder; the defaults are RoBERTa-base (KLUE paper, section 4; Liu et al. 2019, Table 9)."""
+
+    type: Literal["roberta", "bert"] = "roberta"
+    """Model class of transformers. `bert` (with next-sentence prediction) is not available yet and is refused."""
+    layers: int = Field(12, ge=1)
+    """Number of transformer layers."""
+    hidden: int = Field(768, ge=8)
+    """Width of the hidden states."""
+    heads: int = Field(12, ge=1)
+    """Attention heads; must divide `hidden`."""
+    feed_forward: int | None = None
+    """Width of the feed-forward layer; None is 4 × hidden."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout of hidden states and attention, 0.1 as in the originals."""
+    initializer_range: float = Field(0.02, gt=0)
+    """Standard deviation of the initial weights."""
+
+    @model_validator(mode="after")
+    def _heads_divide_hidden(self) -> ModelSettings:
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden ({self.hidden}) must be divisible by heads ({self.heads})")
+        return self
+
+    @property
+    def intermediate(self) -> int:
+        """Width of the feed-forward layer."""
+        return self.feed_forward or 4 * self.hidden
+
+
+class MaskingSettings(Settings):
+    """Masked language modelling as in BERT, over whole words."""
+
+    kind: Literal["dynamic", "static"] = "dynamic"
+    """`dynamic`: new masks each epoch (RoBERTa). `static` (KLUE-BERT) is not available yet and is refused."""
+    whole_word: bool = True
+    """Mask all pieces of a word together (a piece without ## and the ## pieces after it)."""
+    rate: float = Field(0.15, gt=0, lt=1)
+    """Share of the ordinary *tokens* of a sample that is predicted (Devlin et al.: 15%)."""
+    mask_share: float = Field(0.8, ge=0, le=1)
+    """Share of the predicted tokens replaced by [MASK]."""
+    random_share: float = Field(0.1, ge=0, le=1)
+    """Share of the predicted tokens replaced by a random ordinary vocabulary entry; the rest stays."""
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> MaskingSettings:
+        if self.mask_share + self.random_share > 1:
+            raise ValueError(
+                f"mask_share ({self.mask_share}) + random_share ({self.random_share}) must not be more than 1"
+            )
+        return self
+
+
+class OptimizerSettings(Settings):
+    """AdamW and its schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
+
+    lr: float = Field(1e-4, gt=0)
+    """Peak learning rate (KLUE paper, Table 31: 1e-4)."""
+    beta1: float = Field(0.9, ge=0, lt=1)
+    """Adam β1."""
+    beta2: float = Field(0.98, ge=0, lt=1)
+    """Adam β2 (RoBERTa 0.98, BERT 0.999)."""
+    eps: float = Field(1e-6, gt=0)
+    """Adam ε."""
+    weight_decay: float = Field(0.01, ge=0)
+    """Decoupled weight decay; biases and LayerNorm weights have none."""
+    warmup_steps: int = Field(24_000, ge=0)
+    """Steps of linear warm-up from 0; after them the rate falls linearly to 0 at the last step."""
+    clip: float = Field(1.0, ge=0)
+    """Largest gradient norm; 0 clips nothing."""
+
+
+class PretrainSettings(Settings):
+    """One pretraining run; the defaults are KLUE-RoBERTa-base."""
+
+    model: ModelSettings = ModelSettings()
+    """Shape of the encoder."""
+    objective: Literal["mlm", "mlm+nsp"] = "mlm"
+    """`mlm`: masked language modelling. `mlm+nsp` (KLUE-BERT) is not available yet and is refused."""
+    masking: MaskingSettings = MaskingSettings()
+    """What is masked and how."""
+    optimizer: OptimizerSettings = OptimizerSettings()
+    """Optimizer and learning-rate schedule."""
+    samples: Literal["full-sentences", "contiguous"] = "full-sentences"
+    """`full-sentences`: whole consecutive sentences across documents up to the length (RoBERTa), the rest padded.
+    `contiguous`: the running text cut every length − 2 tokens: no padding, no attention mask, cut words unmasked."""
+    length: int = Field(512, ge=8)
+    """Tokens in a sample, [CLS] and [SEP] included."""
+    steps: int = Field(1_000_000, ge=1)
+    """Optimizer steps (KLUE paper, Table 31)."""
+    global_batch: int = Field(2048, ge=1)
+    """Samples in an optimizer step over all processes (KLUE paper, Table 31)."""
+    micro_batch: int = Field(32, ge=1)
+    """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory."""
+    validation_samples: int = Field(1024, ge=0)
+    """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all."""
+    seed: int = 42
+    """Seed of initialisation, order, masks and dropout."""
+    dtype: Literal["auto", "fp32", "bf16"] = "auto"
+    """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). Weights stay fp32."""
+    zero_stage: Literal[0, 1, 2] = 0
+    """DeepSpeed ZeRO stage: 0 replicates the optimizer state, 1 and 2 share it over the processes."""
+    checkpoint_every: int = runtime(1000, ge=1)
+    """Steps between checkpoints: what a kill can cost at most."""
+    keep_last: int = runtime(2, ge=1)
+    """Checkpoints kept; older ones are removed once a newer one is complete."""
+    validate_every: int = runtime(1000, ge=1)
+    """Steps between validation losses."""
+    log_every: int = runtime(50, ge=1)
+    """Steps between two lines of metrics."""
+    processes: int = runtime(1, ge=1)
+    """Training processes on this machine (one a GPU; on a CPU one is best)."""
+    threads: int | None = runtime(None)
+    """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    wandb: Literal["auto", "offline", "off"] = runtime("auto")
+    """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
+    wandb_project: str = runtime("hunmin")
+    """Project name in wandb."""
+
+    @model_validator(mode="after")
+    def _batches_divide(self) -> PretrainSettings:
+        whole = self.micro_batch * self.processes
+        if self.global_batch % whole:
+            raise ValueError(
+                f"global_batch ({self.global_batch}) must be divisible by micro_batch × processes "
+                f"({self.micro_batch} × {self.processes} = {whole}); e.g. micro_batch="
+                f"{_largest_divisor(self.global_batch, self.processes, self.micro_batch)}"
+            )
+        return self
+
+    @property
+    def tokens(self) -> int:
+        """Token positions of the whole run: steps × global batch × length."""
+        return self.steps * self.global_batch * self.length
+
+
+def _largest_divisor(global_batch: int, processes: int, at_most: int) -> int:
+    fits = [m for m in range(1, at_most + 1) if global_batch % (m * processes) == 0]
+    return fits[-1] if fits else 1

@@ -1,0 +1,240 @@
+"""Train: the loop of one process. Started as `python -m pretrain.train JOB.json`, alone or under torchrun.
+
+python -m pretrain.train runs/x/pretrain/job.json
+python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train runs/x/pretrain/job.json
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from common.errors import HunminError
+from common.files import atomic_write
+from common.manifest import read_manifest
+from common.process import die_with_parent
+from common.progress import ProgressBar, say, short_number
+from common.settings import dump_settings, settings_hash
+from pretrain.settings import PretrainSettings
+
+STOPPED = 3
+"""Exit code of a run that was asked to stop and saved its state."""
+
+STOPPED_MARK = "stopped"
+"""File in the logs that says the same where a launcher hides the exit code of its processes."""
+
+
+class StopFlag:
+    """Set by SIGTERM or SIGINT; read between two steps, by all processes together."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+    def agreed(self) -> bool:
+        """Return whether any process was asked to stop, the same answer on all of them."""
+        import torch
+        import torch.distributed as dist
+
+        if dist.get_world_size() == 1:
+            return self.asked
+        flag = torch.tensor([int(self.asked)], device="cuda" if torch.cuda.is_available() else "cpu")
+        dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        return bool(flag.item())
+
+
+def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) -> dict[str, Any] | None:
+    """Train to the last step, resuming from the newest whole checkpoint, and return the run's counts.
+
+    Writes `out/checkpoints/step-*`, `out/logs/metrics.jsonl` and, at the end, `out/model/` (a transformers folder
+    with the final weights). Returns None when the run was asked to stop: its state is saved.
+
+    Args:
+        settings: the run.
+        tokens: finished token folder.
+        tokenizer: finished tokenizer folder.
+        out: the run's folder.
+    """
+    stop = StopFlag()
+    from pretrain import engine as engines
+
+    engines.prepare_environment(settings.threads)
+    import torch
+    import torch.distributed as dist
+    from transformers.utils import logging as hub_logging
+
+    from pretrain.checkpoint import load_latest, remove_unfinished, save_checkpoint
+    from pretrain.export import check_export, save_hub_model
+    from pretrain.flops import flops_per_token
+    from pretrain.loader import Loader
+    from pretrain.metrics import MetricsLog
+    from pretrain.model import MaskedRowsModel, build_config, build_model, refuse_unavailable
+    from pretrain.schedule import linear_schedule
+    from tokenizer.shards import TokenShards
+
+    hub_logging.disable_progress_bar()
+    refuse_unavailable(settings)
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    shards = TokenShards(tokens)
+    loader = Loader(settings, tokens, tokenizer, rank, world)
+    config = build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length)
+    model = MaskedRowsModel(build_model(config, settings.seed))
+    engine = engines.start_engine(model, settings)
+    trainer = engines.Trainer(engine, loader)
+    checkpoints = out / "checkpoints"
+    if rank == 0:
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        remove_unfinished(checkpoints)
+        (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
+    dist.barrier()
+    facts = {"fingerprint": fingerprint(settings, tokens), "world": world, "zero_stage": settings.zero_stage}
+    done, window = load_latest(engine, checkpoints, facts)
+
+    masked_share = settings.masking.rate * (1 - 2 / settings.length)
+    flops = flops_per_token(settings.model, shards.vocab_size, settings.length, masked_share)
+    log = bar = None
+    if rank == 0:
+        if done:
+            say(f"resuming at step {done} of {settings.steps}")
+        wandb_config = dump_settings(settings, drop="secret")
+        log = MetricsLog(out / "logs", done, settings.wandb, settings.wandb_project, wandb_config)
+        bar = ProgressBar("pretrain", settings.steps, "steps", done)
+    step_tokens = settings.global_batch * settings.length
+
+    def reduce(totals: torch.Tensor) -> list[float]:
+        if world > 1:
+            moved = totals.to(engine.device)
+            dist.all_reduce(moved)
+            totals = moved.cpu()
+        return [float(x) for x in totals]
+
+    if rank:
+        window = torch.zeros(3, dtype=torch.float64)  # the saved sums over all processes live on in process 0
+
+    def validate(step: int) -> None:
+        if not loader.order.held_out:
+            return
+        loss, right, predicted = reduce(trainer.validate())
+        if log:
+            log.log({"step": step, "validation_loss": loss / predicted, "validation_accuracy": right / predicted})
+
+    def save(step: int) -> None:
+        more = {"tokens": step * step_tokens, "window": reduce(window)}
+        save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last)
+
+    # collections in the hot loop cost a few percent and free nothing: tensors go by reference count
+    gc.collect()
+    gc.disable()
+    waited = 0.0
+    began, since = time.perf_counter(), done
+    saved = done
+    batches = loader.ahead(done)
+    stopped = False
+    if done == 0:
+        validate(0)
+    while done < settings.steps:
+        wait = time.perf_counter()
+        micro_batches = next(batches)
+        waited += time.perf_counter() - wait
+        o = settings.optimizer
+        lr = o.lr * linear_schedule(done, settings.steps, o.warmup_steps)
+        logs = (done + 1) % settings.log_every == 0 or done + 1 == settings.steps
+        window += trainer.step(done, lr, micro_batches, measure_norm=logs)
+        done += 1
+        if bar:
+            bar.advance()
+        if logs:
+            loss, right, predicted = reduce(window)
+            if not math.isfinite(loss):
+                raise HunminError(
+                    f"the loss is {loss} at step {done}",
+                    "a loss is finite",
+                    f"lower pretrain.optimizer.lr, or lengthen the warm-up; step {saved} is saved",
+                )
+            seconds = time.perf_counter() - began
+            rate = (done - since) * step_tokens / seconds
+            if log and bar:
+                row = {
+                    "step": done,
+                    "tokens": done * step_tokens,
+                    "loss": loss / predicted,
+                    "accuracy": right / predicted,
+                    "lr": lr,
+                    "gradient_norm": trainer.gradient_norm,
+                    "tokens_per_second": round(rate, 1),
+                    "tflops": round(rate * flops / 1e12, 4),
+                    "data_wait_share": round(waited / seconds, 5),
+                }
+                log.log(row)
+                bar.advance(0, f"loss {row['loss']:.3f}, {short_number(rate)} tokens/s")
+            window, waited = torch.zeros(3, dtype=torch.float64), 0.0
+            began, since = time.perf_counter(), done
+        if done % settings.validate_every == 0 or done == settings.steps:
+            validate(done)
+        stopped = stop.agreed()
+        if done % settings.checkpoint_every == 0 or stopped or done == settings.steps:
+            save(done)
+            saved = done
+        if stopped:
+            break
+        if done == since or done % settings.validate_every == 0:
+            began, since = time.perf_counter(), done
+    batches.close()  # type: ignore[attr-defined]
+    gc.enable()
+    if log:
+        log.close()
+        if stopped and done < settings.steps:
+            (out / "logs" / STOPPED_MARK).touch()
+    counts: dict[str, Any] = {
+        "steps": settings.steps,
+        "tokens": settings.tokens,
+        "samples": len(loader.samples),
+        "validation_samples": loader.order.held_out,
+        "epochs": round(loader.epochs, 4),
+        "padding": round(loader.samples.padding, 6),
+    }
+    if done == settings.steps and rank == 0:
+        hub = engine.module.hub.cpu()
+        save_hub_model(hub, tokenizer, out / "model")
+        check_export(out / "model", hub)
+        with atomic_write(out / "counts.json") as stream:
+            json.dump(counts, stream, indent=1, sort_keys=True)
+    dist.barrier()
+    dist.destroy_process_group()
+    return counts if done == settings.steps else None
+
+
+def fingerprint(settings: PretrainSettings, tokens: Path) -> str:
+    """Return what identifies a run's course: every setting that matters, and the corpus."""
+    manifest = read_manifest(tokens)
+    data = manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
+    return settings_hash({"settings": dump_settings(settings), "tokens": data})
+
+
+def main(job: str) -> int:
+    """Run the job described in a JSON file and return the exit code: 0 done, 3 stopped and saved, else failed."""
+    die_with_parent()
+    described = json.loads(Path(job).read_bytes())
+    try:
+        settings = PretrainSettings.model_validate(described["settings"])
+        paths = (Path(described[name]) for name in ("tokens", "tokenizer", "out"))
+        return 0 if train(settings, *paths) else STOPPED
+    except HunminError as error:
+        say(str(error), style="red")
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,51 @@
+"""Precision, recall and F1 of PII detection by exact span and type.
+
+Usage: python scripts/score_pii.py FILE [--errors]
+FILE is JSON Lines, one object a line: {"text": …, "spans": [{"start", "end", "type"}]}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+
+from common.files import open_bytes
+from data.pii import PII_TYPES, find_spans
+
+
+def main() -> None:
+    """Score the file and print one line a type."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="JSON Lines with text and spans")
+    parser.add_argument("--errors", action="store_true", help="list every miss and every false alarm")
+    arguments = parser.parse_args()
+
+    right: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    false: Counter[str] = Counter()
+    with open_bytes(arguments.file) as stream:
+        for line in stream:
+            case = json.loads(line)
+            gold = {(s["start"], s["end"], s["type"]) for s in case["spans"]}
+            found = {tuple(span) for span in find_spans(case["text"])}
+            right.update(span[2] for span in gold & found)
+            missed.update(span[2] for span in gold - found)
+            false.update(span[2] for span in found - gold)
+            if arguments.errors and gold != found:
+                for label, spans in (("missed", gold - found), ("false alarm", found - gold)):
+                    for start, end, name in sorted(spans):
+                        print(f"{label}: {name} {case['text'][start:end]!r} in {case['text']!r}")
+
+    print(f"{'type':<18}{'gold':>6}{'found':>7}{'precision':>11}{'recall':>8}{'F1':>7}")
+    for name in (*PII_TYPES, "all"):
+        tp, fn, fp = (
+            (sum(c.values()) if name == "all" else c[name]) for c in (right, missed, false)
+        )
+        precision, recall = tp / max(tp + fp, 1), tp / max(tp + fn, 1)
+        f1 = 2 * tp / max(2 * tp + fp + fn, 1)
+        print(f"{name:<18}{tp + fn:>6}{tp + fp:>7}{precision:>11.3f}{recall:>8.3f}{f1:>7.3f}")
+
+
+if __name__ == "__main__":
+    main()

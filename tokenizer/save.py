@@ -1,0 +1,121 @@
+"""The tokenizer folder: written so that transformers loads it, cased and with NFC, and read back by the encoder.
+
+The saved class is PreTrainedTokenizerFast, which takes tokenizer.json as it is. BertTokenizer would rebuild the
+pipeline from the vocabulary alone and lose the NFC step (and lower-case by default), so it is not named.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, decoders, models, processors
+
+from common.errors import HunminError, UserError
+from common.files import atomic_write
+from tokenizer.pipeline import CONTINUATION, MAX_WORD_CHARACTERS, normalizer, pre_tokenizer
+from tokenizer.settings import SPECIAL_TOKENS
+
+TOKENIZER_FILE = "tokenizer.json"
+_ROLES = {"cls": "[CLS]", "pad": "[PAD]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}
+
+
+def build_tokenizer(vocabulary: list[str], special: str) -> Tokenizer:
+    """Return the WordPiece tokenizer of a vocabulary.
+
+    Args:
+        vocabulary: entries in the order of their ids, special tokens included.
+        special: preset of `SPECIAL_TOKENS`; "bert" gives a second sentence token type 1, "roberta" 0.
+    """
+    ids = {token: index for index, token in enumerate(vocabulary)}
+    built = Tokenizer(
+        models.WordPiece(
+            ids,
+            unk_token="[UNK]",
+            max_input_chars_per_word=MAX_WORD_CHARACTERS,
+            continuing_subword_prefix=CONTINUATION,
+        )
+    )
+    built.normalizer = normalizer()
+    built.pre_tokenizer = pre_tokenizer()
+    built.decoder = decoders.WordPiece(prefix=CONTINUATION, cleanup=False)
+    second = 1 if special == "bert" else 0
+    built.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair=f"[CLS] $A [SEP] $B:{second} [SEP]:{second}",
+        special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    built.add_special_tokens(list(SPECIAL_TOKENS[special]))
+    return built
+
+
+def save_tokenizer(vocabulary: list[str], special: str, max_length: int, out: Path) -> None:
+    """Write tokenizer.json, tokenizer_config.json, special_tokens_map.json and vocab.txt into `out`.
+
+    Args:
+        vocabulary: entries in the order of their ids, special tokens included.
+        special: preset of `SPECIAL_TOKENS`.
+        max_length: longest input in tokens that the configuration states.
+    """
+    roles = {f"{role}_token": token for role, token in _ROLES.items()}
+    inputs = ["input_ids", "token_type_ids", "attention_mask"] if special == "bert" else ["input_ids", "attention_mask"]
+    config: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": max_length,
+        "model_input_names": inputs,
+        "clean_up_tokenization_spaces": False,
+        "do_lower_case": False,
+        "strip_accents": False,
+        "tokenize_chinese_chars": True,
+        **roles,
+    }
+    with atomic_write(out / TOKENIZER_FILE) as stream:
+        stream.write(build_tokenizer(vocabulary, special).to_str(pretty=True) + "\n")
+    for name, content in (("tokenizer_config.json", config), ("special_tokens_map.json", roles)):
+        with atomic_write(out / name) as stream:
+            json.dump(content, stream, ensure_ascii=False, indent=1, sort_keys=True)
+            stream.write("\n")
+    with atomic_write(out / "vocab.txt") as stream:
+        stream.writelines(token + "\n" for token in vocabulary)
+
+
+def load_tokenizer(folder: str | Path) -> Tokenizer:
+    """Return the tokenizer of a folder for plain text: literal "[MASK]" and the like are split like any other text.
+
+    Raises:
+        UserError: the folder holds no tokenizer.json.
+        HunminError: the file is damaged.
+    """
+    path = Path(folder) / TOKENIZER_FILE
+    if not path.is_file():
+        raise UserError(
+            f"{folder} holds no {TOKENIZER_FILE}",
+            "a tokenizer is a folder in the form of transformers",
+            "make one with: hunmin tokenizer train",
+        )
+    try:
+        loaded = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception for a file it cannot parse
+        raise HunminError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
+    loaded.encode_special_tokens = True
+    loaded.no_truncation()
+    loaded.no_padding()
+    return loaded
+
+
+def special_ids(loaded: Tokenizer, folder: str | Path) -> dict[str, int]:
+    """Return the ids of cls, pad, sep, unk and mask.
+
+    Raises:
+        UserError: the vocabulary lacks one of them.
+    """
+    ids = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
+    lacking = [_ROLES[role] for role, found in ids.items() if found is None]
+    if lacking:
+        raise UserError(
+            f"the vocabulary in {folder} lacks {', '.join(lacking)}",
+            f"a vocabulary holds {', '.join(_ROLES.values())}",
+            "train the tokenizer with hunmin, or add the tokens to its vocabulary",
+        )
+    return ids

@@ -1,0 +1,53 @@
+"""Settings of the tokenizer and encode stages."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from common.settings import Settings
+
+SPECIAL_TOKENS: dict[str, tuple[str, ...]] = {
+    "roberta": ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"),
+    "bert": ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+}
+"""Special tokens by preset, in the order of their ids from 0."""
+
+
+class TokenizerSettings(Settings):
+    """How the vocabulary is trained."""
+
+    vocab_size: int = Field(default=32_000, ge=32)
+    """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
+    pretokenizer: Literal["morpheme", "none"] = "morpheme"
+    """What cuts words before training: mecab-ko morphemes (KLUE's way), or nothing (the baseline). Encoding never
+    needs an analyser."""
+    min_character_count: int = Field(default=5, ge=1)
+    """A character seen at least this often in the sample gets both its forms (x and ##x), whatever its merges are
+    worth; words with a rarer one become [UNK]. Each costs two entries."""
+    min_pair_count: int = Field(default=2, ge=1)
+    """Two pieces are merged only if they stand side by side at least this often."""
+    sample_mb: float = Field(default=1000.0, gt=0)
+    """Megabytes (10^6 bytes of UTF-8) of the corpus to train on. A larger corpus is sampled by document, seeded, and
+    balanced: small sources are taken whole before a large one gets more than they."""
+    special: Literal["roberta", "bert"] = "roberta"
+    """Order of the special tokens: roberta [CLS]0 [PAD]1 [SEP]2 [UNK]3 [MASK]4, bert [PAD]0 [UNK]1 [CLS]2 [SEP]3
+    [MASK]4; bert also makes the tokenizer return token_type_ids."""
+    unused: int = Field(default=0, ge=0)
+    """Slots [unused0], [unused1] ... after the special tokens, for tokens added later without resizing the model."""
+    max_length: int = Field(default=512, ge=8)
+    """Longest input in tokens that the saved tokenizer states (model_max_length)."""
+    seed: int = 42
+    """Seed of the sample."""
+    workers: int | None = Field(default=None, ge=1)
+    """Processes that count and segment; None = one a core. Never changes the vocabulary."""
+
+
+class EncodeSettings(Settings):
+    """How the corpus is turned into ids."""
+
+    shard_tokens: int = Field(default=1 << 26, ge=1)
+    """A token shard is closed at the first document end at or past this many tokens (2^26 tokens = 134 MB)."""
+    workers: int | None = Field(default=None, ge=1)
+    """Processes, one corpus shard each at a time; None = one a core. Never changes the output."""
