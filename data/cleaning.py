@@ -39,8 +39,10 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff]"
+    "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]"
 )
+_PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
+"""The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
 _HASHTAG = re.compile(r"#(?<![\w&/#]#)[0-9]{0,10}[^\W\d_]\w*(?:#[0-9]{0,10}[^\W\d_]\w*)*")
 _EMPTY_BRACKETS = re.compile(
     r"\([\s,;:·/]*\)|\[[\s,;:·/]*\]|\{[\s,;:·/]*\}|（[\s,;:·/]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
@@ -139,6 +141,17 @@ def _closes(opening: str, mark: str) -> bool:
     return mark == "-->" if opening == "<!--" else mark.startswith("</" + opening[1:])
 
 
+def _is_plain(text: str) -> bool:
+    """Return whether a text holds only printable characters, spaces and line ends: no control, no odd blank."""
+    return text.replace("\n", "").isprintable()
+
+
+def _has_odd_character(text: str) -> bool:
+    if _is_plain(text) and not any(character in text for character in _PRINTABLE_CONTROLS):
+        return False
+    return _CONTROL.search(text) is not None
+
+
 def _remove_control(text: str) -> str:
     return _CONTROL.sub("", _LINE_END.sub("\n", text))
 
@@ -152,7 +165,7 @@ def _remove_empty_brackets(text: str) -> str:
 
 
 def _collapse(text: str) -> str:
-    if _ODD_BLANK.search(text):
+    if not _is_plain(text) and _ODD_BLANK.search(text):
         text = _ODD_BLANK.sub(" ", text)
     if "  " in text:
         text = _BLANKS.sub(" ", text)
@@ -167,7 +180,7 @@ def _has_bracket_pair(text: str) -> bool:
 
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
     ("html", lambda text: "<" in text or "&" in text, _remove_html),
-    ("control", lambda text: _CONTROL.search(text) is not None, _remove_control),
+    ("control", _has_odd_character, _remove_control),
     (
         "nfc",
         lambda text: not unicodedata.is_normalized("NFC", text),

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, is_remote
-from common.progress import ProgressBar
-from common.settings import Settings, settings_hash
+from common.progress import ProgressBar, say
+from common.settings import Settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import load_benchmark
 from data.cleaning import CleanSettings, clean
@@ -56,7 +56,7 @@ class CorpusSettings(Settings):
     """Megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk."""
     unit_mb: float = Field(32, gt=0)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
-    workers: int | None = Field(None, ge=1)
+    workers: int | None = runtime(None, ge=1)
     """Processes; None takes the cores this process may use. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
@@ -162,6 +162,7 @@ def _build_decontaminator(settings: CorpusSettings, key: bytes | None) -> Decont
             "decontamination is on and needs the evaluation data",
             "set corpus.decontaminate.benchmark to its folder, or corpus.decontaminate.enabled=false",
         )
+    say("indexing the benchmark")
     benchmark = load_benchmark(Path(settings.decontaminate.benchmark), split_sentences)
     rules = settings.clean.model_copy(update={name: False for name in CleanSettings.model_fields if name[:4] == "news"})
     treated = [clean(sentence.text, rules, {}) for sentence in benchmark]

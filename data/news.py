@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from data.cleaning import CleanSettings
 
 _NAME = r"[가-힣]{2,4}"
-_ROLE = r"(?:(?:선임|수습|인턴|객원|전문|사진)\s?)?(?:기자|특파원|논설위원|통신원|리포터|앵커)"
+_ROLES = ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커")
+_ROLE = rf"(?:(?:선임|수습|인턴|객원|전문|사진)\s?)?(?:{'|'.join(_ROLES)})"
 _MAIL = r"[\w.+-]{1,64}@[\w.-]{1,128}"
 _PLACE = r"[\[(【〔<]\s?[가-힣/· ]{1,20}=\s?[가-힣][가-힣A-Za-z0-9 ]{0,20}\s?[\])】〕>]"
-_OUTLET = r"(?:뉴스|일보|신문|경제|통신|방송|타임스|투데이|닷컴|미디어|저널|헤럴드|TV|tv|News|Times|Daily)"
+_OUTLETS = (
+    *("뉴스", "뉴시스", "일보", "신문", "경제", "통신", "방송", "타임스", "투데이", "닷컴", "미디어", "저널", "헤럴드"),
+    *("TV", "News", "Times", "Daily"),
+)
+_OUTLET = rf"(?:{'|'.join(_OUTLETS)})"
 
 _BYLINES = (
     # (서울=한글뉴스) 홍길동 기자 =  at the beginning of a line
@@ -50,30 +55,8 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[re.Pattern[str], ...]], ...] = (
     ("news_copyright", ("저작권자", "opyright", "COPYRIGHT", "ⓒ", "©", "Ⓒ", "무단", "재배포", "eserved"), _RIGHTS),
     ("news_image", ("사진", "이미지", "영상", "그래픽", "▲", "△"), _IMAGES),
     ("news_source", ("출처", "자료", "원문"), _SOURCES),
-    ("news_reporter", ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커", "="), _BYLINES),
-    (
-        "news_press",
-        (
-            "뉴스",
-            "일보",
-            "신문",
-            "경제",
-            "통신",
-            "방송",
-            "타임스",
-            "투데이",
-            "닷컴",
-            "미디어",
-            "저널",
-            "헤럴드",
-            "TV",
-            "tv",
-            "News",
-            "Times",
-            "Daily",
-        ),
-        _PRESS,
-    ),
+    ("news_reporter", (*_ROLES, *_OUTLETS), _BYLINES),
+    ("news_press", _OUTLETS, _PRESS),
 )
 """Rule, words of which one must occur, patterns."""
 
@@ -88,21 +71,35 @@ def remove_news(text: str, settings: CleanSettings) -> Iterator[tuple[str, str]]
     for name, words, patterns in RULES:
         if not getattr(settings, name):
             continue
-        signs = [word for word in words if word in text]
-        if not signs:
-            continue
-        lines = text.split("\n")
-        kept = []
-        for line in lines:
-            if any(sign in line for sign in signs):
-                shorter = line
-                for pattern in patterns:
-                    shorter = pattern.sub("", shorter)
-                if shorter != line:
-                    line = shorter.strip()
-                    if not line:
-                        continue
-            kept.append(line)
-        if kept != lines:
-            text = "\n".join(kept)
+        shorter = _without(text, [word for word in words if word in text], patterns)
+        if shorter != text:
+            text = shorter
             yield name, text
+
+
+def _without(text: str, signs: list[str], patterns: tuple[re.Pattern[str], ...]) -> str:
+    """Return `text` with the patterns removed from the lines that hold a sign; lines left empty go."""
+    kept: list[str] = []
+    position = 0
+    for start, end in sorted({span for sign in signs for span in _lines_with(text, sign)}):
+        line = text[start:end]
+        for pattern in patterns:
+            line = pattern.sub("", line)
+        if line != text[start:end]:
+            line = line.strip()
+            kept += [text[position:start], line + "\n" if line else ""]
+            position = min(end + 1, len(text))
+    if not kept:
+        return text
+    kept.append(text[position:])
+    return "".join(kept).strip("\n")
+
+
+def _lines_with(text: str, sign: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of every line that holds `sign`."""
+    found = text.find(sign)
+    while found >= 0:
+        end = text.find("\n", found)
+        end = len(text) if end < 0 else end
+        yield text.rfind("\n", 0, found) + 1, end
+        found = text.find(sign, end)

@@ -22,6 +22,8 @@ from data.cleaning import CleanSettings
 Format = Literal["auto", "jsonl", "text", "paragraphs"]
 
 READ_BYTES = 1 << 20
+SNIFF_BYTES = 4096
+"""Beginning of a file by which its format is told."""
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 BY_NAME: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "text"}
 NOT_READ = {".parquet", ".csv", ".tsv", ".xml", ".html", ".zip", ".tar", ".tgz", ".7z", ".sqlite", ".xlsx", ".pdf"}
@@ -140,7 +142,7 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
     Raises:
         UserError: the content is binary, UTF-16, or one JSON array.
     """
-    if b"\0" in head[:4096]:
+    if b"\0" in head[:SNIFF_BYTES]:
         raise UserError(
             f"{file.path} is not UTF-8 text (it begins with binary data or UTF-16)",
             "inputs are UTF-8 text",
@@ -169,13 +171,14 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
         UserError: the file cannot be opened, is a damaged or truncated archive, or is not text.
     """
     with decompression_errors(file.path), open_bytes(file.path) as stream:
-        buffered = stream.read(READ_BYTES)
+        step = min(READ_BYTES, max(block_bytes, SNIFF_BYTES))
+        buffered = stream.read(step)
         buffered = buffered.removeprefix(BOM)
         format = resolve_format(file, buffered)
         pieces, size = [buffered], len(buffered)
         number, line = 0, 1
         while True:
-            piece = stream.read(READ_BYTES)
+            piece = stream.read(step)
             if piece:
                 pieces.append(piece)
                 size += len(piece)

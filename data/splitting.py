@@ -127,7 +127,7 @@ def _span_ends(line: str, start: int, opening: int, end: int) -> bool:
         return False
     if opening > start:
         return line[opening] in "([" and line[opening - 1] in ".!?"
-    return line[end - 2] in ".!?…" and line[opening] not in "(["
+    return line[end - 2] in ".!?…"
 
 
 def _glued(line: str, stop: int, end: int) -> bool:

@@ -135,6 +135,8 @@ def format_removals(statistics: Counters) -> Table:
         table.add_column(name, justify="left" if name in ("step", "what") else "right")
     for rule, counts in statistics["cleaning"].items():
         table.add_row("cleaning", rule, f"{counts['hits']:,}", f"{counts['characters']:,}")
+    for reason, count in statistics["dropped"].items():
+        table.add_row("documents dropped", reason, f"{count:,}", "")
     for kind, count in statistics["pii"].items():
         table.add_row("personal data", kind, f"{count:,}", "")
     for task, rules in statistics["decontamination"].items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -58,21 +57,20 @@ def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
 
 
 def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
-    from data.pii import resolve_key
+    from data.pii import key_fingerprint, resolve_key
 
     tree = dump_settings(recipe.corpus)
     if recipe.corpus.pii.enabled:
-        # another key gives other pseudonyms; 32 bits of a hash tell keys apart and give none away
-        key = resolve_key(recipe.corpus.pii)
-        tree["pii"]["key_id"] = hashlib.sha256(b"hunmin key id" + key).hexdigest()[:8]
+        # another key gives other pseudonyms
+        tree["pii"]["key_fingerprint"] = key_fingerprint(resolve_key(recipe.corpus.pii))
     return tree
 
 
 def _corpus_files(recipe: Recipe) -> list[str]:
-    from data.corpus import input_paths
+    from data.readers import list_files
 
     benchmark = recipe.corpus.decontaminate.benchmark
-    return input_paths(recipe.corpus) + ([benchmark] if recipe.corpus.decontaminate.enabled and benchmark else [])
+    return [file.path for file in list_files(recipe.corpus.inputs)] + ([benchmark] if recipe.corpus.decontaminate.enabled and benchmark else [])
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:

@@ -117,7 +117,9 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
     if train_file is None:
         train = [e for e in dev if hash_share(e.guid) < SPLIT_TRAIN_SHARE]
         dev = [e for e in dev if hash_share(e.guid) >= SPLIT_TRAIN_SHARE]
-        notes.append(f"split of dev: no train file, {len(train)} dev examples trained on and the other {len(dev)} scored")
+        notes.append(
+            f"split of dev: no train file, {len(train)} dev examples trained on and the other {len(dev)} scored"
+        )
     else:
         train = read_examples(task, train_file)
         if train_file.name.split(".json")[0] != f"{task.folder}_train":

@@ -10,7 +10,15 @@ from common.errors import UserError
 from common.files import sha256_file
 from common.settings import settings_hash
 
-OFFSET_POSITIONS = ("camembert", "data2vec-text", "longformer", "roberta", "roberta-prelayernorm", "xlm-roberta", "xmod")
+OFFSET_POSITIONS = (
+    "camembert",
+    "data2vec-text",
+    "longformer",
+    "roberta",
+    "roberta-prelayernorm",
+    "xlm-roberta",
+    "xmod",
+)
 """Model types whose position ids start at pad id + 1, so that so many rows of the table hold no position."""
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model")

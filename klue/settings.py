@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from common.settings import Settings
+from common.settings import Settings, runtime
 from klue.tasks import TASKS, problem_with
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 
@@ -39,7 +39,7 @@ class KlueSettings(Settings):
 
     data: str
     """Folder with the benchmark's files in the official layout (ynat-v1.1/ynat-v1.1_dev.json …)."""
-    tasks: list[str] = list(TASKS)
+    tasks: list[str] = Field(list(TASKS))
     """Tasks to run; all that are available by default."""
     seeds: int | list[int] = Field([42])
     """Seeds to fine-tune with, each a job: a list, or a count n for 42, 43, … 41+n. The authors' seed is 42."""
@@ -56,10 +56,10 @@ class KlueSettings(Settings):
     """Changes for KLUE-STS alone; they go before `training`."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
-    workers: int | None = Field(None, ge=1)
+    workers: int | None = runtime(None, ge=1)
     """Jobs at once; None = one a GPU, else one for every `threads` cores."""
     threads: int = Field(1, ge=1)
-    """CPU threads a job computes with. Scores may differ in the last digits between counts, hence no default by host."""
+    """CPU threads a job computes with. Another count may change the last digits, hence no default by host."""
 
     @field_validator("tasks")
     @classmethod

@@ -115,7 +115,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
 
     def reduce(totals: torch.Tensor) -> list[float]:
         if world > 1:
-            moved = totals.to(engine.device)
+            moved = totals.clone().to(engine.device)
             dist.all_reduce(moved)
             totals = moved.cpu()
         return [float(x) for x in totals]

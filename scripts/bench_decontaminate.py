@@ -17,9 +17,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from common.files import decompression_errors, open_bytes
-from data.benchmark import BenchmarkSentence, load_benchmark
+from data.benchmark import load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.decontaminate.matcher import distinct_sentences
 from data.decontaminate.settings import RULES, Rule
@@ -137,48 +138,63 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
+    result = measure(options.benchmark, options.corpus, options.sentences, options.copies, options.seed, options.show)
+    if options.json:
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        print_tables(result)
+
+
+def measure(
+    benchmark_path: Path, corpus_path: Path, sentences: int, copies: int, seed: int, shown: int
+) -> dict[str, Any]:
+    """Return everything the tables hold."""
     start = time.perf_counter()
-    benchmark: list[BenchmarkSentence] = load_benchmark(options.benchmark)
-    loaded = time.perf_counter() - start
-    corpus = read_sentences(options.corpus, options.sentences)
-    size = sum(len(sentence.encode()) for sentence in corpus) / 1e6
-    start = time.perf_counter()
+    benchmark = load_benchmark(benchmark_path)
+    loaded = time.perf_counter()
     everything = Decontaminator.build(benchmark, DecontaminateSettings())
-    built = time.perf_counter() - start
+    built = time.perf_counter()
+    corpus = read_sentences(corpus_path, sentences)
+    size = sum(len(sentence.encode()) for sentence in corpus) / 1e6
     rates = {}
     for name, rules in RULE_SETS.items():
         rate = measure_rate(Decontaminator.build(benchmark, DecontaminateSettings(rules=rules)), corpus)
         rates[name] = {"sentences_per_second": rate, "mb_per_second": rate * size / len(corpus)}
-    hits = everything.match(corpus)
+    hits = [(hit, sentence) for hit, sentence in zip(everything.match(corpus), corpus, strict=True) if hit]
     single = [source.text for source in distinct_sentences(benchmark) if not source.passage]
-    chosen = random.Random(options.seed).sample(single, min(options.copies, len(single)))
-    by_rule = {rule: Decontaminator.build(benchmark, DecontaminateSettings(rules=[rule])) for rule in RULES}
-    found = measure_recall({**by_rule, "all": everything}, chosen, corpus, options.seed)
-    result = {
+    chosen = random.Random(seed).sample(single, min(copies, len(single)))
+    matchers: dict[str, Decontaminator] = {"all": everything}
+    for rule in RULES:
+        matchers[rule] = Decontaminator.build(benchmark, DecontaminateSettings(rules=[rule]))
+    return {
         "benchmark_sentences": len(benchmark),
-        "seconds_to_load": loaded,
-        "seconds_to_build": built,
+        "seconds_to_load": loaded - start,
+        "seconds_to_build": built - loaded,
         "corpus_sentences": len(corpus),
         "corpus_mb": size,
         "rates": rates,
-        "hit_share": sum(hit is not None for hit in hits) / len(corpus),
-        "hits_by_rule": dict(Counter(hit.rule for hit in hits if hit)),
-        "hits_by_task": dict(Counter(hit.task for hit in hits if hit)),
-        "found": found,
+        "hit_share": len(hits) / len(corpus),
+        "hits_by_rule": dict(Counter(hit.rule for hit, _ in hits)),
+        "hits_by_task": dict(Counter(hit.task for hit, _ in hits)),
+        "found": measure_recall(matchers, chosen, corpus, seed),
+        "shown": [[*hit, sentence] for hit, sentence in hits[:shown]],
     }
-    if options.json:
-        print(json.dumps(result, ensure_ascii=False))
-        return
-    print(f"benchmark: {len(benchmark):,} sentences, loaded in {loaded:.1f} s, indexed in {built:.1f} s")
-    print(f"corpus:    {len(corpus):,} sentences, {size:.1f} MB")
-    for name, rate in rates.items():
+
+
+def print_tables(result: dict[str, Any]) -> None:
+    """Print what `measure` returned, for people."""
+    loaded, built = result["seconds_to_load"], result["seconds_to_build"]
+    print(f"benchmark: {result['benchmark_sentences']:,} sentences, loaded in {loaded:.1f} s, indexed in {built:.1f} s")
+    print(f"corpus:    {result['corpus_sentences']:,} sentences, {result['corpus_mb']:.1f} MB")
+    for name, rate in result["rates"].items():
         print(f"  {name:24} {rate['sentences_per_second']:>10,.0f} sentences/s {rate['mb_per_second']:6.1f} MB/s")
     print(f"hit: {result['hit_share']:.4%} of the corpus; {result['hits_by_rule']} {result['hits_by_task']}")
-    print(f"\n{'share found':22}{'copies':>8}" + "".join(f"{name:>10}" for name in [*RULES, "all"]))
-    for kind, row in found.items():
-        print(f"{kind:22}{row['copies']:>8,.0f}" + "".join(f"{row[name]:>10.3f}" for name in [*RULES, "all"]))
-    for hit, sentence in [(hit, text) for hit, text in zip(hits, corpus, strict=True) if hit][: options.show]:
-        print(hit, sentence)
+    columns = [*RULES, "all"]
+    print(f"\n{'share found':22}{'copies':>8}" + "".join(f"{name:>10}" for name in columns))
+    for kind, row in result["found"].items():
+        print(f"{kind:22}{row['copies']:>8,.0f}" + "".join(f"{row[name]:>10.3f}" for name in columns))
+    for hit in result["shown"]:
+        print(*hit, sep="\t")
 
 
 if __name__ == "__main__":

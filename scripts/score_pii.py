@@ -11,7 +11,7 @@ import json
 from collections import Counter
 
 from common.files import open_bytes
-from data.pii import PII_TYPES, find_spans
+from data.pii import PII_TYPES, Span, find_spans
 
 
 def main() -> None:
@@ -27,11 +27,11 @@ def main() -> None:
     with open_bytes(arguments.file) as stream:
         for line in stream:
             case = json.loads(line)
-            gold = {(s["start"], s["end"], s["type"]) for s in case["spans"]}
-            found = {tuple(span) for span in find_spans(case["text"])}
-            right.update(span[2] for span in gold & found)
-            missed.update(span[2] for span in gold - found)
-            false.update(span[2] for span in found - gold)
+            gold = {Span(s["start"], s["end"], s["type"]) for s in case["spans"]}
+            found = set(find_spans(case["text"]))
+            right.update(span.type for span in gold & found)
+            missed.update(span.type for span in gold - found)
+            false.update(span.type for span in found - gold)
             if arguments.errors and gold != found:
                 for label, spans in (("missed", gold - found), ("false alarm", found - gold)):
                     for start, end, name in sorted(spans):
@@ -39,9 +39,7 @@ def main() -> None:
 
     print(f"{'type':<18}{'gold':>6}{'found':>7}{'precision':>11}{'recall':>8}{'F1':>7}")
     for name in (*PII_TYPES, "all"):
-        tp, fn, fp = (
-            (sum(c.values()) if name == "all" else c[name]) for c in (right, missed, false)
-        )
+        tp, fn, fp = ((sum(c.values()) if name == "all" else c[name]) for c in (right, missed, false))
         precision, recall = tp / max(tp + fp, 1), tp / max(tp + fn, 1)
         f1 = 2 * tp / max(2 * tp + fp + fn, 1)
         print(f"{name:<18}{tp + fn:>6}{tp + fp:>7}{precision:>11.3f}{recall:>8.3f}{f1:>7.3f}")

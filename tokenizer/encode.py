@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, decompression_errors
+from common.files import atomic_write
 from common.progress import ProgressBar
+from data.executors import available_workers, run_local
+from data.shards import read_shard, shard_paths
 from tokenizer.encoder import Batch, Encoder
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import EncodeSettings
 from tokenizer.shards import shard_files, write_meta, write_shard
-from tokenizer.workers import run_tasks
 
 __all__ = ["EncodeSettings", "encode_corpus"]
 
@@ -40,15 +41,15 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     Raises:
         UserError: the corpus has no shard or no token, or the tokenizer is none that this stage can be exact for.
     """
-    encoder = Encoder(load_tokenizer(tokenizer), tokenizer)
-    shards = sorted((Path(corpus) / "shards").glob("shard-*.parquet"))
-    if not shards:
-        raise UserError(f"{corpus} holds no shards", "the encode stage reads a finished corpus folder", "build it first")
-    todo = [index for index in range(len(shards)) if not _mark(out, index).is_file()]
-    tasks = [(shards[index], tokenizer, out, index, settings.shard_tokens) for index in todo]
-    with ProgressBar("encode", total=len(shards), unit="shards", done=len(shards) - len(todo)) as bar:
-        for _ in run_tasks(_encode_shard, tasks, settings.workers):
-            bar.advance(1)
+    _encoder.cache_clear()
+    encoder = _encoder(tokenizer)
+    shards = shard_paths(corpus)
+    tasks = [_Task(path, index) for index, path in enumerate(shards) if not _mark(out, index).is_file()]
+    work = partial(_encode_shard, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
+    workers = min(settings.workers or available_workers(), len(tasks))
+    with ProgressBar("encode", total=len(shards), unit="shards", done=len(shards) - len(tasks)) as bar:
+        run_local(work, tasks, workers, progress=lambda _: bar.advance())
+    _encoder.cache_clear()  # frees the table, and another tokenizer may come to stand at the same path
     marks = [json.loads(_mark(out, index).read_text(encoding="utf-8")) for index in range(len(shards))]
     entries = [piece for mark in marks for piece in mark["pieces"]]
     if not entries:
@@ -61,6 +62,23 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     counts = {name: meta[name] for name in ("tokens", "documents", "sentences", "unk")}
     empty = sum(mark["empty_documents"] for mark in marks)
     return {**counts, "empty_documents": empty, "shards": len(entries), "vocab_size": encoder.vocab_size}
+
+
+class _Task(NamedTuple):
+    """One corpus shard."""
+
+    path: Path
+    number: int
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+@lru_cache(maxsize=1)
+def _encoder(tokenizer: Path) -> Encoder:
+    """Return this process's encoder, whose table stays warm from shard to shard."""
+    return Encoder(load_tokenizer(tokenizer), tokenizer)
 
 
 def _mark(out: Path, index: int) -> Path:
@@ -84,19 +102,19 @@ def _number_through(out: Path, marks: list[dict[str, Any]]) -> None:
             number += 1
 
 
-def _encode_shard(shard: Path, tokenizer: Path, out: Path, index: int, shard_tokens: int) -> None:
+def _encode_shard(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) -> None:
     """Encode one corpus shard into pieces of about `shard_tokens` tokens, then mark it as done."""
-    encoder = Encoder(load_tokenizer(tokenizer), tokenizer)
+    encoder = _encoder(tokenizer)
     unk_id = encoder.special_ids["unk"]
     counts: dict[str, Any] = {"pieces": [], "unk": 0, "empty_documents": 0}
     pending: list[Batch] = []
 
     def close_piece() -> None:
         joined = _join(pending)
-        counts["pieces"].append(write_shard(out, len(counts["pieces"]), *joined, prefix=_piece_prefix(index)))
+        counts["pieces"].append(write_shard(out, len(counts["pieces"]), *joined, prefix=_piece_prefix(task.number)))
         pending.clear()
 
-    for documents in _read(shard):
+    for documents in _read(task.path):
         batch = encoder.encode(documents)
         counts["unk"] += int((batch.tokens_T == unk_id).sum())
         counts["empty_documents"] += len(documents) - (len(batch.documents) - 1)
@@ -108,14 +126,14 @@ def _encode_shard(shard: Path, tokenizer: Path, out: Path, index: int, shard_tok
                 close_piece()
     if pending:
         close_piece()
-    with atomic_write(_mark(out, index)) as stream:
+    with atomic_write(_mark(out, task.number)) as stream:
         json.dump(counts, stream)
 
 
 def _read(shard: Path) -> Iterator[list[list[str]]]:
-    with decompression_errors(shard):
-        for batch in pq.ParquetFile(shard).iter_batches(batch_size=BATCH_DOCUMENTS, columns=["sentences"]):
-            yield [sentences or [] for sentences in batch.column("sentences").to_pylist()]
+    for group in read_shard(shard, ["sentences"]):
+        for start in range(0, group.num_rows, BATCH_DOCUMENTS):
+            yield group.column("sentences").slice(start, BATCH_DOCUMENTS).to_pylist()
 
 
 def _cut(batch: Batch, room: int) -> tuple[Batch, Batch]:

@@ -134,7 +134,7 @@ class Encoder:
         self._flat = np.concatenate(flat)
 
     def _gather(self, rows_W: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return the words' ids one after the other, (T,): token t of word w is flat[start of w's row + t - ends[w]]."""
+        """Return the words' ids one after the other, (T,): id t of word w is flat[start of its row + t - ends[w]]."""
         shifts_W = self._starts[rows_W] - ends[:-1]
         places_T = np.repeat(shifts_W, np.diff(ends))
         places_T += np.arange(ends[-1])

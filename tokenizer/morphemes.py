@@ -40,10 +40,15 @@ def morphemes(word: str) -> list[str]:
 def morpheme_spans(text: str) -> list[tuple[int, int]]:
     """Return (start, end) character offsets of the morphemes of running text, segmented in context.
 
-    Morphemes whose span does not hold their surface are left out.
+    Surfaces are found in the text one after the other: mecab-ko's own offsets slip where the text begins with a blank.
     """
-    found = _tagger().parse(text)
-    return [(m.span.start, m.span.end) for m in found if text[m.span.start : m.span.end] == m.surface]
+    spans, cursor = [], 0
+    for morpheme in _tagger().parse(text):
+        start = text.find(morpheme.surface, cursor)
+        if start >= 0:
+            cursor = start + len(morpheme.surface)
+            spans.append((start, cursor))
+    return spans
 
 
 def mark(parts: Iterable[str]) -> list[str]:

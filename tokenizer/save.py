@@ -110,8 +110,9 @@ def special_ids(loaded: Tokenizer, folder: str | Path) -> dict[str, int]:
     Raises:
         UserError: the vocabulary lacks one of them.
     """
-    ids = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
-    lacking = [_ROLES[role] for role, found in ids.items() if found is None]
+    found = {role: loaded.token_to_id(token) for role, token in _ROLES.items()}
+    ids = {role: index for role, index in found.items() if index is not None}
+    lacking = [token for role, token in _ROLES.items() if role not in ids]
     if lacking:
         raise UserError(
             f"the vocabulary in {folder} lacks {', '.join(lacking)}",

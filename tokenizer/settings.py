@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from common.settings import Settings
+from common.settings import Settings, runtime
 
 SPECIAL_TOKENS: dict[str, tuple[str, ...]] = {
     "roberta": ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"),
@@ -23,7 +23,7 @@ class TokenizerSettings(Settings):
     pretokenizer: Literal["morpheme", "none"] = "morpheme"
     """What cuts words before training: mecab-ko morphemes (KLUE's way), or nothing (the baseline). Encoding never
     needs an analyser."""
-    min_character_count: int = Field(default=5, ge=1)
+    min_character_count: int = Field(default=20, ge=1)
     """A character seen at least this often in the sample gets both its forms (x and ##x), whatever its merges are
     worth; words with a rarer one become [UNK]. Each costs two entries."""
     min_pair_count: int = Field(default=2, ge=1)
@@ -40,7 +40,7 @@ class TokenizerSettings(Settings):
     """Longest input in tokens that the saved tokenizer states (model_max_length)."""
     seed: int = 42
     """Seed of the sample."""
-    workers: int | None = Field(default=None, ge=1)
+    workers: int | None = runtime(None, ge=1)
     """Processes that count and segment; None = one a core. Never changes the vocabulary."""
 
 
@@ -49,5 +49,5 @@ class EncodeSettings(Settings):
 
     shard_tokens: int = Field(default=1 << 26, ge=1)
     """A token shard is closed at the first document end at or past this many tokens (2^26 tokens = 134 MB)."""
-    workers: int | None = Field(default=None, ge=1)
+    workers: int | None = runtime(None, ge=1)
     """Processes, one corpus shard each at a time; None = one a core. Never changes the output."""

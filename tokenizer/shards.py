@@ -141,7 +141,9 @@ class TokenShards:
         size = path.stat().st_size if path.is_file() else None
         if size != expected:
             found = "is gone" if size is None else f"has {size} bytes"
-            raise HunminError(f"{path} {found}", f"tokens.json says {expected} bytes", "delete the folder, encode again")
+            raise HunminError(
+                f"{path} {found}", f"tokens.json says {expected} bytes", "delete the folder, encode again"
+            )
 
     def tokens(self, index: int) -> np.ndarray:
         """Return a shard's ids, (T,), mapped read-only."""

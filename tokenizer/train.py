@@ -12,20 +12,21 @@ the symbols are its whole alphabet, in a fixed order, ties break alike on every 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import xxhash
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from common.errors import UserError
 from common.progress import say
+from data.executors import available_workers, run_local
 from tokenizer.morphemes import count_pieces
 from tokenizer.pipeline import CONTINUATION
 from tokenizer.sampling import source_shares
 from tokenizer.save import save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS, TokenizerSettings
-from tokenizer.workers import run_tasks
 from tokenizer.words import add_counts, corpus_pieces, count_characters, count_words, source_sizes
 
 __all__ = ["TokenizerSettings", "train_tokenizer", "train_vocabulary"]
@@ -50,11 +51,11 @@ def train_tokenizer(settings: TokenizerSettings, corpus: Path, out: Path) -> dic
             reaches), or the size is too small for the characters that must be covered.
     """
     pieces = corpus_pieces(corpus)
-    sizes = add_counts(run_tasks(source_sizes, [(piece,) for piece in pieces], settings.workers))
+    workers = min(settings.workers or available_workers(), len(pieces))
+    sizes = add_counts(run_local(source_sizes, pieces, workers))
     shares = source_shares(sizes, settings.sample_mb * 1e6)
     say(f"tokenizer: counting words of {sum(sizes[name] * shares[name] for name in sizes) / 1e6:.1f} MB")
-    tasks = [(piece, shares, settings.seed) for piece in pieces]
-    words = add_counts(run_tasks(count_words, tasks, settings.workers))
+    words = add_counts(run_local(partial(count_words, shares=shares, seed=settings.seed), pieces, workers))
     if not words:
         raise UserError(f"{corpus} holds no words", "a vocabulary is trained on text", "check the corpus")
     marked = words if settings.pretokenizer == "none" else _segment(words, settings.workers)
@@ -81,12 +82,24 @@ def train_tokenizer(settings: TokenizerSettings, corpus: Path, out: Path) -> dic
     }
 
 
+class _Chunk(NamedTuple):
+    """Some distinct words with their counts: one segmentation task."""
+
+    name: str
+    words: list[tuple[str, int]]
+
+
+def _count_chunk(chunk: _Chunk) -> dict[str, int]:
+    return count_pieces(chunk.words)
+
+
 def _segment(words: dict[str, int], workers: int | None) -> dict[str, int]:
-    """Return marked morphemes and their counts, in an order that does not depend on the number of workers."""
+    """Return marked morphemes and their counts."""
     say(f"tokenizer: segmenting {len(words)} distinct words into morphemes")
     ordered = sorted(words.items())
-    tasks = [(ordered[start : start + SEGMENT_WORDS],) for start in range(0, len(ordered), SEGMENT_WORDS)]
-    return add_counts(run_tasks(count_pieces, tasks, workers))
+    starts = range(0, len(ordered), SEGMENT_WORDS)
+    chunks = [_Chunk(f"words from {start}", ordered[start : start + SEGMENT_WORDS]) for start in starts]
+    return add_counts(run_local(_count_chunk, chunks, min(workers or available_workers(), len(chunks))))
 
 
 def train_vocabulary(

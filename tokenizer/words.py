@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from common.errors import UserError
 from common.files import decompression_errors, expand, is_remote, open_bytes
+from data.shards import SHARDS, read_shard, shard_paths
 from tokenizer.pipeline import split_eojeols, split_words
 from tokenizer.sampling import keep
 
@@ -28,6 +28,11 @@ class Piece(NamedTuple):
     start: int = 0
     end: int | None = None
 
+    @property
+    def name(self) -> str:
+        """Return what messages call the piece."""
+        return self.path if self.end is None else f"{self.path} from byte {self.start}"
+
 
 def corpus_pieces(corpus: str | Path) -> list[Piece]:
     """Return the pieces of a corpus: a finished corpus folder, a text file (a document a line), or a glob of such.
@@ -35,12 +40,8 @@ def corpus_pieces(corpus: str | Path) -> list[Piece]:
     Raises:
         UserError: nothing is there, or a file is of a kind that is not plain text.
     """
-    shards = Path(corpus) / "shards"
-    if shards.is_dir():
-        paths = sorted(shards.glob("shard-*.parquet"))
-        if not paths:
-            raise UserError(f"{shards} holds no shard", "a corpus folder holds at least one shard", "build the corpus")
-        return [Piece(str(path)) for path in paths]
+    if (Path(corpus) / SHARDS).is_dir():
+        return [Piece(str(path)) for path in shard_paths(corpus)]
     pieces: list[Piece] = []
     for path in expand(str(corpus)):
         plain = path
@@ -64,7 +65,7 @@ def source_sizes(piece: Piece) -> dict[str, int]:
     """Return the bytes of text of each source in a piece."""
     sizes: Counter[str] = Counter()
     if piece.path.endswith(".parquet"):
-        for batch in pq.ParquetFile(piece.path).iter_batches(columns=["source", "sentences"]):
+        for batch in read_shard(Path(piece.path), ["source", "sentences"]):
             sentences, sources = batch.column("sentences"), batch.column("source").to_pylist()
             lengths = pc.binary_length(pc.list_flatten(sentences)).to_pylist()
             for document, length in zip(pc.list_parent_indices(sentences).to_pylist(), lengths, strict=True):
@@ -94,7 +95,7 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
 
 def _texts(piece: Piece, shares: dict[str, float], seed: int) -> Iterator[str]:
     if piece.path.endswith(".parquet"):
-        for batch in pq.ParquetFile(piece.path).iter_batches(columns=["id", "source", "sentences"], batch_size=4096):
+        for batch in read_shard(Path(piece.path), ["id", "source", "sentences"]):
             columns = (batch.column(name).to_pylist() for name in ("id", "source", "sentences"))
             for name, source, sentences in zip(*columns, strict=True):
                 if keep(name, shares[source], seed):

@@ -29,7 +29,7 @@ class HashTable(NamedTuple):
 
 def build_hash_table(keys: NDArray[np.uint64]) -> HashTable:
     """Return a table of the keys, which are distinct and ascending."""
-    bits = max(int(len(keys)).bit_length(), 1)
+    bits = max(len(keys).bit_length(), 1)
     shift = np.uint64(64 - bits)
     edges = np.arange(1 << bits, dtype=np.uint64) << shift
     bucket = np.append(np.searchsorted(keys, edges), len(keys)).astype(np.int32)

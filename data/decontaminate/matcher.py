@@ -48,7 +48,7 @@ def distinct_sentences(benchmark: list[BenchmarkSentence]) -> list[Source]:
 
 
 def fragment_sources(benchmark: list[BenchmarkSentence], scope: str) -> list[Source]:
-    """Return the texts a corpus sentence may be a piece of: passages joined again and, for scope "all", the sentences."""
+    """Return the texts a corpus sentence may be a piece of: passages joined again; for scope "all" sentences too."""
     sources = []
     for (task, guid, passage), run in groupby(benchmark, key=lambda s: (s.task, s.guid, s.passage)):
         if passage:
@@ -65,9 +65,7 @@ def _distinct(sources: list[Source]) -> list[Source]:
     single = set(lines[[n for n, source in enumerate(sources) if not source.passage]].tolist())
     _, first = np.unique(lines, return_index=True)
     letters = np.diff(text.first_letter_N)
-    return [
-        sources[n]._replace(passage=int(lines[n]) not in single) for n in sorted(first.tolist()) if letters[n] > 0
-    ]
+    return [sources[n]._replace(passage=int(lines[n]) not in single) for n in sorted(first.tolist()) if letters[n] > 0]
 
 
 class Decontaminator:

@@ -20,7 +20,7 @@ class DecontaminateSettings(Settings):
     """Whether benchmark sentences are removed at all."""
     benchmark: str | None = None
     """Folder, file or glob of the benchmark; None = the recipe's klue.data."""
-    rules: list[Rule] = list(RULES)
+    rules: list[Rule] = Field(default=list(RULES))
     """Which rules apply; a sentence goes when any of them says so."""
     threshold: float = Field(default=0.8, gt=0, le=1)
     """Words: a hit when BM25(corpus sentence, d) / BM25(d, d) reaches this for a benchmark sentence d. 0.8 still finds

@@ -93,21 +93,21 @@ def fold_buffer(buffer, sentences, table):  # type: ignore[no-untyped-def]
                 first_word[sentence] = words
                 inside = False
                 continue
-            letter = np.int64(table[byte])
+            letter = int(table[byte])
         elif byte < 0xE0:
             code = ((byte & 0x1F) << 6) | (np.int64(buffer[position + 1]) & 0x3F)
             position += 2
-            letter = np.int64(table[code])
+            letter = int(table[code])
         elif byte < 0xF0:
             middle = np.int64(buffer[position + 1]) & 0x3F
             code = ((byte & 0x0F) << 12) | (middle << 6) | (np.int64(buffer[position + 2]) & 0x3F)
             position += 3
-            letter = code if 0xAC00 <= code <= 0xD7A3 else np.int64(table[code])
+            letter = int(code) if 0xAC00 <= code <= 0xD7A3 else int(table[code])
         else:
             middle = ((np.int64(buffer[position + 1]) & 0x3F) << 6) | (np.int64(buffer[position + 2]) & 0x3F)
             code = ((byte & 0x07) << 18) | (middle << 6) | (np.int64(buffer[position + 3]) & 0x3F)
             position += 4
-            letter = STAND_IN + code % STAND_INS if FIRST_HAN_BEYOND <= code <= LAST_HAN_BEYOND else 0
+            letter = STAND_IN + int(code) % STAND_INS if FIRST_HAN_BEYOND <= code <= LAST_HAN_BEYOND else 0
         if letter > 1:
             if not inside:
                 word_start[words] = count

@@ -44,7 +44,9 @@ class Pseudonymizer:
         results: list[tuple[str, list[Replacement]]] = []
         for text, spans in zip(texts, find_many(texts), strict=True):
             replacements = [
-                Replacement(span.start, span.end, span.type, surrogate(self._key, span.type, text[span.start : span.end]))
+                Replacement(
+                    span.start, span.end, span.type, surrogate(self._key, span.type, text[span.start : span.end])
+                )
                 for span in spans
                 if span.type in self._types
             ]

@@ -10,7 +10,8 @@ AFTER = 15
 """Characters after a value in which a label counts ("… (신한은행)")."""
 
 _BANKS = (
-    "국민|KB|신한|우리|하나|기업|IBK|농협|NH|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|광주|전북|제주|외환"
+    "국민|KB|신한|우리|하나|기업|IBK|농협|NH|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|"
+    "광주|전북|제주|외환"
 )
 LABELS: dict[str, re.Pattern[str]] = {
     "TEL": re.compile(
@@ -19,7 +20,8 @@ LABELS: dict[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "BANK_ACCOUNT": re.compile(
-        rf"계좌|은행|뱅크|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account", re.I
+        rf"계좌|은행|뱅크|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
+        re.I,
     ),
     "CARD": re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE),
     "RRN": re.compile(r"주민|(?<![a-z])(?:rrn|resident)", re.IGNORECASE),
@@ -37,10 +39,11 @@ LABELS: dict[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "VERSION": re.compile(
-        r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|(?<![a-z])(?:version|ver|v|release|build|sdk|update|package"
+        r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v|release|build|sdk|update|package"
         r"|firmware|runtime|assembly|nuget))[^0-9가-힣\n]{0,6}(?:은|는|이|가|을|를)?\s?$",
         re.IGNORECASE,
     ),
+    "COURT": re.compile("대법원|법원|선고|판결|헌재|사건"),
     "MAC": re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE),
 }
 """For every kind of context the words that make it. Those that end in $ must stand right before the value."""

@@ -47,8 +47,8 @@ _EACH.Compile()
 
 
 def encode(text: str) -> bytes:
-    """Return the text as UTF-8; lone surrogates, which JSON may hold, are kept as three bytes."""
-    return text.encode("utf-8", "surrogatepass")
+    """Return the text as UTF-8, with "?" for the lone surrogates that JSON may hold, so that characters still count."""
+    return text.encode("utf-8", "replace")
 
 
 def gate_types(line: bytes) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def _search(batch: list[bytes], first: int) -> Iterator[Window]:
         if found != index:
             index, known_byte, known_character = found, starts[found], 0
         begin = max(buffer.rfind(b"\n", 0, match.start()) + 1, starts[index])
-        end = buffer.find(b"\n", match.end())
+        end = buffer.find(b"\n", match.start())  # a gate may look at the line end itself
         end = len(buffer) if end < 0 else end
         line = buffer[begin:end]
         start = known_character + _characters(buffer[known_byte:begin])
@@ -92,4 +92,4 @@ def _search(batch: list[bytes], first: int) -> Iterator[Window]:
 
 
 def _characters(data: bytes) -> int:
-    return len(data) if data.isascii() else len(data.decode("utf-8", "surrogatepass"))
+    return len(data) if data.isascii() else len(data.decode())

@@ -49,7 +49,7 @@ USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조�
 """Letters a vehicle plate may carry (private, commercial, parcel, rental)."""
 
 _TLD_BARE = "(?:com|org|kr|co\\.kr|or\\.kr|go\\.kr|ac\\.kr|ne\\.kr|pe\\.kr|re\\.kr)"
-_TLD_PATH = "(?:com|net|org|kr|io|me|info|biz|tv|gg|ly|gl|be|be|us|jp|cn|eu|de|uk|app|dev|co|example|shop|site|xyz)"
+_TLD_PATH = "(?:com|net|org|kr|io|me|info|biz|tv|gg|ly|gl|be|us|jp|cn|eu|de|uk|app|dev|co|example|shop|site|xyz)"
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _SEPARATED = rf"(?: ?[{DASH}.·)] ?| )"
 
@@ -92,17 +92,19 @@ _TEL_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
 _TEL = (
     rf"(?P<country>(?<![0-9])(?:\+ ?82|0082)|{_TEL_BEFORE}82(?=[{DASH}]))(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
     rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{_TEL_AFTER}"
-    rf"|{_TEL_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})[0-9]{{4}}{_TEL_AFTER}"
+    rf"|{_TEL_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
+    rf"[0-9]{{4}}{_TEL_AFTER}"
     rf"|{_TEL_BEFORE}(?:01[016789](?:{_SEPARATED}[0-9]{{7,8}}|[0-9]{{3,4}}{_SEPARATED}[0-9]{{4}})){_TEL_AFTER}"
     rf"|(?P<plain>{NOT_BEFORE}(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}})){_TEL_AFTER}"
     rf"|{_TEL_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.|))(?P<serial>[0-9]{{4}}){_TEL_AFTER}"
 )
 _BANK_ACCOUNT = (
-    rf"{NOT_BEFORE}(?:(?P<groups>[0-9]{{2,6}}(?P<sep>[{DASH}]| )[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
+    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ]?){{10}})[0-9]{{2,6}}(?P<sep>[{DASH}]| )[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
     rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
 )
 _PASSPORT = (
-    rf"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod][0-9]{{8}}|[MSRODmsrod][0-9]{{3}}[A-Za-z][0-9]{{4}})(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
+    r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod][0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
+    r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
 )
 _HEALTH_INSURANCE = rf"{NOT_BEFORE}[1-9](?P<sep>[{DASH}]|)[0-9]{{10}}{NOT_AFTER}"
 _VEHICLE_PLATE = (

@@ -12,32 +12,42 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
 
 from data.pii.checks import brn_ok, card_prefix_ok, ean13_ok, luhn_ok, registration_check_ok, registration_date_ok
 from data.pii.context import labelled, versioned
+from data.pii.patterns import DASH
 from data.pii.url import url_end
 
 Extent = tuple[int, int]
 Rule = Callable[[str, "re.Match[str]"], "Extent | None"]
 
 _NOT_DIGIT = re.compile(r"[^0-9]+")
-FILE_SUFFIXES = frozenset(
-    "png jpg jpeg gif svg webp css js ts jsx tsx json xml html htm md txt yml yaml py rb java cs cpp exe dll zip".split()
+_SUFFIXES = (
+    "png jpg jpeg gif svg webp css js ts jsx tsx json xml html htm md txt yml yaml py rb java cs cpp exe dll zip"
 )
+FILE_SUFFIXES = frozenset(_SUFFIXES.split())
 """Ends of file names such as icon@2x.png, which look like mail domains."""
-NO_HANDLES = frozenset(
-    "media import charset font keyframes supports layer page namespace override deprecated param params returns return throws"
-    " exception since version author see link inherit interface protocol implementation property synthesize selector end"
-    " autowired component service repository controller bean test before after configuration decorator decorators types"
-    " model using section inject functions code todo helper html viewbag viewdata layout classmethod staticmethod abstractmethod"
-    " dataclass property contextmanager wraps pytest jit echo off rem".split()
+_KEYWORDS = (
+    "media import charset font keyframes supports layer page container scope property namespace tailwind apply "
+    "include mixin extend override deprecated param params return returns throws exception since version author see "
+    "link inherit inheritdoc interface protocol implementation synthesize selector end autowired component service "
+    "repository controller bean test before after configuration decorator decorators type types typedef template "
+    "callback augments extends implements inherits const public private protected readonly internal enum async "
+    "experimental alpha beta next latest default remarks model using section inject functions code todo helper html "
+    "viewbag viewdata layout body attribute key ref name label desc expr required classmethod staticmethod "
+    "abstractmethod dataclass contextmanager wraps pytest jit click change input keyup keydown submit echo off rem"
 )
+NO_HANDLES = frozenset(_KEYWORDS.split())
 """Words after @ that belong to programming languages and style sheets."""
-_ACCOUNT_GROUPS = frozenset({(6, 2, 6), (3, 6, 5), (3, 6, 2, 3), (3, 4, 4, 2), (4, 2, 7), (3, 2, 6), (4, 3, 6), (3, 3, 6)})
+_ACCOUNT_GROUPS = frozenset(
+    {(6, 2, 6), (3, 6, 5), (3, 6, 2, 3), (3, 4, 4, 2), (4, 2, 7), (3, 2, 6), (4, 3, 6), (3, 3, 6)}
+)
 """Groupings of account numbers that hardly anything else uses; others need a label."""
 _AMOUNT = re.compile(r"\s?(?:원|달러|명|주(?![가-힣])|개|건|회|억|만|%|톤|바이트|MB|GB|KB)")
-_COUNTERS = frozenset("가나다라마자조주도부수호고오어너나로라저소서보사아우구")
+_COUNTERS = frozenset("조주도부호수자소로나")
 """Usage letters that are also counters, particles or words ("10조 2000억", "20도 1500")."""
 _AFTER_PLATE = re.compile(
-    r" ?(?:년|월|억|만|천|조|원|명|개|톤|점|여|[mgkMGK%㎞㎡]|킬로|미터|회|건|번지|세대|가구|석|마리|권|부|대(?![가-힣])|위|편)"
+    r" ?(?:[년월억만천조원명개톤점여회건석권부위편mgkMGK%㎞㎡]|킬로|미터|번지|세대|가구|마리|대(?![가-힣]))"
 )
+_TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
+_IDENTIFIER = re.compile("[a-z]+[A-Z]")
 _GLOBAL_V6 = [ip_network(net) for net in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8")]
 
 
@@ -60,8 +70,10 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def email(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a mail address whose domain does not end like a file name."""
-    return None if match["tld"].lower() in FILE_SUFFIXES else match.span()
+    """Accept a mail address; file names such as icon@2x.png and the account of code hosts (git@…) are none."""
+    if match["tld"].lower() in FILE_SUFFIXES or match["local"] == "git":
+        return None
+    return match.span()
 
 
 def mac(text: str, match: re.Match[str]) -> Extent | None:
@@ -90,10 +102,11 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
         return None
     if versioned(text, start, end):
         return None
+    if labelled("IP", text, start, end) or text.startswith("/", end):
+        return start, end
+    # without a word for it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
     octets = [int(part) for part in match["v4"].split(".")]
-    plain = max(octets) < 100 and not labelled("IP", text, start, end)
-    # 1.2.3.4 and 16.0.4.12 are sections and versions unless a word says otherwise; private ranges speak for themselves
-    return None if plain and not four.is_private else (start, end)
+    return None if octets[3] == 0 or (max(octets) < 100 and not four.is_private) else (start, end)
 
 
 def card(text: str, match: re.Match[str]) -> Extent | None:
@@ -144,7 +157,9 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
         return (start, end) if mobile or labelled("TEL", text, start, end) else None
     if match["service"] is not None:
         first, last = digits[:4], digits[4:]
-        clear = not match["service"].isdigit() and not first <= last <= "2100"  # 1588-1592 are years
+        # 1588-1592 are years, 1800-3000 is a range
+        range_ = first <= last <= "2100" or (first < last and first.endswith("00") and last.endswith("00"))
+        clear = not match["service"].isdigit() and not range_
         return (start, end) if clear or labelled("TEL", text, start, end) else None
     if match["area"] is not None and match["area"].endswith(" ") and match["last"] == " ":
         # a row of numbers with blanks between them is a table, not a telephone number
@@ -161,7 +176,7 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
         amount = _AMOUNT.match(text, end) is not None
         return (start, end) if not amount and labelled("BANK_ACCOUNT", text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
-    if not 10 <= sum(groups) <= 14:
+    if not 10 <= sum(groups) <= 14 or (match["sep"] == " " and len(groups) < 3):
         return None
     own = groups in _ACCOUNT_GROUPS and match["sep"] != " "
     return (start, end) if own or labelled("BANK_ACCOUNT", text, start, end) else None
@@ -174,28 +189,30 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept the dashed form; eleven bare digits need a label."""
-    return match.span() if match["sep"] or labelled("HEALTH_INSURANCE", text, *match.span()) else None
+    """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
+    toll_free = _TOLL_FREE.match(match[0]) is not None
+    own = match["sep"] and not toll_free
+    return match.span() if own or labelled("HEALTH_INSURANCE", text, *match.span()) else None
 
 
 def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a plate; letters that are also counters need a region, a label, or the tight form without a unit behind."""
+    """Accept a plate; letters that are also counters need a region, a label, or the tight form."""
     start, end = match.span()
     if match["region"] is not None or match["mission"] is not None:
         return start, end
-    if _AFTER_PLATE.match(text, end):
+    if _AFTER_PLATE.match(text, end) or labelled("COURT", text, start, end):
         return None
     if labelled("VEHICLE_PLATE", text, start, end):
         return start, end
     year = match["space"] and 1800 <= int(match["serial"]) <= 2100
-    loose = match["space"] and (match["usage"] in _COUNTERS or " " in match[0][:4])
+    loose = match["space"] and (match["usage"] in _COUNTERS or text[match.start("usage") - 1] == " ")
     return None if year or loose or match["serial"].endswith("000") else (start, end)
 
 
 def mention(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a handle that is no keyword of a programming language or style sheet."""
-    handle = match["handle"]
-    return None if handle.lower().split(".")[0] in NO_HANDLES else match.span()
+    """Accept a handle that is neither a keyword of a language or style sheet nor an identifier (camelCase)."""
+    first = match["handle"].split(".")[0]
+    return None if first.lower() in NO_HANDLES or _IDENTIFIER.match(first) else match.span()
 
 
 RULES: dict[str, Rule] = {

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from common.errors import UserError, nearest
 from common.progress import say
-from common.settings import Settings
+from common.settings import Settings, runtime, secret
 from data.pii.patterns import PII_TYPES
 
 MIN_KEY_CHARACTERS = 16
@@ -23,14 +23,14 @@ class PiiSettings(Settings):
     enabled: bool = True
     """Replace personal data by pseudonyms. Default on: a corpus of web text holds some in about 1% of its sentences."""
 
-    types: list[str] = list(PII_TYPES)
+    types: list[str] = Field(default_factory=lambda: list(PII_TYPES))
     """Types to replace, by name. Default all 16. Types left out are still recognised (a telephone number left out is
     not taken for an account) but stay in the text."""
 
-    key_env: str = "HUNMIN_PII_KEY"
+    key_env: str = runtime("HUNMIN_PII_KEY")
     """Name of the environment variable that holds the key. It comes before `key`."""
 
-    key: str | None = Field(default=None, repr=False)
+    key: str | None = secret(None)
     """A key written in the recipe. Only for samples and tests: who has the recipe can then test guesses against the
     pseudonyms. Default none."""
 

@@ -14,12 +14,12 @@ A pseudonym is nobody's where the type allows it:
 | RRN, FRN | month 13-19, day 32-39, G of the type | no such day, and the check digit fails in every form in use |
 | DRIVER_LICENSE | region code 90-99; 세종 in the old form | codes end at 28; 세종 had no licences of that form |
 | BRN | random | the check digit fails |
-| TEL | prefix kept, subscriber number begins with 0; 15xx/16xx/18xx becomes 1500 | exchanges begin with 2-9; 1500 is not assigned |
+| TEL | prefix kept, then 0 and random digits; 15xx, 16xx, 18xx become 1500 | exchanges begin with 2-9, 1500 is free |
 | BANK_ACCOUNT | first three digits 000 | no bank has branch or product 000 |
 | PASSPORT | X and random digits (letter) | no passport type has X |
 | HEALTH_INSURANCE | first digit 0 | certificates begin with 1-9 |
-| VEHICLE_PLATE | class 00 or 000, usage letter of the same group, other region; mission 000 | classes begin with 01 and 100 |
-| ADDRESS | another province, invented district, town and road, numbers of as many digits | the district does not exist |
+| VEHICLE_PLATE | class 00 or 000, letter of the same group, other region; mission 000 | classes begin with 01 and 100 |
+| ADDRESS | other province, invented district, town and road, as many digits | the district does not exist |
 | MENTION | invented handle of twelve letters | not avoidable; an accidental hit has a chance below 1e-9 |
 
 Different originals can meet in one pseudonym where the form leaves little room: 762 IPv4 addresses, 10^4 plates per
@@ -44,7 +44,26 @@ _DOCUMENTATION_V4 = [int(ip_network(net)[0]) for net in ("192.0.2.0/24", "198.51
 _DOCUMENTATION_V6 = int(IPv6Address("2001:db8::"))
 _CONSONANTS, _VOWELS = "bdghjkmnprstyw", "aeiou"
 _USAGE_GROUPS = ("가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주", "바사아자", "배", "하허호")
-_STEMS = "가온 나래 다솜 라온 마루 미르 바론 새솔 아람 은솔 자람 찬솔 초롱 큰솔 푸름 한별 해솔 흰들".split()
+_STEMS = (
+    "가온",
+    "나래",
+    "다솜",
+    "라온",
+    "마루",
+    "미르",
+    "바론",
+    "새솔",
+    "아람",
+    "은솔",
+    "자람",
+    "찬솔",
+    "초롱",
+    "큰솔",
+    "푸름",
+    "한별",
+    "해솔",
+    "흰들",
+)
 _BUILDING = re.compile("[가-힣A-Za-z0-9]+(아파트|빌라|빌딩|타워|오피스텔|맨션|상가)")
 _HEX = re.compile("[0-9A-Fa-f]")
 
@@ -143,7 +162,9 @@ def _telephone(value: str, normal: str, draw: Draw, key: bytes) -> str:
 
 def _registration(first_century: int) -> Callable[[str, str, Draw, bytes], str]:
     def make(value: str, normal: str, draw: Draw, key: bytes) -> str:
-        digits = f"{draw.digits(2)}{13 + draw.below(7)}{32 + draw.below(8)}{first_century + draw.below(4)}{draw.digits(5)}"
+        digits = (
+            f"{draw.digits(2)}{13 + draw.below(7)}{32 + draw.below(8)}{first_century + draw.below(4)}{draw.digits(5)}"
+        )
         valid = {rrn_check_digit(digits), *frn_check_digits(digits)}
         wrong = [d for d in range(10) if d not in valid]
         return _lay(value, digits + str(wrong[draw.below(len(wrong))]))

@@ -8,10 +8,10 @@ _TAIL = re.compile(r"(?::[0-9]{1,5})?(?:[/?#][^\s\"'<>`{}|\\^“”‘’「」�
 _HANGUL = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]")
 _AFTER_JOINT = re.compile("[/=_%+&#-]")
 _PARTICLE = re.compile(
-    "(?:에서|에게|에는|에도|으로|로부터|로|에|은|는|이|가|을|를|의|와|과|도|만|부터|까지|라고|라는|이라고|입니다|이다|이며|이고|인데|처럼|보다)"
+    "(?:에서|에게|에는|에도|으로|로부터|로|에|은|는|이|가|을|를|의|와|과|도|만|부터|까지|라고|라는|이라고|인|란|이란|이나|나|랑|이랑|하고|및|등|입니다|이다|이며|이고|인데|처럼|보다)"
     "(?:는|도|만|의)?(?![가-힣])"
 )
-_CLOSING = ".,;:!?*~\"'"
+_CLOSING = ".,;:!?*~(["
 _PAIRS = {")": "(", "]": "["}
 
 
@@ -37,7 +37,9 @@ def url_end(text: str, start: int) -> int:
 
 def _strip(text: str, start: int, end: int) -> int:
     """Return `end` moved back over punctuation that closes the sentence and not the URL."""
-    surplus = {close: text.count(close, start, end) - text.count(opening, start, end) for close, opening in _PAIRS.items()}
+    surplus = {
+        close: text.count(close, start, end) - text.count(opening, start, end) for close, opening in _PAIRS.items()
+    }
     while end > start:
         last = text[end - 1]
         if last in _CLOSING:

@@ -21,7 +21,6 @@ class Document:
     """A document before it is written: its sentences in order, the first of them a title where `titled`."""
 
     id: str
-    topic: Topic
     sentences: list[str]
     titled: bool = False
     facts: list[dict[str, object]] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from klue.metrics import accuracy
 from klue.tasks.base import AuthorsValues, Classification, Example, text_field
@@ -17,7 +17,7 @@ class Nli(Classification):
     title = "KLUE-NLI"
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")
-    metrics = {"accuracy": "accuracy"}
+    metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "accuracy"
     authors = AuthorsValues(
         epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from klue.metrics import pearsonr, similarity_f1
 from klue.tasks.base import AuthorsValues, Example, Regression, text_field
@@ -16,7 +16,7 @@ class Sts(Regression):
     key = "sts"
     title = "KLUE-STS"
     folder = "klue-sts-v1.1"
-    metrics = {"pearsonr": "Pearson r", "f1": "F1"}
+    metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
     authors = AuthorsValues(
         epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from klue.metrics import macro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, text_field
@@ -16,9 +16,9 @@ class Ynat(Classification):
     key = "ynat"
     title = "YNAT"
     folder = "ynat-v1.1"
-    partial_files = {"train": ("ynat_train.labelled_part.*.json",)}
+    partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"train": ("ynat_train.labelled_part.*.json",)}
     labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")
-    metrics = {"macro_f1": "macro F1"}
+    metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
     selection = "macro_f1"
     authors = AuthorsValues(
         epochs=4, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2

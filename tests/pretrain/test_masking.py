@@ -25,7 +25,9 @@ def make_ids(seed: int, count: int = 16, length: int = 64, padding: int = 0) -> 
     return ids
 
 
-def mask(ids: np.ndarray, samples: np.ndarray | None = None, epoch: int = 0, seed: int = 1, **more: float) -> MaskedBatch:
+def mask(
+    ids: np.ndarray, samples: np.ndarray | None = None, epoch: int = 0, seed: int = 1, **more: float
+) -> MaskedBatch:
     count = len(ids)
     samples = np.arange(count) if samples is None else samples
     none = np.zeros(count, np.bool_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_full_sentences_end_at_sentence_ends(tokens: Path) -> None:
     assert np.isin(borders, shards.sentences(0)).all()
     # greedy: a sample could not have taken one more sentence
     ends = np.asarray(shards.sentences(0))
-    for start, end in zip(borders[:-2], borders[1:-1], strict=True):
+    for start, end in itertools.pairwise(borders[:-1]):
         following = ends[np.searchsorted(ends, end) + 1]
         assert end - start <= 60 < following - start
 

@@ -13,6 +13,23 @@ HEADER = (
 )
 
 
+_UNITS = {"퍼센트": "QT", "명": "QT", "건": "QT", "년": "DT"}
+
+
+def _with_units(segments: list[Segment]) -> list[Segment]:
+    """Return the segments with the unit after a number joined to it: "12" + "명이 …" is "12명" + "이 …"."""
+    joined: list[Segment] = []
+    for segment in segments:
+        last = joined[-1] if joined else None
+        if last and last.entity == "QT" and last.text.isdigit() and not segment.entity:
+            unit = next((u for u in _UNITS if segment.text.startswith(u)), "")
+            if unit:
+                joined[-1] = Segment(last.text + unit, _UNITS[unit], last.slot)
+                segment = Segment(segment.text[len(unit) :])
+        joined.append(segment)
+    return [segment for segment in joined if segment.text]
+
+
 def _rows(segments: list[Segment]) -> list[str]:
     rows: list[str] = []
     for segment in segments:
@@ -35,7 +52,9 @@ def build(seed: int) -> TaskFiles:
         rng = rng_for(seed, "klue-ner", split)
         blocks: list[str] = []
         while len(blocks) < size:
-            segments = task_scene(rng, split).segments(rng.choice(NARRATIVE + QUOTES), rng.choice(list(Register)))
+            segments = _with_units(
+                task_scene(rng, split).segments(rng.choice(NARRATIVE + QUOTES), rng.choice(list(Register)))
+            )
             text = text_of(segments)
             if text in seen or not any(segment.entity for segment in segments):
                 continue

@@ -1,0 +1,191 @@
+"""`hunmin run --dry-run` and `hunmin plan`: what would be done, and what it takes, before anything runs."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from common.errors import UserError, nearest
+from common.files import human_size
+from common.manifest import read_manifest
+from common.progress import console, duration, short_number
+from hunmin.recipe import Recipe
+from hunmin.run import judge_all
+from pretrain.flops import flops_per_token, parameters
+from pretrain.metrics import read_metrics
+
+DEVICES: dict[str, tuple[float, float]] = {
+    "V100": (125e12, 0.50),
+    "A100": (312e12, 0.50),
+    "H100": (989e12, 0.30),
+    "H200": (989e12, 0.30),
+}
+"""Name → (published dense bf16 or fp16 peak, FLOP/s; share of it that is assumed to be reached)."""
+
+CPU_SHARE = 0.4
+"""Share of this machine's measured matrix product that a training step is assumed to reach on a CPU."""
+
+CORPUS_BYTES_PER_SECOND = 0.5e6
+"""Assumed rate of corpus, tokenizer and encode together, bytes of input a second and core; deliberately low."""
+
+
+def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> dict[str, Any]:
+    """Return tokens, FLOPs, memory, hours and disk of a recipe's pretraining.
+
+    Args:
+        recipe: the run.
+        devices: how many devices share the global batch.
+        device: name in DEVICES; None measures a matrix product on this machine.
+
+    Raises:
+        UserError: the device is not known.
+    """
+    p = recipe.pretrain
+    vocab = recipe.tokenizer.vocab_size
+    per_token = flops_per_token(p.model, vocab, p.length, p.masking.rate)
+    weights = parameters(p.model, vocab, p.length + 2)
+    if device is None:
+        rate, basis = measured_rate() * CPU_SHARE * devices, f"matrix product measured here × {CPU_SHARE}"
+    elif device in DEVICES:
+        peak, share = DEVICES[device]
+        rate, basis = peak * share * devices, f"published peak × {share} assumed"
+    else:
+        raise UserError(
+            f"unknown device '{device}'{nearest(device, list(DEVICES))}", f"known devices: {', '.join(DEVICES)}"
+        )
+    # activations: about 34 bytes a token, layer and width at bf16 (Korthikanti et al. 2022, without attention scores)
+    activations = 34 * p.micro_batch * p.length * p.model.hidden * p.model.layers
+    return {
+        "parameters": weights,
+        "tokens": p.tokens,
+        "flops_per_token": per_token,
+        "flops": per_token * p.tokens,
+        "device": device or "this machine",
+        "devices": devices,
+        "flops_per_second": rate,
+        "basis": basis,
+        "tokens_per_second": rate / per_token,
+        "hours": p.tokens * per_token / rate / 3600,
+        "memory_bytes_per_device": 16 * weights + activations,
+        "disk_bytes": (p.keep_last * 12 + 8) * weights,
+    }
+
+
+def measured_rate() -> float:
+    """Return FLOP/s of a 1024³ single-precision matrix product here, the median of five."""
+    import torch
+
+    a = torch.randn(1024, 1024)
+    a @ a
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        a @ a
+        times.append(time.perf_counter() - began)
+    return 2 * 1024**3 / statistics.median(times)
+
+
+def print_cost(plan: dict[str, Any]) -> None:
+    """Print a cost plan as a table on stdout."""
+    table = Table(show_header=False)
+    rows = [
+        ("parameters", short_number(plan["parameters"])),
+        ("token positions", short_number(plan["tokens"])),
+        ("FLOPs a token (forward + backward)", f"{plan['flops_per_token'] / 1e6:.1f} M"),
+        ("FLOPs in all", f"{plan['flops']:.2e}"),
+        ("devices", f"{plan['devices']} × {plan['device']}"),
+        ("assumed rate", f"{plan['flops_per_second'] / 1e12:.3g} TFLOP/s ({plan['basis']})"),
+        ("tokens a second", short_number(plan["tokens_per_second"])),
+        ("expected time", duration(plan["hours"] * 3600)),
+        ("memory a device, about", human_size(plan["memory_bytes_per_device"])),
+        ("disk for checkpoints, about", human_size(plan["disk_bytes"])),
+    ]
+    for name, value in rows:
+        table.add_row(name, value)
+    console(stderr=False).print(table)
+
+
+def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[str, Any]:
+    """Return {"stages": what would run and why, size of what is there, expected seconds; "tokens", "seconds"}."""
+    verdicts = judge_all(recipe, first, last)
+    source_bytes = _input_bytes(recipe)
+    rows = []
+    for verdict in verdicts:
+        folder = Path(recipe.out) / verdict.stage.folder
+        manifest = read_manifest(folder)
+        size = sum(f["bytes"] for f in manifest.outputs.values()) if manifest else None
+        seconds = 0.0 if verdict.done else _expected_seconds(recipe, verdict.stage.name, source_bytes, verdict.resumes)
+        rows.append(
+            {
+                "stage": verdict.stage.name,
+                "runs": not verdict.done,
+                "why": verdict.why,
+                "bytes": size,
+                "seconds": None if seconds is None else round(seconds, 1),
+            }
+        )
+    known: list[Any] = [row["seconds"] for row in rows if row["seconds"] is not None]
+    return {
+        "out": recipe.out,
+        "input_bytes": source_bytes,
+        "tokens": recipe.pretrain.tokens,
+        "stages": rows,
+        "seconds": round(sum(known), 1),
+    }
+
+
+def _input_bytes(recipe: Recipe) -> int:
+    from data.readers import list_files
+
+    paths = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def _expected_seconds(recipe: Recipe, stage: str, source_bytes: int, resumes: bool) -> float | None:
+    cores = os.cpu_count() or 1
+    if stage in ("corpus", "tokenizer", "encode"):
+        # compressed text is some four times larger unpacked; the three stages share the rate evenly
+        return 4 * source_bytes / (CORPUS_BYTES_PER_SECOND * cores) / 3 + 5
+    if stage == "pretrain":
+        steps = recipe.pretrain.steps
+        if resumes:
+            path = Path(recipe.out) / "pretrain.partial" / "logs" / "metrics.jsonl"
+            rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
+            if rows:
+                left = (steps - rows[-1]["step"]) * recipe.pretrain.global_batch * recipe.pretrain.length
+                return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
+        return cost_plan(recipe)["hours"] * 3600
+    return None if stage == "klue" else 10.0
+
+
+def print_plan(plan: dict[str, Any]) -> None:
+    """Print a dry run as a table on stdout."""
+    table = Table(
+        title=f"{plan['out']}: {human_size(plan['input_bytes'])} of input files, "
+        f"{short_number(plan['tokens'])} training token positions"
+    )
+    for name in ("stage", "", "why"):
+        table.add_column(name)
+    table.add_column("there now", justify="right")
+    table.add_column("expected", justify="right")
+    for row in plan["stages"]:
+        expected = "?" if row["seconds"] is None else duration(row["seconds"])
+        table.add_row(
+            row["stage"],
+            "runs" if row["runs"] else "done",
+            Text(row["why"]),
+            "" if row["bytes"] is None else human_size(row["bytes"]),
+            expected if row["runs"] else "",
+        )
+    out = console(stderr=False)
+    out.print(table)
+    out.print(
+        f"expected in all: {duration(plan['seconds'])} and what is marked ? "
+        "(pretraining from a matrix product measured here; text stages from an assumed rate)"
+    )

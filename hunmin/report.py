@@ -1,0 +1,152 @@
+"""The report stage: one table, one JSON file, one Markdown file, one plot, from what the stages left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from common.errors import UserError
+from common.files import atomic_write, human_size
+from common.manifest import read_manifest
+from common.progress import console, duration, say, short_number
+from hunmin.recipe import Recipe
+from klue.report import markdown, read_rows, results_table
+from pretrain.metrics import read_metrics
+
+
+def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
+    """Write report.json, report.md and loss.png into `out` and return counts. Nothing in them depends on a clock."""
+    metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
+    collected = collect(recipe, run, metrics)
+    with atomic_write(out / "report.json") as stream:
+        json.dump(collected, stream, ensure_ascii=False, indent=1, sort_keys=True)
+        stream.write("\n")
+    with atomic_write(out / "report.md") as stream:
+        stream.write(as_markdown(collected))
+    draw_loss(metrics, out / "loss.png")
+    return {"klue_rows": len(collected["klue"])}
+
+
+def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the report as a JSON-like tree.
+
+    Args:
+        recipe: the run's recipe.
+        run: run folder with every stage before the report done.
+        metrics: rows of the run's metrics.jsonl.
+    """
+    counts = {}
+    for name in ("corpus", "tokenizer", "tokens", "pretrain", "export"):
+        manifest = read_manifest(run / name)
+        counts[name] = manifest.counts if manifest else {}
+    losses = [row for row in metrics if "loss" in row]
+    validation = [row for row in metrics if "validation_loss" in row]
+
+    def end(rows: list[dict[str, Any]], at: int, *names: str) -> dict[str, Any] | None:
+        return {name: rows[at][name] for name in ("step", *names)} if rows else None
+
+    return {
+        "name": recipe.name,
+        "seed": recipe.seed,
+        "counts": counts,
+        "loss": {"first": end(losses, 0, "loss", "accuracy"), "last": end(losses, -1, "loss", "accuracy")},
+        "validation": {
+            "first": end(validation, 0, "validation_loss", "validation_accuracy"),
+            "last": end(validation, -1, "validation_loss", "validation_accuracy"),
+        },
+        "klue": read_rows(run / "klue"),
+    }
+
+
+def as_markdown(report: dict[str, Any]) -> str:
+    """Return the report as Markdown."""
+    lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
+    lines += [f"| {name} | {text} |" for name, text in summary(report)]
+    lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", "", markdown(report["klue"]), ""]
+    return "\n".join(lines)
+
+
+def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return (stage, one line) for each stage that left something to say."""
+    counts = report["counts"]
+    corpus, tokens, pretrain = counts["corpus"], counts["tokens"], counts["pretrain"]
+    first, last = report["validation"]["first"], report["validation"]["last"]
+    training = f"{pretrain['steps']:,} steps, {short_number(pretrain['tokens'])} token positions"
+    if first and last:
+        training += (
+            f", validation loss {first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
+            f", accuracy {100 * last['validation_accuracy']:.1f}%"
+        )
+    return [
+        ("corpus", ", ".join(f"{value:,} {key.replace('_', ' ')}" for key, value in corpus.items()
+                             if isinstance(value, int))),
+        ("tokenizer", f"{counts['tokenizer'].get('vocab_size', tokens.get('vocab_size', 0)):,} entries"),
+        ("encode", f"{tokens['tokens']:,} tokens, {100 * tokens['unk'] / max(1, tokens['tokens']):.3f}% unknown"),
+        ("pretrain", training),
+        ("export", f"{short_number(counts['export']['parameters'])} parameters, logits equal to the training model's"),
+    ]  # fmt: skip
+
+
+def draw_loss(metrics: list[dict[str, Any]], path: Path) -> None:
+    """Draw training and validation loss against the step as a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4), dpi=120)
+    losses = [row for row in metrics if "loss" in row]
+    validation = [row for row in metrics if "validation_loss" in row]
+    axes.plot([r["step"] for r in losses], [r["loss"] for r in losses], label="training", linewidth=1)
+    axes.plot(
+        [r["step"] for r in validation], [r["validation_loss"] for r in validation], "o-", markersize=4,
+        label="validation (fixed masks)",
+    )  # fmt: skip
+    axes.set_xlabel("optimizer step")
+    axes.set_ylabel("masked language model loss (nats)")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    with atomic_write(path, "wb") as stream:
+        figure.savefig(stream, format="png", metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def read_report(run: Path) -> dict[str, Any]:
+    """Return a finished run's report.
+
+    Raises:
+        UserError: there is none.
+    """
+    path = run / "report" / "report.json"
+    if not path.exists():
+        raise UserError(
+            f"{run} has no report yet", "the report is the last stage", f"hunmin run RECIPE (out: {run}) to its end"
+        )
+    loaded: dict[str, Any] = json.loads(path.read_bytes())
+    return loaded
+
+
+def print_report(run: Path) -> None:
+    """Print a finished run's report to stdout and name its files."""
+    report = read_report(run)
+    out = console(stderr=False)
+    table = Table(title=report["name"], show_header=False)
+    for name, text in summary(report):
+        table.add_row(name, text)
+    out.print(table)
+    out.print(results_table(report["klue"]))
+    out.print(f"report: {run / 'report' / 'report.md'}")
+    model = run / "export" / "model.safetensors"
+    if model.exists():
+        say(f"model:  {model.parent} ({human_size(model.stat().st_size)})")
+    timing = run / "logs" / "timing.jsonl"
+    if timing.exists():
+        seconds: dict[str, float] = {}
+        for line in timing.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            seconds[row["stage"]] = row["seconds"]
+        say("time:   " + ", ".join(f"{stage} {duration(value)}" for stage, value in seconds.items()))

@@ -1,0 +1,122 @@
+"""Files: atomic writes, compression by name, truncation found, a full disk told, folders published whole."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import pytest
+import zstandard
+
+from common.errors import DiskFullError, UserError
+from common.files import (
+    atomic_write,
+    decompression_errors,
+    expand,
+    human_size,
+    open_bytes,
+    publish_folder,
+    sha256_file,
+)
+
+TEXT = "훈민정음 해례본\n".encode() * 50_000
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+@pytest.mark.parametrize("suffix", ["", *COMPRESS])
+def test_reads_what_was_compressed(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(COMPRESS.get(suffix, bytes)(TEXT))
+    with open_bytes(path) as stream:
+        assert stream.read() == TEXT
+    with open_bytes(path) as stream:
+        assert [*stream][7].decode() == "훈민정음 해례본\n"
+
+
+def test_reads_several_zstd_frames_and_long_windows(tmp_path: Path) -> None:
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=27, enable_ldm=True)
+    frames = [zstandard.ZstdCompressor(compression_params=parameters).compress(TEXT) for _ in range(3)]
+    (tmp_path / "a.zst").write_bytes(b"".join(frames))
+    with open_bytes(tmp_path / "a.zst") as stream:
+        assert stream.read() == TEXT * 3
+
+
+@pytest.mark.parametrize("suffix", list(COMPRESS))
+@pytest.mark.parametrize("kept", [0.5, 0.99])
+def test_a_truncated_archive_is_one_clear_error(tmp_path: Path, suffix: str, kept: float) -> None:
+    import random
+
+    content = random.Random(0).randbytes(500_000)
+    packed = COMPRESS[suffix](content)
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(packed[: int(len(packed) * kept)])
+    with (
+        pytest.raises(UserError, match="damaged or cut short"),
+        decompression_errors(path),
+        open_bytes(path) as stream,
+    ):
+        stream.read()
+
+
+def test_reads_urls() -> None:
+    with fsspec.open("memory://corpus/a.txt.gz", "wb") as stream:
+        stream.write(gzip.compress(TEXT))
+    assert expand("memory://corpus/*.gz") == ["memory:///corpus/a.txt.gz"]
+    with open_bytes("memory://corpus/a.txt.gz") as stream:
+        assert stream.read() == TEXT
+
+
+def test_expand_names_files_folders_and_globs(tmp_path: Path) -> None:
+    for name in ("b.txt", "a.txt", ".hidden", "sub/c.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    names = [Path(p).name for p in expand(str(tmp_path))]
+    assert names == ["a.txt", "b.txt", "c.txt"]
+    assert [Path(p).name for p in expand(f"{tmp_path}/*.txt")] == ["a.txt", "b.txt"]
+    with pytest.raises(UserError, match="nothing found"):
+        expand(f"{tmp_path}/*.json")
+
+
+def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic_write(path) as stream:
+        stream.write("new")
+        raise RuntimeError
+    assert path.read_text() == "old" and [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_one_clear_error(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(DiskFullError, match="disk is full"), atomic_write(path) as stream:
+        stream.write("new")
+        raise OSError(number, "no space")
+    assert path.read_text() == "old" and [*tmp_path.iterdir()] == [path]
+
+
+def test_publish_replaces_a_folder_as_a_whole(tmp_path: Path) -> None:
+    for name, content in (("final", "old"), ("partial", "new")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / content).write_text(content)
+    publish_folder(tmp_path / "partial", tmp_path / "final")
+    assert [p.name for p in tmp_path.iterdir()] == ["final"]
+    assert [p.name for p in (tmp_path / "final").iterdir()] == ["new"]
+
+
+def test_sizes_and_hashes(tmp_path: Path) -> None:
+    assert [human_size(n) for n in (512, 1400, 62_650_000_000)] == ["512 B", "1.4 KB", "62.6 GB"]
+    (tmp_path / "a").write_bytes(b"abc")
+    assert sha256_file(tmp_path / "a").startswith("ba7816bf")

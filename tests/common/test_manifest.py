@@ -1,0 +1,56 @@
+"""Manifests: the same work gives the same bytes; what is missing is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common.errors import HunminError
+from common.manifest import (
+    MANIFEST,
+    Manifest,
+    describe_outputs,
+    missing_outputs,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
+
+
+def fill(folder: Path) -> Manifest:
+    for name in ("b/data.bin", "a.txt", "logs/times.txt", "checkpoints/x", ".mark"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    manifest = Manifest(
+        stage="s", settings={"x": 1}, inputs={"i": "h"}, outputs=describe_outputs(folder), counts={"n": 2}
+    )
+    write_manifest(folder, manifest)
+    return manifest
+
+
+def test_round_trip_and_same_bytes(tmp_path: Path) -> None:
+    one, two = fill(tmp_path / "one"), fill(tmp_path / "two")
+    assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "two" / MANIFEST).read_bytes()
+    assert list(one.outputs) == ["a.txt", "b/data.bin"]
+    assert read_manifest(tmp_path / "one") == one and one.fingerprint == two.fingerprint
+    assert read_manifest(tmp_path) is None
+
+
+def test_missing_and_cut_outputs_are_seen(tmp_path: Path) -> None:
+    manifest = fill(tmp_path)
+    assert missing_outputs(tmp_path, manifest) == []
+    (tmp_path / "a.txt").write_text("")
+    (tmp_path / "b" / "data.bin").unlink()
+    assert missing_outputs(tmp_path, manifest) == ["a.txt", "b/data.bin"]
+
+
+def test_a_damaged_manifest_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text('{"stage": ')
+    with pytest.raises(HunminError, match="damaged"):
+        read_manifest(tmp_path)
+
+
+def test_versions_of_what_is_installed() -> None:
+    assert set(package_versions("pydantic", "no-such-package-here")) == {"pydantic"}

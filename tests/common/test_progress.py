@@ -1,0 +1,36 @@
+"""Progress: plain lines away from a terminal, with rate and expected end."""
+
+from __future__ import annotations
+
+import pytest
+
+from common import progress
+from common.errors import HunminError, UserError, nearest
+from common.progress import ProgressBar, duration, short_number
+
+
+def test_plain_lines_away_from_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 5.0, 11.0, 20.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with ProgressBar("read", 100, "documents", done=10) as bar:
+        bar.advance(10)
+        bar.advance(24, "loss 3.2")
+        bar.advance(6)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "read: 44 of 100 documents, 3.1 documents/s, 18s left, loss 3.2\n"
+
+
+def test_numbers_and_durations_for_people() -> None:
+    assert [duration(s) for s in (0.4, 42, 185, 7620)] == ["0s", "42s", "3m 05s", "2h 07m"]
+    assert [short_number(n) for n in (3, 3.14, 950, 12_340, 4.5e6)] == ["3", "3.1", "950", "12.3k", "4.5M"]
+
+
+def test_errors_carry_three_parts_across_processes() -> None:
+    import pickle
+
+    error = pickle.loads(pickle.dumps(UserError("a", "b", "c")))
+    assert str(error) == "a\n  rule:   b\n  remedy: c" and error.exit_code == 2
+    assert HunminError("x").exit_code == 1 and str(HunminError("x")) == "x"
+    assert nearest("corpsu", ["corpus", "klue"]) == " (did you mean 'corpus'?)"
+    assert nearest("zzz", ["corpus"]) == ""

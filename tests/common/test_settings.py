@@ -1,0 +1,92 @@
+"""Settings: strict, with errors that name key, value, rule and the nearest known key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import Field
+
+from common.errors import UserError
+from common.settings import (
+    Settings,
+    apply_overrides,
+    changed_keys,
+    dump_settings,
+    load_yaml,
+    parse_settings,
+    runtime,
+    secret,
+    settings_hash,
+)
+
+
+class Inner(Settings):
+    learning_rate: float = Field(1e-4, gt=0)
+    """Peak learning rate."""
+    key: str | None = secret(None)
+    workers: int = runtime(1, ge=1)
+
+
+class Outer(Settings):
+    name: str
+    inner: Inner = Inner()
+    parts: tuple[Inner, ...] = ()
+
+
+def test_an_unknown_key_names_the_nearest_at_any_depth() -> None:
+    with pytest.raises(UserError, match=r"unknown key 'inner.learnin_rate' \(did you mean 'learning_rate'\?\)"):
+        parse_settings(Outer, {"name": "x", "inner": {"learnin_rate": 1}}, "r.yaml")
+    with pytest.raises(UserError, match=r"unknown key 'parts.0.lerning_rate' \(did you mean 'learning_rate'\?\)"):
+        parse_settings(Outer, {"name": "x", "parts": [{"lerning_rate": 1}]}, "r.yaml")
+
+
+def test_a_bad_value_is_shown_with_its_rule_and_a_missing_one_with_the_remedy() -> None:
+    with pytest.raises(UserError) as caught:
+        parse_settings(Outer, {"inner": {"learning_rate": -1}}, "r.yaml")
+    text = str(caught.value)
+    assert "r.yaml: 2 settings wrong" in text
+    assert "'name' is missing: give it in the recipe or as name=VALUE" in text
+    assert "inner.learning_rate = -1" in text and "greater than 0" in text
+    assert caught.value.exit_code == 2
+
+
+def test_overrides_make_sections_and_parse_yaml() -> None:
+    tree = {"a": {"b": 1}}
+    changed = apply_overrides(tree, ["a.b=2", "a.c.d=[1, x]", "e=null", "f=1e-3"])
+    assert changed == {"a": {"b": 2, "c": {"d": [1, "x"]}}, "e": None, "f": "1e-3"}
+    assert tree == {"a": {"b": 1}}
+    for bad in ("novalue", "=1", "a.b.c=1", "a=[1"):
+        with pytest.raises(UserError):
+            apply_overrides(tree, [bad])
+
+
+def test_numbers_in_scientific_notation_work_as_overrides() -> None:
+    tree = apply_overrides({"name": "x"}, ["inner.learning_rate=1e-3"])
+    assert parse_settings(Outer, tree, "r").inner.learning_rate == 1e-3
+
+
+def test_runtime_and_secret_fields_stay_out() -> None:
+    outer = Outer(name="x", inner=Inner(key="hush", workers=4))
+    assert dump_settings(outer) == {"name": "x", "inner": {"learning_rate": 1e-4}, "parts": []}
+    saved = dump_settings(outer, drop="secret")
+    assert saved["inner"] == {"learning_rate": 1e-4, "workers": 4}
+    assert "hush" not in repr(outer)
+
+
+def test_changes_are_told_by_dotted_key() -> None:
+    assert changed_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 3, "c": 2}, "d": None}) == ["a.b: 1 → 3"]
+    assert settings_hash({"a": 1, "b": 2}) == settings_hash({"b": 2, "a": 1}) != settings_hash({"a": 1, "b": 3})
+
+
+def test_yaml_files_that_cannot_be_recipes(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("a: 1")
+    with pytest.raises(UserError, match=r"did you mean 'recipe.yaml'"):
+        load_yaml(tmp_path / "recpe.yaml")
+    for name, content in (("list", b"- 1"), ("bad", b"a: [1"), ("latin", "a: é".encode("latin-1"))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(UserError):
+            load_yaml(tmp_path / name)
+    (tmp_path / "code").write_text("a: !!python/object/apply:os.system ['true']")
+    with pytest.raises(UserError, match="not valid YAML"):
+        load_yaml(tmp_path / "code")

@@ -1,0 +1,58 @@
+"""Containment search against the slow definition: same sentence, same score, for any text and setting."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.decontaminate.containment import build_containment_index, search_containment, window_lengths
+from data.decontaminate.oracle import _weights, contained_share
+from data.decontaminate.terms import fold_sentences, hash_words
+
+WORDS = st.lists(st.sampled_from(list("가나다라마바사아자차")), max_size=12).map(" ".join)
+
+
+def search(benchmark: list[str], queries: list[str], threshold: float, floor: int = 1, spread: float = 1.5):  # type: ignore[no-untyped-def]
+    index = build_containment_index(hash_words(fold_sentences(benchmark)), threshold, floor, spread)
+    return search_containment(index, *hash_words(fold_sentences(queries)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(WORDS, max_size=10),
+    st.lists(WORDS, max_size=10),
+    st.sampled_from([0.3, 0.5, 0.7, 0.8, 0.9, 1.0]),
+    st.integers(1, 4),
+    st.sampled_from([1.0, 1.5, 3.0]),
+)
+def test_decisions_equal_the_definition(
+    benchmark: list[str], queries: list[str], threshold: float, floor: int, spread: float
+) -> None:
+    best, score = search(benchmark, queries, threshold, floor, spread)
+    weights = _weights([text.split() for text in benchmark])
+    windows = window_lengths(np.array([len(text.split()) for text in benchmark], np.int32), spread)
+    for n, query in enumerate(queries):
+        shares = [
+            contained_share(query.split(), w, threshold, int(windows[d])) if len(w) >= floor else 0.0
+            for d, w in enumerate(weights)
+        ]
+        top = max(shares, default=0.0)
+        assert score[n] == top
+        assert best[n] == (shares.index(top) if top > 0 else -1)
+
+
+def test_words_far_apart_do_not_add_up() -> None:
+    benchmark = ["봄 여름 가을 겨울", "다른 문장 또 하나"]
+    near = "그래서 봄 여름 또는 가을 겨울 언제나"
+    far = "봄 " + "그리고 " * 5 + "여름 " + "그래서 " * 5 + "가을 겨울"
+    assert search(benchmark, [near, far], 0.8)[0].tolist() == [0, -1]
+    assert search(benchmark, [near, far], 0.8, spread=10)[0].tolist() == [0, 0]
+
+
+def test_windows_round_up() -> None:
+    assert window_lengths(np.array([0, 1, 4, 5], np.int32), 1.5).tolist() == [0, 2, 6, 8]
+
+
+def test_nothing_indexed() -> None:
+    assert search([], ["가 나"], 0.8)[0].tolist() == [-1]
+    assert search(["", "가"], ["가 나", ""], 0.8, floor=4)[0].tolist() == [-1, -1]
+    assert len(search(["가"], [], 0.8)[0]) == 0

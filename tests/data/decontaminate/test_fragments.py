@@ -1,0 +1,60 @@
+"""Fragment search against the slow definition: the longest shared run, for any text and setting."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from data.decontaminate.fragments import build_fragment_index, search_fragments
+from data.decontaminate.oracle import fragment_share
+from data.decontaminate.settings import DecontaminateSettings
+from data.decontaminate.terms import fold_sentences
+
+PASSAGE = "".join(chr(0xAC00 + random.Random(7).randrange(11172)) for _ in range(200))
+
+
+def search(texts: list[str], queries: list[str], threshold: float = 0.8, shortest: int = 20):  # type: ignore[no-untyped-def]
+    index = build_fragment_index(fold_sentences(texts), threshold, shortest)
+    text = fold_sentences(queries)
+    return search_fragments(index, text.letters_L, text.first_letter_N)
+
+
+@hypothesis_settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.text("가나", max_size=90), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 90), st.text("가나", max_size=15)), max_size=6),
+    st.sampled_from([0.4, 0.8, 1.0]),
+    st.integers(19, 24),
+)
+def test_decisions_equal_the_definition(
+    texts: list[str], cuts: list[tuple[int, int, str]], threshold: float, shortest: int
+) -> None:
+    queries = [texts[i % len(texts)][a : a + b] + more for i, (a, b, more) in enumerate(cuts)]
+    settings = DecontaminateSettings(fragment_threshold=threshold, fragment_min_characters=shortest)
+    best, score = search(texts, queries, threshold, shortest)
+    for n, query in enumerate(queries):
+        shares = [fragment_share(query, text, settings) for text in texts]
+        top = max(shares)
+        assert score[n] == top
+        assert best[n] == (shares.index(top) if top > 0 else -1)
+
+
+@pytest.mark.parametrize("length", [20, 31, 32, 33, 100])
+def test_a_piece_is_found_wherever_it_starts(length: int) -> None:
+    starts = range(200 - length)
+    best, score = search(["가" * 50, PASSAGE], [PASSAGE[a : a + length] for a in starts])
+    assert set(best.tolist()) == {1}
+    assert set(score.tolist()) == {1.0}
+
+
+def test_what_is_no_piece() -> None:
+    scattered = PASSAGE[:15] + "가나다라마바" + PASSAGE[15:30]
+    short = PASSAGE[:19]
+    mostly_other = PASSAGE[:25] + "가나다라마바사아자차"
+    assert search([PASSAGE], [scattered, short, mostly_other, ""])[0].tolist() == [-1] * 4
+
+
+def test_a_run_does_not_cross_from_one_text_into_the_next() -> None:
+    assert search([PASSAGE[:15], PASSAGE[15:30]], [PASSAGE[:30]])[0].tolist() == [-1]

@@ -1,0 +1,211 @@
+"""The decontaminator: decisions identical to the oracle's, planted copies found, innocent sentences left alone."""
+
+import os
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.benchmark import BenchmarkSentence, load_benchmark
+from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
+from data.decontaminate.matcher import BATCH, distinct_sentences, fragment_sources
+from data.decontaminate.oracle import Oracle
+
+SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[4] / "shared" / "data")
+SENTENCE = "경찰은 어제 저녁 시청 앞에서 길을 잃은 아이를 찾아 부모에게 돌려보냈다고 밝혔다."
+
+STEMS = tuple(
+    "사람나라도시학교아이병원바다하늘음악영화기차시장겨울아침선생친구문제이유생각소식"[i : i + 2]
+    for i in range(0, 40, 2)
+)
+ENDINGS = ["이", "은", "을", "에", "의", "도", "로", "과", "까지", "에서"]
+VERBS = ["갔다", "왔다", "보았다", "말했다", "만들었다", "기다렸다", "좋아한다", "바뀌었다", "시작했다", "끝났다"]
+
+
+def sentence(rng: random.Random) -> str:
+    """Return a sentence of Korean-like words; few stems, so that sentences share much."""
+    words = [rng.choice(STEMS) + rng.choice(ENDINGS) for _ in range(rng.randrange(1, 14))]
+    return " ".join([*words, rng.choice(VERBS)]) + rng.choice([".", "", "!", "…"])
+
+
+def alter(text: str, rng: random.Random) -> str:
+    """Return the sentence altered in one of many ways."""
+    words = text.split()
+    place = rng.randrange(len(words))
+    return rng.choice(
+        [
+            text,
+            text.replace(" ", ""),
+            " ".join([*words[:place], "".join(words[place : place + 2]), *words[place + 2 :]]),
+            " ".join([*words[:place], rng.choice(STEMS), *words[place + 1 :]]),
+            " ".join([*words[:place], words[place][:-1] + "만", *words[place + 1 :]]),
+            f"{sentence(rng)} {text} {sentence(rng)}",
+            " ".join(words[: max(len(words) * 2 // 3, 1)]),
+            " ".join(rng.sample(words, len(words))),
+            sentence(rng),
+        ]
+    )
+
+
+def corpus(seed: int, benchmark_size: int, queries: int) -> tuple[list[BenchmarkSentence], list[str]]:
+    rng = random.Random(seed)
+    benchmark = [
+        BenchmarkSentence(rng.choice(["t1", "t2"]), str(i // 5 if passage else i), sentence(rng), passage)
+        for i in range(benchmark_size)
+        for passage in [i % 15 < 5]
+    ]
+    return benchmark, [alter(rng.choice(benchmark).text, rng) for _ in range(queries)]
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9])
+def test_decisions_equal_the_oracle_on_korean_like_text(threshold: float) -> None:
+    chosen = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
+    benchmark, queries = corpus(int(threshold * 10), 150, 500)
+    found = Decontaminator.build(benchmark, chosen).match(queries)
+    assert found == Oracle(benchmark, chosen).match(queries)
+    assert {"exact", "words", "bigrams"} <= {hit.rule for hit in found if hit}
+
+
+TEXT = st.one_of(
+    st.text("가나다 .", max_size=40),
+    st.lists(st.sampled_from(["가나", "다라마", "바사", "아", "자차카", "타.", "\n", "é"]), max_size=14).map(" ".join),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(
+        st.builds(BenchmarkSentence, st.sampled_from("ab"), st.sampled_from("123"), TEXT, st.booleans()), max_size=8
+    ),
+    st.lists(TEXT, max_size=8),
+    st.sampled_from([0.4, 0.8, 1.0]),
+    st.sampled_from(["passages", "all"]),
+)
+def test_decisions_equal_the_oracle_on_anything(
+    benchmark: list[BenchmarkSentence], queries: list[str], threshold: float, scope: str
+) -> None:
+    chosen = DecontaminateSettings.model_validate(
+        {
+            "threshold": threshold,
+            "bigram_threshold": threshold,
+            "fragment_threshold": threshold,
+            "fragment_scope": scope,
+            "min_words": 2,
+            "min_bigrams": 2,
+            "exact_min_passage_characters": 3,
+        }
+    )
+    queries += [s.text for s in benchmark]
+    assert Decontaminator.build(benchmark, chosen).match(queries) == Oracle(benchmark, chosen).match(queries)
+
+
+@pytest.mark.skipif(not (SHARED / "klue").is_dir(), reason="real text is not at hand")
+def test_decisions_equal_the_oracle_on_real_text() -> None:
+    rng = random.Random(3)
+    everything = load_benchmark(SHARED / "klue" / "klue-nli-v1.1" / "klue-nli-v1.1_dev.json")
+    everything += load_benchmark(SHARED / "klue" / "wos-v1.1")
+    start = [rng.randrange(len(everything) - 50) for _ in range(5)]
+    benchmark = [s for a in start for s in everything[a : a + 50]]
+    queries = [alter(rng.choice(everything if i % 4 else benchmark).text, rng) for i in range(500)]
+    chosen = DecontaminateSettings()
+    assert Decontaminator.build(benchmark, chosen).match(queries) == Oracle(benchmark, chosen).match(queries)
+
+
+@pytest.fixture(scope="module")
+def decontaminator() -> Decontaminator:
+    rng = random.Random(0)
+    others = [BenchmarkSentence("other", str(i), sentence(rng)) for i in range(300)]
+    return Decontaminator.build([*others, BenchmarkSentence("news", "n1", SENTENCE)], DecontaminateSettings())
+
+
+@pytest.mark.parametrize(
+    ("copy", "rule"),
+    [
+        (SENTENCE, "exact"),
+        ("“" + SENTENCE.replace(".", "!").replace(" ", "  ") + "”", "exact"),
+        (SENTENCE.replace(" ", ""), "exact"),
+        (SENTENCE.replace("어제 저녁", "어제저녁"), "exact"),
+        (f"한편 소식통에 따르면 {SENTENCE} 그 뒤의 일은 알려지지 않았다.", "words"),
+        (SENTENCE.replace("저녁", "새벽"), "bigrams"),
+        (SENTENCE.replace("아이를", "아이도"), "bigrams"),
+        (SENTENCE.replace("돌려보냈다고", "데려다주었음을"), "words"),
+        ("한편 소식통에 따르면 " + SENTENCE.replace(" ", "") + " 그 뒤의 일은 알려지지 않았다.", "bigrams"),
+        (" ".join(SENTENCE.split()[:10]), "fragment"),
+    ],
+)
+def test_planted_copies_are_found(decontaminator: Decontaminator, copy: str, rule: str) -> None:
+    hit = decontaminator.match([copy])[0]
+    assert hit is not None
+    assert (hit.task, hit.guid, hit.rule) == ("news", "n1", rule)
+    assert 0.8 <= hit.score <= 1.0
+    assert (hit.score == 1.0) or rule != "exact"
+
+
+def test_innocent_sentences_are_left_alone(decontaminator: Decontaminator) -> None:
+    innocent = ["경찰은 어제 저녁 회의를 열었다.", "아이를 찾아 부모에게 알렸다.", "", "...", "안녕하세요.", "ㅋㅋㅋㅋ"]
+    assert decontaminator.match(innocent) == [None] * len(innocent)
+
+
+def test_below_the_floor_only_an_exact_match_counts() -> None:
+    matcher = Decontaminator.build([BenchmarkSentence("t", "g", "정말 좋아요")], DecontaminateSettings())
+    assert matcher.match(["정말좋아요!", "이 집은 정말 좋아요"]) == [Hit("t", "g", 1.0, "exact"), None]
+
+
+def test_short_sentences_of_passages_are_not_matched_exactly() -> None:
+    turns = [
+        BenchmarkSentence("wos", "d", text, True)
+        for text in ("감사합니다.", "내일 저녁 일곱 시에 네 명 예약해 주세요.")
+    ]
+    matcher = Decontaminator.build(turns, DecontaminateSettings())
+    assert [hit and hit.rule for hit in matcher.match([turn.text for turn in turns])] == [None, "exact"]
+
+
+def test_the_order_and_number_of_answers_over_batches(decontaminator: Decontaminator) -> None:
+    queries = ["모르는 문장입니다."] * (2 * BATCH + 7)
+    places = [0, BATCH - 1, BATCH, 2 * BATCH + 6]
+    for place in places:
+        queries[place] = SENTENCE
+    found = decontaminator.match(queries)
+    assert [n for n, hit in enumerate(found) if hit] == places
+    assert len(found) == len(queries)
+
+
+def test_it_pickles_and_says_the_same(decontaminator: Decontaminator) -> None:
+    queries = [SENTENCE, "아니다", SENTENCE.replace("저녁", "새벽")]
+    assert pickle.loads(pickle.dumps(decontaminator)).match(queries) == decontaminator.match(queries)
+
+
+def test_the_order_of_the_benchmark_does_not_matter() -> None:
+    benchmark, queries = corpus(5, 60, 200)
+    single = [BenchmarkSentence(s.task, f"{i:03}", s.text) for i, s in enumerate(benchmark)]
+    shuffled = random.Random(1).sample(single, len(single))
+    chosen = DecontaminateSettings()
+    assert Decontaminator.build(single, chosen).match(queries) == Decontaminator.build(shuffled, chosen).match(queries)
+
+
+def test_an_empty_benchmark_finds_nothing() -> None:
+    assert Decontaminator.build([], DecontaminateSettings()).match(["가 나 다 라", ""]) == [None, None]
+
+
+def test_rules_left_out_do_not_apply() -> None:
+    matcher = Decontaminator.build([BenchmarkSentence("n", "1", SENTENCE)], DecontaminateSettings(rules=["words"]))
+    assert [hit and hit.rule for hit in matcher.match([SENTENCE, SENTENCE.replace(" ", "")])] == ["words", None]
+
+
+def test_sources_are_distinct_and_passages_are_joined() -> None:
+    benchmark = [
+        BenchmarkSentence("b", "2", "같은 글!"),
+        BenchmarkSentence("a", "9", "같은 글", True),
+        BenchmarkSentence("a", "9", "그 다음", True),
+        BenchmarkSentence("a", "9", "..."),
+    ]
+    distinct = distinct_sentences(benchmark)
+    assert [(s.task, s.guid, s.text, s.passage) for s in distinct] == [
+        ("a", "9", "같은 글", False),
+        ("a", "9", "그 다음", True),
+    ]
+    assert [s.text for s in fragment_sources(benchmark, "passages")] == ["같은 글 그 다음"]
+    assert [s.text for s in fragment_sources(benchmark, "all")] == ["같은 글 그 다음", "같은 글!"]

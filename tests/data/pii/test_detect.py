@@ -1,0 +1,127 @@
+"""Detection: every form of every type, look-alikes, claims, offsets, time."""
+
+import json
+import os
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.pii import PII_TYPES, Span, find_many, find_spans
+from data.pii.detect import scan
+
+from .examples import NEGATIVE, POSITIVE, parse
+
+CASES = [(name, marked) for name, texts in POSITIVE.items() for marked in texts]
+PIECES = [parse(marked)[0] for _, marked in CASES] + NEGATIVE
+
+
+def test_every_type_has_examples() -> None:
+    assert set(POSITIVE) == set(PII_TYPES)
+
+
+@pytest.mark.parametrize(("name", "marked"), CASES)
+def test_found(name: str, marked: str) -> None:
+    text, start, end = parse(marked)
+    assert find_spans(text) == [Span(start, end, name)]
+
+
+@pytest.mark.parametrize("text", NEGATIVE)
+def test_look_alikes(text: str) -> None:
+    assert [(span.type, text[span.start : span.end]) for span in find_spans(text)] == []
+
+
+def test_earlier_types_claim_text() -> None:
+    text = "https://example.com/hong@example.com/010-1234-5678 계좌 010-1234-5678"
+    assert [span.type for span in find_spans(text)] == ["URL", "TEL"]
+
+
+def test_label_on_the_line_before() -> None:
+    text = "건강보험증 번호\n31234567890"
+    assert find_spans(text) == [Span(9, 20, "HEALTH_INSURANCE")]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=6),
+    st.sampled_from([" ", "\n", ", ", "\r\n", "가"]),
+)
+def test_gate_changes_nothing(pieces: list[str], joint: str) -> None:
+    text = joint.join(pieces)
+    lines, offset = [], 0
+    for line in text.split("\n"):
+        lines += scan(text, offset, offset + len(line))
+        offset += len(line) + 1
+    spans = find_spans(text)
+    assert spans == lines == scan(text, 0, len(text))
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert all(
+        0 <= s.start < s.end <= len(text) and text[s.start : s.end].strip() == text[s.start : s.end] for s in spans
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=3).map("\n".join), max_size=8))
+def test_many_is_one_by_one(texts: list[str]) -> None:
+    assert find_many(texts) == [find_spans(text) for text in texts]
+
+
+def test_lone_surrogates_keep_offsets() -> None:
+    text = "\ud800\udfff한글 010-1234-5678"
+    assert find_spans(text) == [Span(5, 18, "TEL")]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "1",
+        "1-",
+        "1.",
+        "010 ",
+        "a",
+        "a@",
+        "@a.",
+        "http://",
+        "http://a.",
+        "ab:",
+        "2001:",
+        "서울시 ",
+        "서울 중구 가로",
+        "000101-",
+        "가1",
+        "/가",
+    ],
+)
+def test_linear_time(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = "http://a.b/ " + piece * (size // len(piece)) + "\ud800"
+        start = time.process_time()
+        find_spans(text)
+        scan(text, 0, len(text))
+        return time.process_time() - start
+
+    assert seconds(200_000) < 20 * max(seconds(20_000), 0.02)
+
+
+def test_long_line_of_digits() -> None:
+    start = time.process_time()
+    assert find_spans("1234567890" * 500_000) == []
+    assert time.process_time() - start < 10
+
+
+def test_shared_cases() -> None:
+    shared = Path(os.environ.get("HUNMIN_SHARED_DATA", Path(__file__).parents[4] / "shared/data"))
+    path = shared / "pii/pii_cases.jsonl"
+    if not path.exists():
+        pytest.skip("the shared cases are not here")
+    right = missed = false = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        gold = {Span(s["start"], s["end"], s["type"]) for s in case["spans"]}
+        found = set(find_spans(case["text"]))
+        right, missed, false = right + len(gold & found), missed + len(gold - found), false + len(found - gold)
+    assert right / (right + missed) >= 0.98
+    assert right / (right + false) >= 0.98

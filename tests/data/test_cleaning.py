@@ -1,0 +1,90 @@
+"""Cleaning: every rule alone, switched off, counted; sentence rules; linear time."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.cleaning import CleanSettings, clean, keep_sentences
+
+OFF = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
+
+CASES = [
+    ("nfc", "\u1112\u1161\u11ab\u1100\u1173\u11af", "한글"),
+    ("control", "한\u200b글\ufeff\x07 \ufffd끝\r\n다음", "한글 끝\n다음"),
+    ("html", "<p>안녕<br/>하세요</p><!-- 광고 > --> <b class='x'>굵게</b> &lt; &amp; &#44032;", None),
+    ("html", "가<script type='a'>if (a<b) {}</script>나<style>p{}</style>다", "가나다"),
+    ("html", "a < b 그리고 List<String> <홍길동>", "a < b 그리고 List<String> <홍길동>"),
+    ("hashtags", "오늘 #맛집#서울 갔다 #2020년 C# #1 a#b", "오늘  갔다  C# #1 a#b"),
+    ("empty_brackets", "훈민정음()은 (, ) [ ] 「」 (())글(字)", "훈민정음은    글(字)"),
+    ("blanks", "  하나\t\u3000둘 \n\n \n 셋 ", "하나 둘\n셋"),
+]
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), CASES)
+def test_rule(rule, before, after):
+    counts: dict = {}
+    cleaned = clean(before, CleanSettings(**{**OFF, rule: True}), counts)
+    if after is None:
+        assert cleaned == "\n안녕\n하세요\n 굵게 < & 가"
+    else:
+        assert cleaned == after
+    if cleaned != before:
+        assert counts == {rule: {"hits": 1, "characters": max(len(before) - len(cleaned), 0)}}
+    assert clean(before, CleanSettings(**OFF), {}) == before
+
+
+def test_unclosed_comment_stays_and_unclosed_script_loses_no_text():
+    assert clean("가 <!-- 나", CleanSettings(), {}) == "가 <!-- 나"
+    assert clean("가 <script> 나", CleanSettings(), {}) == "가 나"
+
+
+@given(st.text(alphabet="가나a1 \n\t<>&;#()[]!-/\u200b\u3000ㅋ.", max_size=60))
+def test_cleaning_never_grows_a_text_and_leaves_no_noise(text):
+    cleaned = clean(text, CleanSettings(), {})
+    assert len(cleaned) <= len(text)
+    assert cleaned == cleaned.strip()
+    assert not any(noise in cleaned for noise in ("\u200b", "\u3000", "  ", "\n\n"))
+
+
+@pytest.mark.parametrize(
+    "unit", ["<a ", "<!--", "<script>", "(", "( ", "#가", "&a", " \n", "[사진", "무단", "ⓒ", "기자 "]
+)
+def test_cleaning_is_linear(unit):
+    text = unit * (1_000_000 // len(unit))
+    began = time.perf_counter()
+    clean(text, CleanSettings(), {})
+    assert time.perf_counter() - began < 5
+
+
+def test_sentence_rules_and_counts():
+    sentences = [
+        "한글 문장이다.",
+        "漢字漢字漢字漢字漢字漢 한자가 너무 많은 문장",
+        "漢字漢字漢字漢字漢字 한자가 열 개인 문장",
+        "ひらがなとカタカナのぶん",
+        "print(x) for x in range(100)",
+        "짧다",
+        "",
+    ]
+    counts: dict = {}
+    keep = keep_sentences(sentences, CleanSettings(min_sentence_chars=5), counts)
+    assert keep == [True, False, True, False, False, False, False]
+    assert counts["max_han_kana"] == {"hits": 2, "characters": len(sentences[1]) + len(sentences[3])}
+    assert counts["min_hangul_share"]["hits"] == 1
+    assert counts["min_sentence_chars"] == {"hits": 2, "characters": 2}
+    everything = CleanSettings(max_han_kana=None, min_hangul_share=0)
+    assert keep_sentences(sentences[:6], everything, {}) == [True] * 6
+    assert keep_sentences([], everything, {}) == []
+
+
+@given(st.lists(st.text(alphabet="가ㅋ漢の a1.\U0001f600", max_size=30), max_size=12))
+def test_sentence_rules_agree_with_a_slow_count(sentences):
+    def slow(sentence: str) -> bool:
+        han = sum("一" <= c <= "鿿" or "ぁ" <= c <= "ヿ" for c in sentence)
+        hangul = sum("가" <= c <= "힣" or "ㄱ" <= c <= "ㆎ" for c in sentence)
+        return han <= 3 and hangul >= 0.25 * sum(not c.isspace() for c in sentence)
+
+    settings = CleanSettings(max_han_kana=3, min_hangul_share=0.25)
+    assert keep_sentences(sentences, settings, {}) == [slow(sentence) for sentence in sentences]

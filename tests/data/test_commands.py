@@ -1,0 +1,63 @@
+"""The stream commands: exchange formats, order, rejects."""
+
+import io
+import json
+
+from data.commands import decontaminate_stream, pseudonymize_stream, split_stream
+from data.decontaminate import DecontaminateSettings
+
+BAD = b'not json\n\n{"title": 1}\n{"text": 2}\n[]\n{"text": "\xff"}\n'
+REASONS = {
+    "not JSON": 1,
+    "no field 'text'": 1,
+    "text is not a string": 1,
+    "not a JSON object": 1,
+    "not UTF-8": 1,
+}
+
+
+def lines(*records: dict) -> bytes:
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+
+
+def test_pseudonymize_gives_spans_in_characters_of_the_input():
+    text = "\U0001f600 전화는 010-1234-5678 입니다."
+    output = io.BytesIO()
+    counts = pseudonymize_stream(io.BytesIO(lines({"id": 1, "text": text}) + BAD), output, b"k" * 16)
+    [record] = map(json.loads, output.getvalue().splitlines())
+    [span] = record["spans"]
+    assert text[span["start"] : span["end"]] == "010-1234-5678"
+    assert set(span) == {"start", "end", "type", "surrogate"}
+    assert record["text"] == text[: span["start"]] + span["surrogate"] + text[span["end"] :]
+    assert record["id"] == 1
+    assert counts == {"read": 6, "written": 1, "rejects": REASONS, "pii": {"TEL": 1}}
+
+
+def test_decontaminate_keeps_lines_unchanged_and_in_order(tmp_path):
+    hit = "어제 저녁 작은 마을 도서관 앞에서 즐거운 음악회가 열렸다."
+    (tmp_path / "bench.jsonl").write_bytes(lines({"task": "toy", "guid": "g", "text": hit}))
+    odd = b'{"id":  "x" , "text":"\xea\xb0\x80\xeb\x82\x98 \\u003c"}\n'
+    source = odd + lines({"id": 2, "text": hit}) + BAD + lines({"id": 3, "text": "상관없는 문장이다."})
+    output, hits = io.BytesIO(), io.BytesIO()
+    counts = decontaminate_stream(tmp_path / "bench.jsonl", io.BytesIO(source), output, hits, DecontaminateSettings())
+    assert output.getvalue() == odd + lines({"id": 3, "text": "상관없는 문장이다."})
+    [found] = map(json.loads, hits.getvalue().splitlines())
+    assert found == {"id": 2, "text": hit, "task": "toy", "benchmark_guid": "g", "score": 1.0, "rule": "exact"}
+    assert counts == {"read": 8, "written": 2, "rejects": REASONS, "hits": {"toy": {"exact": 1}}}
+
+
+def test_split_loses_no_character():
+    output = io.BytesIO()
+    counts = split_stream(io.BytesIO(lines({"text": "비가 왔다. 눈도 왔다.\n끝", "x": 1}) + BAD), output)
+    [record] = map(json.loads, output.getvalue().splitlines())
+    assert record == {"text": "비가 왔다. 눈도 왔다.\n끝", "x": 1, "sentences": ["비가 왔다.", "눈도 왔다.", "끝"]}
+    assert counts == {"read": 6, "written": 1, "rejects": REASONS, "sentences": 3}
+
+
+def test_batches_do_not_change_the_output(monkeypatch):
+    source = lines(*({"text": f"{n}번 문장이다."} for n in range(10)))
+    whole, small = io.BytesIO(), io.BytesIO()
+    split_stream(io.BytesIO(source), whole)
+    monkeypatch.setattr("data.commands.BATCH_BYTES", 1)
+    split_stream(io.BytesIO(source), small)
+    assert whole.getvalue() == small.getvalue()

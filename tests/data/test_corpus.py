@@ -1,0 +1,262 @@
+"""The whole stage: what comes out, resume, same bytes for any workers, and every kind of bad input."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from common.errors import DiskFullError, HunminError, UserError
+from common.files import atomic_write
+from common.manifest import describe_outputs
+from common.settings import parse_settings
+from data import units
+from data.corpus import CorpusSettings, build_corpus
+from data.shards import read_shards
+
+KEY = "a key for tests only, 32 letters"
+ENDINGS = ("갔다", "왔다", "보았다", "들었다", "적었다")
+
+
+def prose(count: int, seed: int) -> list[str]:
+    """Return documents of invented sentences."""
+    return [
+        " ".join(
+            f"{seed * 31 + n}번 사람은 {(n * 7 + i) % 90}번 골목으로 {ENDINGS[(n + i) % 5]}." for i in range(1 + n % 5)
+        )
+        for n in range(count)
+    ]
+
+
+def settings(folder: Path, **changes) -> CorpusSettings:
+    tree = {
+        "inputs": [str(folder)],
+        "pii": {"key": KEY},
+        "decontaminate": {"enabled": False},
+        "workers": 1,
+        "unit_mb": 0.02,
+        "shard_mb": 0.05,
+    }
+    return parse_settings(CorpusSettings, {**tree, **changes}, "test")
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    lines = [json.dumps({"id": f"a{n}", "text": text, "licence": "CC0"}) for n, text in enumerate(prose(400, 1))]
+    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    text = "\n".join([*prose(300, 2), *prose(50, 2), "연락처는 010-1234-5678 입니다. 곧 뵙겠습니다."]).encode()
+    (folder / "b.txt.zst").write_bytes(zstandard.ZstdCompressor().compress(text))
+    return folder
+
+
+def build(chosen: CorpusSettings, out: Path) -> dict:
+    out.mkdir(exist_ok=True)
+    return build_corpus(chosen, out)
+
+
+def rows(folder: Path) -> list[dict]:
+    return [row for batch in read_shards(folder) for row in batch.to_pylist()]
+
+
+def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path):
+    counts = build(settings(corpora), tmp_path / "out")
+    found = rows(tmp_path / "out")
+    assert counts["documents"] == len(found) == 701
+    assert counts["duplicates"] == {"documents": 50, "sentences": 0}
+    assert found[0] == {
+        "id": "a0",
+        "source": "a",
+        "licence": "CC0",
+        "sentences": ["31번 사람은 0번 골목으로 갔다."],
+    }
+    assert [row["id"] for row in found[400:402]] == ["b-1", "b-2"]
+    assert found[-1]["id"] == "b-351"
+    assert len(found[-1]["sentences"]) == 2
+    assert counts["shards"] > 1
+    assert counts["sentences"] == sum(len(row["sentences"]) for row in found)
+    statistics = json.loads((tmp_path / "out/statistics.json").read_text())
+    assert statistics["pii"] == json.loads((tmp_path / "out/pii.json").read_text()) == {"TEL": 1}
+    assert statistics["sources"]["b"]["read"]["documents"] == 351
+    assert statistics["sources"]["b"]["kept"]["documents"] == 301
+
+
+def test_only_final_files_stay_and_no_personal_data(corpora, tmp_path):
+    out = tmp_path / "out"
+    build(settings(corpora), out)
+    names = {path.relative_to(out).parts[0] for path in out.rglob("*")}
+    assert names == {"shards", "statistics.json", "rejects", "hits.jsonl", "pii.json"}
+    assert all(b"010-1234-5678" not in path.read_bytes() for path in out.rglob("*") if path.is_file())
+    assert all("010-1234-5678" not in sentence for row in rows(out) for sentence in row["sentences"])
+
+
+def test_same_bytes_from_one_and_two_workers_and_any_unit_size(corpora, tmp_path):
+    build(settings(corpora, deduplicate={"sentences": True}), tmp_path / "one")
+    build(settings(corpora, deduplicate={"sentences": True}, workers=2), tmp_path / "two")
+    build(settings(corpora, deduplicate={"sentences": True}, unit_mb=1), tmp_path / "big")
+    assert (
+        describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two") == describe_outputs(tmp_path / "big")
+    )
+
+
+def test_sentence_duplicates_keep_the_first(tmp_path):
+    (tmp_path / "in").mkdir()
+    long, other = "아주 길고 긴 문장이 여기에 하나 있습니다.", "다른 하나의 긴 문장도 여기에 있습니다."
+    (tmp_path / "in/a.txt").write_text(f"{long} 네. {other}\n{other} 네.\n{long}\n", encoding="utf-8")
+    counts = build(settings(tmp_path / "in", deduplicate={"sentences": True}), tmp_path / "out")
+    assert [row["sentences"] for row in rows(tmp_path / "out")] == [[long, "네.", other], ["네."]]
+    assert counts["duplicates"] == {"documents": 0, "sentences": 2}
+
+
+def test_benchmark_sentences_go_even_where_they_hold_personal_data(tmp_path):
+    (tmp_path / "in").mkdir()
+    hidden = "문의는 담당 직원 전화 010-9876-5432 번으로 언제든지 주시기 바랍니다."
+    plain = "어제 저녁 작은 마을 도서관 앞에서 즐거운 음악회가 열렸다."
+    (tmp_path / "in/a.txt").write_text(f"앞 문장이 있다. {hidden} 뒤 문장이 있다.\n{plain}\n", encoding="utf-8")
+    lines = [json.dumps({"task": "toy", "guid": f"g{n}", "text": text}) for n, text in enumerate((hidden, plain))]
+    (tmp_path / "bench.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    chosen = settings(tmp_path / "in", decontaminate={"benchmark": str(tmp_path / "bench.jsonl")})
+    counts = build(chosen, tmp_path / "out")
+    assert [row["sentences"] for row in rows(tmp_path / "out")] == [["앞 문장이 있다.", "뒤 문장이 있다."]]
+    hits = [json.loads(line) for line in (tmp_path / "out/hits.jsonl").read_text().splitlines()]
+    assert [(hit["id"], hit["sentence"], hit["task"], hit["benchmark_guid"]) for hit in hits] == [
+        ("a-1", 1, "toy", "g0"),
+        ("a-2", 0, "toy", "g1"),
+    ]
+    assert all(set(hit) == {"id", "sentence", "task", "benchmark_guid", "score", "rule"} for hit in hits)
+    assert counts["benchmark_sentences"] == 2
+
+
+def test_source_rules_replace_the_common_ones(tmp_path):
+    (tmp_path / "a.txt").write_text("짧은 글이다. 이 글은 앞의 글보다 훨씬 더 깁니다.\n", encoding="utf-8")
+    source = {"path": str(tmp_path / "a.txt"), "name": "web", "clean": {"min_sentence_chars": 15}}
+    build(settings(tmp_path, inputs=[source]), tmp_path / "out")
+    assert [row["sentences"] for row in rows(tmp_path / "out")] == [["이 글은 앞의 글보다 훨씬 더 깁니다."]]
+
+
+def test_rejects_are_set_aside_without_text(corpora, tmp_path):
+    with (corpora / "a.jsonl").open("ab") as stream:
+        stream.write(b'\n{"text": 1}\nsecret words\n{"text": "\xff"}\n')
+    build(settings(corpora), tmp_path / "out")
+    rejects = [json.loads(line) for line in (tmp_path / "out/rejects/rejects.jsonl").read_text().splitlines()]
+    assert rejects == [
+        {"source": "a", "file": "a.jsonl", "line": 401, "reason": "text is not a string"},
+        {"source": "a", "file": "a.jsonl", "line": 402, "reason": "not JSON"},
+        {"source": "a", "file": "a.jsonl", "line": 403, "reason": "not UTF-8"},
+    ]
+
+
+def test_too_many_rejects_fail_the_run_with_counts_and_path(corpora, tmp_path):
+    source = {"path": str(corpora / "a.jsonl"), "text_field": "body"}
+    with pytest.raises(HunminError, match=r"400 of 400 lines .*no field 'body': 400") as caught:
+        build(settings(corpora, inputs=[source]), tmp_path / "out")
+    assert "rejects.jsonl" in str(caught.value)
+    assert (tmp_path / "out/rejects/rejects.jsonl").read_text().count("\n") == 400
+
+
+def test_missing_path_empty_corpus_and_nothing_left(tmp_path):
+    with pytest.raises(UserError, match="nothing found at"):
+        build(settings(tmp_path / "nowhere"), tmp_path / "o1")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.txt").write_text("\n \n")
+    with pytest.raises(UserError, match="the corpus is empty"):
+        build(settings(tmp_path / "in"), tmp_path / "o2")
+    (tmp_path / "in/a.txt").write_text("only English here\n")
+    with pytest.raises(UserError, match=r"nothing is left .*1 documents read.*no sentence after cleaning: 1"):
+        build(settings(tmp_path / "in"), tmp_path / "o3")
+
+
+def test_truncated_archive_leaves_finished_units(corpora, tmp_path):
+    whole = (corpora / "b.txt.zst").read_bytes()
+    (corpora / "b.txt.zst").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="damaged or cut short"):
+        build(settings(corpora), tmp_path / "out")
+    assert list((tmp_path / "out/.work").glob("part-00000-*.parquet"))
+    (corpora / "b.txt.zst").write_bytes(whole)
+    assert build(settings(corpora), tmp_path / "out")["documents"] == 701
+
+
+def test_missing_benchmark_and_missing_key_are_clear(corpora, tmp_path, monkeypatch):
+    with pytest.raises(UserError, match="no benchmark"):
+        build(settings(corpora, decontaminate={}), tmp_path / "out")
+    monkeypatch.delenv("HUNMIN_PII_KEY", raising=False)
+    with pytest.raises(UserError, match="no key"):
+        build(settings(corpora, pii={}), tmp_path / "out")
+
+
+def test_a_document_of_5_mb_in_one_line(tmp_path):
+    (tmp_path / "in").mkdir()
+    text = "가나다라 " * 100_000 + "가" * 1_200_000
+    (tmp_path / "in/a.jsonl").write_text(json.dumps({"text": text}, ensure_ascii=False), encoding="utf-8")
+    assert (tmp_path / "in/a.jsonl").stat().st_size > 4_500_000
+    began = time.monotonic()
+    build(settings(tmp_path / "in"), tmp_path / "out")
+    assert "".join(rows(tmp_path / "out")[0]["sentences"]) == text
+    assert time.monotonic() - began < 30
+
+
+def test_full_disk_keeps_finished_units_and_the_next_run_goes_on(corpora, tmp_path, monkeypatch):
+    build(settings(corpora), tmp_path / "whole")
+    written = []
+
+    def failing(path, table, rows, level):
+        if len(written) == 2:
+            with atomic_write(path, "wb"):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(path)
+        original(path, table, rows, level)
+
+    original = units.write_table
+    monkeypatch.setattr(units, "write_table", failing)
+    with pytest.raises(DiskFullError, match="the disk is full"):
+        build(settings(corpora), tmp_path / "out")
+    monkeypatch.setattr(units, "write_table", original)
+    parts = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/.work").glob("*.parquet")}
+    assert sorted(parts) == [path.name for path in written]
+    monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
+    build(settings(corpora), tmp_path / "out")
+    assert {p: (tmp_path / "out/.work" / p).stat().st_mtime_ns for p in parts} == parts
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
+
+
+def test_leftovers_of_another_key_are_not_taken_up(corpora, tmp_path):
+    build(settings(corpora, pii={"key": KEY[::-1]}), tmp_path / "whole")
+    (corpora / "c.txt.gz").write_bytes(b"\x1f\x8b\x08 broken")
+    with pytest.raises(UserError):
+        build(settings(corpora), tmp_path / "out")
+    (corpora / "c.txt.gz").unlink()
+    build(settings(corpora, pii={"key": KEY[::-1]}), tmp_path / "out")
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
+    chosen = settings(corpora, workers=2)
+    build(chosen, tmp_path / "whole")
+    out = tmp_path / "out"
+    out.mkdir()
+    program = (
+        "import sys; from pathlib import Path; from data.corpus import CorpusSettings, build_corpus\n"
+        "if __name__ == '__main__':\n"
+        "    build_corpus(CorpusSettings.model_validate_json(sys.argv[1]), Path(sys.argv[2]))\n"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, str(script), chosen.model_dump_json(), str(out)]
+    environment = {**os.environ, "PYTHONPATH": str(root), "HUNMIN_PII_KEY": KEY}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(list(out.glob(".work/*.parquet"))) < 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (out / "statistics.json").exists()
+    build(chosen, out)
+    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+    assert build(chosen, out)["documents"] == 701

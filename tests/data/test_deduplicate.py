@@ -1,0 +1,25 @@
+"""Duplicates: keys, survivors, ranges."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.deduplicate import keys_of, survivors
+
+
+def test_keys_ignore_white_space_and_composition():
+    first, second, third = keys_of(["한글  하나\n둘 ", "\u1112\u1161\u11ab글 하나 둘", "한글 하나둘"])
+    assert first == second != third
+    assert len(keys_of([])) == 0
+
+
+@pytest.mark.parametrize("partition", [1, 3, 1 << 24])
+@given(texts=st.lists(st.sampled_from("가나다라마바"), max_size=30), cut=st.integers(0, 30))
+def test_the_first_in_input_order_survives(partition, texts, cut):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("data.deduplicate.PARTITION", partition)
+        arrays = [keys_of(texts[:cut]), keys_of(texts[cut:])]
+        keep = survivors(lambda: arrays, len(texts))
+    assert keep.tolist() == [text not in texts[:place] for place, text in enumerate(texts)]
+    assert keep.dtype == np.bool_

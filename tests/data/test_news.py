@@ -1,0 +1,53 @@
+"""News furniture: lines that go, lines that stay."""
+
+import pytest
+
+from data.cleaning import CleanSettings
+from data.news import remove_news
+
+
+def removed(text: str, **switches) -> tuple[str, list[str]]:
+    rules = []
+    for rule, shorter in remove_news(text, CleanSettings(**switches)):
+        rules.append(rule)
+        text = shorter
+    return text, rules
+
+
+@pytest.mark.parametrize(
+    ("line", "left", "rule"),
+    [
+        ("(서울=가람뉴스) 김하늘 기자 = 비가 내렸다.", "비가 내렸다.", "news_reporter"),
+        ("[대전=누리통신] 눈이 왔다.", "눈이 왔다.", "news_reporter"),
+        ("김하늘 기자 sky@example.org", "", "news_reporter"),
+        ("비가 그쳤다. 김하늘 기자 sky@example.org", "비가 그쳤다.", "news_reporter"),
+        ("[가람일보]", "", "news_press"),
+        ("사진=김하늘", "", "news_image"),
+        ("행사가 열렸다. [사진=가람시청 제공]", "행사가 열렸다.", "news_image"),
+        ("출처: 가람연구소", "", "news_source"),
+        ("표를 보자. (자료=가람연구소)", "표를 보자.", "news_source"),
+        ("저작권자 ⓒ 가람뉴스, 무단 전재 및 재배포 금지", "", "news_copyright"),
+        ("끝났다. <ⓒ 가람경제>", "끝났다.", "news_copyright"),
+        ("Copyright 2020 Garam. All rights reserved.", "", "news_copyright"),
+    ],
+)
+def test_furniture_goes(line, left, rule):
+    text, rules = removed(f"앞 줄이다.\n{line}\n뒷줄이다.")
+    assert text == "\n".join(filter(None, ["앞 줄이다.", left, "뒷줄이다."]))
+    assert rules == [rule]
+    assert removed(line, **{rule: False})[1] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "김하늘 기자는 현장에서 소식을 전했다.",
+        "그 사진은 오래되었다.",
+        "자료 조사가 필요하다.",
+        "저작권은 작가에게 있다.",
+        "방송과 신문은 다르다.",
+        "사진 제공을 위해 힘쓴 사람들",
+    ],
+)
+def test_prose_stays(line):
+    assert removed(line) == (line, [])

@@ -1,0 +1,174 @@
+"""Readers: formats, rejects, blocks, compression, broken archives."""
+
+import bz2
+import gzip
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from data.readers import (
+    Block,
+    Document,
+    InputFile,
+    Reject,
+    SourceSettings,
+    list_files,
+    parse_block,
+    read_blocks,
+    resolve_format,
+)
+
+COMPRESS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+    "": lambda data: data,
+}
+
+
+def read(path: Path, block_bytes: int = 1 << 20, **fields) -> list[Document | Reject]:
+    [file] = list_files([SourceSettings(path=str(path), **fields)])
+    return [item for format, block in read_blocks(file, block_bytes) for item in parse_block(file, format, block)]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_json_lines_whatever_the_compression(tmp_path, suffix):
+    path = tmp_path / f"talk.jsonl{suffix}"
+    lines = [{"text": "첫째 글", "id": "a", "licence": "CC0"}, {"text": "둘째 글", "source": "radio"}]
+    path.write_bytes(COMPRESS[suffix]("\n".join(json.dumps(line) for line in lines).encode()))
+    assert read(path) == [
+        Document("a", "talk", "CC0", "첫째 글"),
+        Document("talk-2", "radio", "", "둘째 글"),
+    ]
+
+
+def test_named_source_and_field_mapping(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"body": "글", "key": 7, "source": "other", "licence": "no"}\n', encoding="utf-8")
+    [document] = read(path, name="mine", text_field="body", id_field="key", licence="CC0")
+    assert document == Document("7", "mine", "CC0", "글")
+
+
+def test_bad_lines_are_rejects_with_line_and_reason(tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(
+        b'{"text": "ok"}\nnot json\n{"title": "x"}\n{"text": 3}\n[1]\n\n{"text": "\xff\xfe"}\n'
+        b'{"text": "\xea\xb0\x80"}\r\n'
+    )
+    assert read(path) == [
+        Document("bad-1", "bad", "", "ok"),
+        Reject(2, "not JSON"),
+        Reject(3, "no field 'text'"),
+        Reject(4, "text is not a string"),
+        Reject(5, "not a JSON object"),
+        Reject(7, "not UTF-8"),
+        Document("bad-8", "bad", "", "가"),
+    ]
+
+
+def test_plain_text_is_a_document_a_line(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\n\n two \n\xff\n")
+    assert read(path) == [
+        Document("notes-1", "notes", "", "one"),
+        Document("notes-3", "notes", "", "two"),
+        Reject(4, "not UTF-8"),
+    ]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 7, 1 << 20])
+def test_paragraphs_are_separated_by_blank_lines(tmp_path, block_bytes, monkeypatch):
+    monkeypatch.setattr("data.readers.READ_BYTES", 4)
+    path = tmp_path / "cc.txt"
+    path.write_text("\nfirst\nsecond\n\n \r\nthird\n\n\n\nlast", encoding="utf-8")
+    documents = read(path, block_bytes, format="paragraphs")
+    assert [(d.id, d.text) for d in documents] == [("cc-2", "first\nsecond"), ("cc-6", "third"), ("cc-10", "last")]
+
+
+@given(lines=st.lists(st.text("가a \t", max_size=8), max_size=20), block_bytes=st.integers(1, 40))
+def test_blocks_are_whole_lines_and_give_the_file_back(tmp_path_factory, lines, block_bytes):
+    path = tmp_path_factory.mktemp("blocks") / "a.txt"
+    content = "\n".join(lines).encode()
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("data.readers.READ_BYTES", 3)
+        blocks = [
+            block for _, block in read_blocks(InputFile(str(path), "a", SourceSettings(path=str(path))), block_bytes)
+        ]
+    assert b"".join(block.data for block in blocks) == content
+    position = 0
+    for number, block in enumerate(blocks):
+        assert block.number == number
+        assert block.first_line == 1 + content[:position].count(b"\n")
+        position += len(block.data)
+        assert position == len(content) or block.data.endswith(b"\n")
+
+
+def test_format_is_sniffed_when_the_name_says_nothing(tmp_path):
+    file = InputFile("dump", "dump", SourceSettings(path="dump"))
+    assert resolve_format(file, b' {"text": "a"}\n') == "jsonl"
+    assert resolve_format(file, "그냥 글\n".encode()) == "text"
+
+
+@pytest.mark.parametrize("content", ["글".encode("utf-16"), b"\x00\x01\x02"])
+def test_binary_input_is_a_clear_error(tmp_path, content):
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="not UTF-8 text"):
+        read(path)
+
+
+def test_json_array_and_unread_formats_name_the_remedy(tmp_path):
+    (tmp_path / "a.json").write_text('[{"text": "a"}]')
+    with pytest.raises(UserError, match="JSON array"):
+        read(tmp_path / "a.json")
+    (tmp_path / "a.csv").write_text("a,b")
+    with pytest.raises(UserError, match=r"\.csv files are not read"):
+        list_files([str(tmp_path / "a.csv")])
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_truncated_archive_is_one_clear_error(tmp_path, suffix):
+    path = tmp_path / f"a.jsonl{suffix}"
+    whole = COMPRESS[suffix](b"".join(b'{"text": "%d"}\n' % (n * 7919) for n in range(20000)))
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="damaged or cut short"):
+        read(path)
+
+
+def test_missing_path():
+    with pytest.raises(UserError, match="nothing found at"):
+        list_files(["/does/not/exist.jsonl"])
+
+
+def test_labels_are_unique(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.txt").write_text("글\n", encoding="utf-8")
+    assert [file.label for file in list_files([str(tmp_path)])] == ["x", "x~2"]
+    named = list_files([SourceSettings(path=str(tmp_path), name="web")])
+    assert [file.label for file in named] == ["web", "web~2"]
+
+
+def test_very_long_line_and_url(tmp_path):
+    import fsspec
+
+    text = "가" * 1_700_000
+    with fsspec.open("memory://corpus/long.jsonl", "wb") as stream:
+        stream.write(json.dumps({"text": text}).encode() + b"\n")
+    [file] = list_files(["memory://corpus/long.jsonl"])
+    [(format, block)] = list(read_blocks(file, 1 << 20))
+    [document] = parse_block(file, format, block)
+    assert isinstance(document, Document) and document.text == text
+
+
+def test_parse_block_numbers_lines_from_the_block():
+    file = InputFile("a.txt", "a", SourceSettings(path="a.txt"))
+    assert next(iter(parse_block(file, "text", Block(3, 100, b"\nx\n")))) == Document("a-101", "a", "", "x")

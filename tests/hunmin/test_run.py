@@ -1,0 +1,176 @@
+"""The run engine on stages that only write files: what is skipped, what is redone and why, what survives a kill."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.errors import UserError
+from common.manifest import MANIFEST, read_manifest
+from hunmin import run as engine
+from hunmin import stages, state
+from hunmin.recipe import Recipe
+from hunmin.stages import Stage
+
+Work = Callable[[Path, Path], dict[str, Any]]
+
+
+class House:
+    """Three stages a → b → c in place of the real ones; `did` says which ran, `fail` makes one break half way."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.did, self.fail = folder, [], ""  # type: ignore[var-annotated]
+        (folder / "input.txt").write_text("input")
+        table = (
+            Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [str(folder / "input.txt")]),
+            Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.lr}, self._work("b"), keep=True),
+            Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
+        )
+        for module in (stages, state, engine):
+            monkeypatch.setattr(module, "STAGES", table)
+        for module in (stages, engine):
+            monkeypatch.setattr(module, "STAGE_NAMES", ["a", "b", "c"])
+
+    def _work(self, name: str) -> Callable[[Recipe, Path, Path], dict[str, Any]]:
+        def work(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
+            leftovers = (out / "piece").exists()
+            (out / "piece").write_text(name)
+            if self.fail == name:
+                raise KeyboardInterrupt
+            self.did.append(name + ("+" if leftovers else ""))
+            (out / "result").write_text(f"{name} {recipe.seed if name == 'a' else ''}")
+            return {"n": 1}
+
+        return work
+
+    def recipe(self, **changes: Any) -> Recipe:
+        lr = changes.pop("lr", 1e-4)
+        tree = {
+            "name": "t",
+            "out": str(self.folder / "run"),
+            "corpus": {"inputs": ["x"]},
+            "klue": {"data": "y"},
+            "pretrain": {"optimizer": {"lr": lr}},
+            **changes,
+        }
+        return Recipe.model_validate(tree)
+
+    def go(self, **changes: Any) -> list[str]:
+        self.did.clear()
+        options = {key: changes.pop(key) for key in ("first", "last") if key in changes}
+        engine.run(self.recipe(**changes), **options)
+        return list(self.did)
+
+    def manifests(self) -> dict[str, bytes]:
+        return {n: (self.folder / "run" / n / MANIFEST).read_bytes() for n in "abc"}
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+    return House(tmp_path, monkeypatch)
+
+
+def test_done_stages_are_skipped(house: House) -> None:
+    assert house.go() == ["a", "b", "c"]
+    assert house.go() == []
+    assert read_manifest(house.folder / "run" / "a").counts == {"n": 1}  # type: ignore[union-attr]
+
+
+def test_a_changed_setting_redoes_its_stage_and_those_after_it_and_says_which(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.go()
+    assert house.go(lr=2e-4) == ["b", "c"]
+    assert "setting changed: lr: 0.0001 → 0.0002" in capsys.readouterr().err
+    assert house.go(lr=2e-4, seed=7) == ["a", "b", "c"]
+    assert "setting changed: x: 42 → 7" in capsys.readouterr().err
+
+
+def test_a_dry_run_tells_the_same_and_does_nothing(house: House) -> None:
+    house.go()
+    verdicts = engine.judge_all(house.recipe(seed=7))
+    assert [(v.stage.name, v.done) for v in verdicts] == [("a", False), ("b", False), ("c", False)]
+    assert verdicts[0].why == "setting changed: x: 42 → 7" and "reads a" in verdicts[1].why
+    assert house.did == ["a", "b", "c"]
+    assert all(v.done for v in engine.judge_all(house.recipe()))
+
+
+def test_a_changed_input_file_redoes(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.go()
+    (house.folder / "input.txt").write_text("other")
+    assert house.go() == ["a", "b", "c"]
+    assert "input changed" in capsys.readouterr().err
+
+
+def test_a_touched_input_with_the_same_content_does_not(house: House) -> None:
+    house.go()
+    (house.folder / "input.txt").write_text("input")
+    assert house.go() == []
+
+
+def test_a_lost_output_redoes(house: House) -> None:
+    house.go()
+    (house.folder / "run" / "b" / "result").unlink()
+    assert house.go() == ["b"]  # the same output again: what reads it need not be redone
+
+
+def test_an_interrupted_stage_goes_on_from_its_pieces_to_the_same_manifests(house: House) -> None:
+    house.go()
+    straight = house.manifests()
+    import shutil
+
+    shutil.rmtree(house.folder / "run")
+    house.fail = "b"
+    with pytest.raises(KeyboardInterrupt):
+        house.go()
+    assert not (house.folder / "run" / "b").exists()
+    house.fail = ""
+    assert house.go() == ["b+", "c"]
+    assert house.manifests() == straight
+
+
+def test_pieces_of_other_settings_are_not_taken_up_and_training_is_moved_aside(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.fail = "b"
+    with pytest.raises(KeyboardInterrupt):
+        house.go()
+    house.fail = ""
+    assert house.go(lr=3e-4) == ["b", "c"]
+    assert (house.folder / "run" / "b.before-1" / "piece").exists()
+    house.go(lr=4e-4)
+    assert (house.folder / "run" / "b.before-2" / "result").exists()
+    assert "moved to b.before-2" in capsys.readouterr().err
+
+
+def test_from_and_until(house: House) -> None:
+    assert house.go(last="b") == ["a", "b"]
+    assert house.go(first="a", last="a") == ["a"]
+    assert house.go() == ["c"]
+    with pytest.raises(UserError, match="comes after"):
+        house.go(first="c", last="a")
+    with pytest.raises(UserError, match=r"unknown stage 'bb' \(did you mean 'b'\?\)"):
+        house.go(first="bb")
+
+
+def test_from_refuses_to_do_what_stands_before(house: House) -> None:
+    with pytest.raises(UserError, match="stage 'a' is not done"):
+        house.go(first="c")
+
+
+def test_two_commands_do_not_work_in_one_folder(house: House) -> None:
+    house.go()
+    with (house.folder / "run" / ".lock").open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(UserError, match="another command is at work"):
+            house.go()
+
+
+def test_the_resolved_recipe_is_saved_without_secrets(house: House) -> None:
+    engine.run(house.recipe(corpus={"inputs": ["x"], "pii": {"key": "sixteen-letters-or-more"}}), last="a")
+    text = (house.folder / "run" / "recipe.yaml").read_text()
+    assert "lr: 0.0001" in text and "sixteen" not in text

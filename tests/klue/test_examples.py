@@ -1,0 +1,132 @@
+import gzip
+import json
+
+import pytest
+
+from common.errors import UserError
+from klue.examples import find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
+from klue.tasks import TASKS
+from klue.tasks.base import Example
+
+YNAT, STS = TASKS["ynat"], TASKS["klue-sts"]
+
+
+def write(path, records):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(records, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def headline(number, title=None, label="경제"):
+    return {"guid": f"g{number}", "title": title or f"제목 {number}", "label": label}
+
+
+def test_official_files(benchmark):
+    for task in TASKS.values():
+        splits = load_splits(task, benchmark)
+        assert splits.counts == {"train": 70, "dev": 35, "train_in_dev": 0, "train_cut": 0}
+        assert splits.note == ""
+
+
+def test_official_name_goes_before_partial_copies(tmp_path):
+    folder = tmp_path / "ynat-v1.1"
+    write(folder / "ynat-v1.1_dev.reduced.json", [headline(0)])
+    assert find_file(YNAT, tmp_path, "dev").name == "ynat-v1.1_dev.reduced.json"
+    assert find_file(YNAT, tmp_path, "train") is None
+    write(folder / "ynat-v1.1_dev.json", [headline(0)])
+    assert find_file(YNAT, tmp_path, "dev").name == "ynat-v1.1_dev.json"
+    write(folder / "ynat-v1.1_train.a.json", [headline(0)])
+    write(folder / "ynat-v1.1_train.b.json", [headline(0)])
+    with pytest.raises(UserError, match="holds 2 files"):
+        find_file(YNAT, tmp_path, "train")
+
+
+def test_competition_copy_with_dev_inside(tmp_path):
+    folder = tmp_path / "ynat-v1.1"
+    write(folder / "ynat-v1.1_dev.json", [headline(i) for i in range(3)])
+    copy = [{"title": f"제목  {i} ", "label": "경제"} for i in range(8)]
+    write(folder / "ynat_train.labelled_part.from_somewhere.json", copy)
+    splits = load_splits(YNAT, tmp_path)
+    assert splits.counts == {"train": 5, "dev": 3, "train_in_dev": 3, "train_cut": 0}
+    assert splits.note == "train from ynat_train.labelled_part.from_somewhere.json"
+    assert splits.train[0].guid == "ynat_train.labelled_part.from_somewhere-3"
+
+
+def test_split_of_dev_without_train_file(tmp_path):
+    pair = {"sentence1": "가", "labels": {"real-label": 1.5}}
+    records = [{"guid": f"s{i}", "sentence2": f"나 {i}", **pair} for i in range(400)]
+    write(tmp_path / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json", records)
+    splits = load_splits(STS, tmp_path)
+    assert splits.note.startswith("split of dev: no train file")
+    assert splits.counts["train"] + splits.counts["dev"] == 400
+    assert 0.6 < splits.counts["train"] / 400 < 0.8
+    assert not {e.guid for e in splits.train} & {e.guid for e in splits.dev}
+    write(tmp_path / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json", records[::-1])
+    assert {e.guid for e in load_splits(STS, tmp_path).dev} == {e.guid for e in splits.dev}
+
+
+def test_sample_is_nested_and_does_not_depend_on_order():
+    examples = [Example(f"g{i}", (str(i),), "경제") for i in range(100)]
+    small, large = sample_by_hash(examples, 10), sample_by_hash(examples, 30)
+    assert {e.guid for e in small} < {e.guid for e in large} and len(small) == 10
+    assert {e.guid for e in sample_by_hash(examples[::-1], 10)} == {e.guid for e in small}
+    assert sample_by_hash(examples, 1000) == examples
+    assert 0 <= hash_share("g") < 1
+
+
+def test_without_leaks_needs_the_whole_pair():
+    train = [Example("a", ("가", "나"), "x"), Example("b", ("가", "다"), "x")]
+    assert without_leaks(train, [Example("c", ("가", "나"), "y")]) == (train[1:], 1)
+
+
+def test_max_train_examples(benchmark):
+    splits = load_splits(YNAT, benchmark, 20)
+    assert splits.counts == {"train": 20, "dev": 35, "train_in_dev": 0, "train_cut": 50}
+
+
+def test_compressed_gold(tmp_path):
+    path = tmp_path / "ynat-v1.1_dev.json.gz"
+    path.write_bytes(gzip.compress(json.dumps([headline(1)]).encode()))
+    assert read_examples(YNAT, path)[0].texts == ("제목 1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"guid": "g0", "tit', "not valid JSON"),
+        ("{}", "not a list"),
+        ("[]", "holds no records"),
+        ("[3]", "record 0 is not a record of ynat"),
+        (json.dumps([headline(0, label="날씨")]), "record 0: '날씨' is not a label of ynat"),
+        (json.dumps([{"guid": "g0", "label": "경제"}]), "field 'title' is missing"),
+        (json.dumps([headline(0), headline(0)]), "g0: the guid is there twice"),
+        (json.dumps([{**headline(0), "guid": 3}]), "guid 3 is not text"),
+        (json.dumps([{**headline(0), "title": None}]), "'title' is not text"),
+    ],
+)
+def test_damaged_files(tmp_path, text, message):
+    path = tmp_path / "ynat-v1.1_dev.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_examples(YNAT, path)
+
+
+def test_missing_dev_and_nothing_to_train_on(tmp_path):
+    with pytest.raises(UserError, match="no dev file of ynat"):
+        load_splits(YNAT, tmp_path)
+    for split in ("train", "dev"):
+        write(tmp_path / "ynat-v1.1" / f"ynat-v1.1_{split}.json", [headline(0)])
+    with pytest.raises(UserError, match="0 examples to train on"):
+        load_splits(YNAT, tmp_path)
+
+
+def test_files_at_hand(shared_klue):
+    found = {name: load_splits(task, shared_klue) for name, task in TASKS.items()}
+    assert {name: splits.counts["dev"] for name, splits in found.items() if name != "klue-sts"} == {
+        "ynat": 9107,
+        "klue-nli": 3000,
+    }
+    assert found["klue-nli"].note == "" and found["klue-nli"].counts["train"] == 24998
+    assert found["ynat"].counts["train"] + found["ynat"].counts["train_in_dev"] == 36547
+    assert "reduced" in found["ynat"].note
+    assert found["klue-sts"].note.startswith("split of dev")

@@ -1,0 +1,61 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from klue.examples import load_splits
+from klue.model_folder import read_model_folder
+from klue.plan import Job, plan_jobs, steps_of
+from klue.settings import FineTuneSettings, KlueSettings
+from klue.tasks import TASKS
+
+
+@pytest.fixture
+def plan(benchmark, tiny_roberta):
+    splits = {name: load_splits(task, benchmark) for name, task in TASKS.items()}
+
+    def jobs(model=None, data="d", **changes):
+        settings = KlueSettings(data=str(benchmark), **{"training": {"max_length": 64}, **changes})
+        return plan_jobs(settings, model or read_model_folder(tiny_roberta), splits, data, Path("out"))
+
+    return jobs
+
+
+def test_tasks_by_initialisations_by_seeds(plan):
+    names = {job.name for job in plan(seeds=2, baseline_random=True)}
+    assert names == {f"{t}-{i}-{s}" for t in TASKS for i in ("pretrained", "random") for s in (42, 43)}
+    assert {job.init for job in plan()} == {"pretrained"}
+
+
+def test_most_work_first_and_steps(plan):
+    jobs = plan()
+    assert jobs[0].task == "klue-nli" and steps_of(jobs[0]) == 5 * 3
+    assert Job.model_validate_json(jobs[0].model_dump_json()) == jobs[0]
+
+
+def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
+    facts = read_model_folder(tiny_roberta)
+
+    def fingerprints(**changes):
+        return {job.name: job.fingerprint for job in plan(baseline_random=True, **changes)}
+
+    before = fingerprints()
+    assert len(set(before.values())) == len(before)
+    for changes in (
+        {"data": "other"},
+        {"threads": 2},
+        {"training": {"max_length": 32}},
+        {"model": replace(facts, architecture_hash="x")},
+    ):
+        after = fingerprints(**changes)
+        assert all(after[name] != before[name] for name in before)
+    # weights do not touch what is initialised at random; where and how many jobs run touches nothing
+    after = fingerprints(model=replace(facts, weights_hash="x"))
+    assert {name for name in before if after[name] == before[name]} == {name for name in before if "random" in name}
+    assert fingerprints(workers=3, device="cpu") == before
+
+
+def test_inputs_longer_than_positions(plan):
+    with pytest.raises(UserError, match=r"(?s)max_length 128, the model has 64 positions.*klue.nli.max_length=64"):
+        plan(training=FineTuneSettings(), tasks=["klue-nli"])

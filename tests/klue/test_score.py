@@ -1,0 +1,90 @@
+import json
+
+import pytest
+
+from common.errors import UserError
+from klue.score import score
+
+
+@pytest.fixture
+def gold(tmp_path):
+    path = tmp_path / "ynat-v1.1_dev.json"
+    labels = ["정치", "정치", "경제", "사회"]
+    path.write_text(json.dumps([{"guid": f"g{i}", "title": f"제목 {i}", "label": k} for i, k in enumerate(labels)]))
+    return path
+
+
+def write(tmp_path, *pairs):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps({"guid": g, "prediction": p}) + "\n" for g, p in pairs))
+    return path
+
+
+def test_any_order(gold, tmp_path):
+    found = score("ynat", gold, write(tmp_path, ("g3", "세계"), ("g2", "경제"), ("g0", "정치"), ("g1", "경제")))
+    assert found == {"macro_f1": pytest.approx(100 * (2 / 3 + 2 / 3) / 4), "examples": 4}
+
+
+def test_missing_guid_is_named_and_subset_allows_it(gold, tmp_path):
+    path = write(tmp_path, ("g0", "정치"), ("g2", "경제"))
+    with pytest.raises(UserError, match=r"no prediction for g1 \(2 of 4"):
+        score("ynat", gold, path)
+    assert score("ynat", gold, path, subset=True) == {"macro_f1": 100.0, "examples": 2}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("g0", "정치"), ("other", "정치")], r"line 2: guid 'other' is not in the gold file"),
+        ([("g0", "정치"), ("g0", "정치")], r"line 2: guid 'g0' is repeated"),
+        ([("g0", "날씨")], r"line 1 \(g0\): '날씨' is not a label of ynat"),
+        ([("g0", ["정치"])], r"line 1 \(g0\)"),
+        ([], "no prediction for g0"),
+    ],
+)
+def test_wrong_predictions_are_named(gold, tmp_path, pairs, message):
+    with pytest.raises(UserError, match=message):
+        score("ynat", gold, write(tmp_path, *pairs))
+
+
+def test_a_line_that_is_no_prediction(gold, tmp_path):
+    path = tmp_path / "predictions.jsonl"
+    for text in ("정치\n", '{"guid": "g0"}\n', "[1]\n"):
+        path.write_text(text)
+        with pytest.raises(UserError, match="line 1 is not a prediction"):
+            score("ynat", gold, path)
+
+
+def test_empty_subset(gold, tmp_path):
+    with pytest.raises(UserError, match="holds no predictions"):
+        score("ynat", gold, write(tmp_path), subset=True)
+
+
+def test_similarity_and_undefined_correlation(tmp_path):
+    gold = tmp_path / "klue-sts-v1.1_dev.json"
+    records = [
+        {"guid": f"s{i}", "sentence1": "가", "sentence2": "나", "labels": {"real-label": r}}
+        for i, r in enumerate([1, 3, 5])
+    ]
+    gold.write_text(json.dumps(records))
+    found = score("klue-sts", gold, write(tmp_path, ("s0", 0.5), ("s1", 3), ("s2", 6.5)))
+    assert found["f1"] == 100.0 and found["pearsonr"] == pytest.approx(100 * 12 / (8 * 109 / 6) ** 0.5)
+    assert score("klue-sts", gold, write(tmp_path, ("s0", 1), ("s1", 1), ("s2", 1)))["pearsonr"] is None
+    for wrong in ("3", True, None):
+        with pytest.raises(UserError, match="not a finite number"):
+            score("klue-sts", gold, write(tmp_path, ("s0", wrong)))
+
+
+def test_tasks_that_cannot_be_scored(gold, tmp_path):
+    with pytest.raises(UserError, match=r"klue-ner is not available yet; available: ynat, klue-nli, klue-sts"):
+        score("klue-ner", gold, gold)
+    with pytest.raises(UserError, match="did you mean 'ynat'"):
+        score("ynatt", gold, gold)
+
+
+def test_shared_gold_scores_itself(shared_klue, tmp_path):
+    gold = shared_klue / "klue-nli-v1.1" / "klue-nli-v1.1_dev.json"
+    path = tmp_path / "p.jsonl"
+    records = json.loads(gold.read_text())
+    path.write_text("".join(json.dumps({"guid": r["guid"], "prediction": r["gold_label"]}) + "\n" for r in records))
+    assert score("klue-nli", gold, path) == {"accuracy": 100.0, "examples": 3000}

@@ -1,0 +1,59 @@
+import pytest
+
+from common.errors import UserError
+from common.settings import parse_settings
+from klue.settings import FineTuneSettings, KlueSettings, resolve_training
+from klue.tasks import TASKS
+
+
+def test_authors_values_are_the_default_and_depend_on_size():
+    settings = KlueSettings(data="d")
+    base, large = (resolve_training(settings, TASKS["klue-sts"], size) for size in (768, 1024))
+    assert (base.epochs, base.learning_rate, base.batch_size, base.warmup_share) == (4, 5e-5, 32, 0.1)
+    assert (base.weight_decay, base.max_length, base.evaluations_per_epoch, base.max_train_examples) == (
+        0,
+        128,
+        4,
+        None,
+    )
+    assert (large.learning_rate, large.warmup_share) == (2e-5, 0.1)
+    assert resolve_training(settings, TASKS["ynat"], 1024).warmup_share == 0.2
+    assert resolve_training(settings, TASKS["klue-nli"], 768).epochs == 5
+
+
+def test_a_tasks_own_section_goes_before_the_common_one():
+    settings = KlueSettings(
+        data="d",
+        training=FineTuneSettings(epochs=9, batch_size=8),
+        nli=FineTuneSettings(epochs=2, max_train_examples=5),
+    )
+    nli, ynat = (resolve_training(settings, TASKS[name], 768) for name in ("klue-nli", "ynat"))
+    assert (nli.epochs, nli.batch_size, nli.max_train_examples) == (2, 8, 5)
+    assert (ynat.epochs, ynat.batch_size, ynat.max_train_examples) == (9, 8, None)
+
+
+def test_every_task_has_a_section():
+    assert {task.key for task in TASKS.values()} <= set(KlueSettings.model_fields)
+
+
+@pytest.mark.parametrize(("seeds", "expected"), [(3, [42, 43, 44]), ([7, 1], [7, 1]), (1, [42])])
+def test_seeds_as_list_or_count(seeds, expected):
+    assert KlueSettings(data="d", seeds=seeds).seed_list == expected
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ({"tasks": ["klue-mrc"]}, "klue-mrc is not available yet; available: ynat, klue-nli, klue-sts"),
+        ({"tasks": ["nli"]}, r"unknown task 'nli' \(did you mean 'klue-nli'\?\)"),
+        ({"tasks": []}, "at least one task"),
+        ({"tasks": ["ynat", "ynat"]}, "named twice"),
+        ({"seeds": 0}, "at least one seed"),
+        ({"seeds": [1, 1]}, "different numbers"),
+        ({"nli": {"epoch": 3}}, r"unknown key 'nli.epoch' \(did you mean 'epochs'\?\)"),
+        ({"training": {"learning_rate": 0}}, "learning_rate"),
+    ],
+)
+def test_wrong_settings(tree, message):
+    with pytest.raises(UserError, match=message):
+        parse_settings(KlueSettings, {"data": "d", **tree}, "recipe.yaml")

@@ -1,0 +1,93 @@
+"""The model: a head on masked rows gives the loss of the full head; positions count from pad + 1."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from common.errors import UserError
+from pretrain.flops import flops_per_token, parameters
+from pretrain.masking import IGNORE
+from pretrain.model import MaskedRowsModel, build_config, build_model, refuse_unavailable
+from pretrain.schedule import linear_schedule
+from pretrain.settings import ModelSettings, PretrainSettings
+
+SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+SHAPE = ModelSettings(layers=2, hidden=16, heads=2, dropout=0.0)
+
+
+def make(seed: int = 0) -> MaskedRowsModel:
+    return MaskedRowsModel(build_model(build_config(SHAPE, 50, SPECIAL, 20), seed)).eval()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_masked_rows_give_the_loss_of_the_full_head(padded: bool) -> None:
+    model = make()
+    ids = torch.randint(5, 50, (3, 20), generator=torch.Generator().manual_seed(1))
+    lengths = torch.tensor([20, 12, 20]) if padded else None
+    if padded:
+        ids[1, 12:] = SPECIAL["pad"]
+    rows = torch.tensor([[2, 5, 7], [1, 3, 0], [4, 6, 0]])
+    labels = torch.tensor([[9, 8, 0], [7, 6, IGNORE], [5, 11, IGNORE]])
+    loss, _, count = model(ids, lengths, rows, labels)
+    attention = (ids != SPECIAL["pad"]).long() if padded else None
+    logits = model.hub(input_ids=ids, attention_mask=attention).logits
+    full = torch.full((3, 20), IGNORE)
+    for b in range(3):
+        for row, label in zip(rows[b], labels[b], strict=True):
+            if label != IGNORE:
+                full[b, row] = label
+    expected = functional.cross_entropy(logits.view(-1, 50), full.view(-1), ignore_index=IGNORE, reduction="sum")
+    assert count == 7  # the label 0 counts
+    torch.testing.assert_close(loss, expected)
+
+
+def test_same_seed_same_weights_and_random_state_untouched() -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    one, two, other = make(1), make(1), make(2)
+    assert torch.equal(before, torch.get_rng_state())
+    first = list(one.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(first, two.parameters(), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(first, other.parameters(), strict=True))
+
+
+def test_positions_count_from_pad_plus_one_and_all_are_usable() -> None:
+    model = make()
+    assert model.hub.config.max_position_embeddings == 22
+    ids = torch.full((1, 20), 7)
+    seen: list[torch.Tensor] = []
+    hook = model.hub.roberta.embeddings.position_embeddings.register_forward_pre_hook(
+        lambda module, inputs: seen.append(inputs[0])
+    )
+    model(ids, None, torch.zeros(1, 1, dtype=torch.long), torch.full((1, 1), 7))
+    hook.remove()
+    assert seen[0].tolist() == [list(range(2, 22))]
+
+
+def test_flops_and_parameters_of_roberta_base() -> None:
+    base = ModelSettings()
+    assert flops_per_token(base, 32_000, 512, 0.15) == pytest.approx(588.9e6, rel=1e-4)
+    assert flops_per_token(base, 32_000, 512, 1.0) == pytest.approx(717.2e6, rel=1e-3)
+    config = build_config(ModelSettings(layers=2, hidden=16, heads=2), 50, SPECIAL, 20)
+    model = build_model(config, 0)
+    assert parameters(ModelSettings(layers=2, hidden=16, heads=2), 50, 22) == model.num_parameters()
+
+
+def test_schedule() -> None:
+    values = [linear_schedule(step, 100, 10) for step in range(100)]
+    assert values[0] == 0.1 and values[9] == 1.0 and values[10] == 1.0
+    assert values[-1] == pytest.approx(1 / 90) and max(values) == 1.0
+    assert linear_schedule(0, 10, 0) == 1.0
+
+
+def test_what_is_not_done_is_refused() -> None:
+    for change in ({"objective": "mlm+nsp"}, {"model": {"type": "bert"}}, {"masking": {"kind": "static"}}):
+        with pytest.raises(UserError, match="not available yet"):
+            refuse_unavailable(PretrainSettings(**change))
+
+
+def test_batches_that_do_not_divide_are_refused_with_the_values() -> None:
+    with pytest.raises(ValueError, match=r"global_batch \(100\) must be divisible .*32 × 1 = 32.*micro_batch=25"):
+        PretrainSettings(global_batch=100, micro_batch=32)

@@ -1,0 +1,153 @@
+"""Training in its own process: exact resume after kills, any number of processes, exports that change nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pretrain.checkpoint import complete_checkpoints
+from pretrain.metrics import read_metrics
+from pretrain.settings import PretrainSettings
+from pretrain.train import STOPPED
+
+RUN: dict[str, Any] = {
+    "model": {"layers": 2, "hidden": 32, "heads": 2},
+    "samples": "contiguous",
+    "length": 16,
+    "steps": 60,
+    "global_batch": 16,
+    "micro_batch": 4,
+    "checkpoint_every": 10,
+    "keep_last": 10,
+    "log_every": 4,
+    "validate_every": 20,
+    "validation_samples": 16,
+    "optimizer": {"lr": 1e-3, "warmup_steps": 10},
+    "threads": 1,
+    "wandb": "off",
+}
+
+
+def start(out: Path, tokens: Path, tokenizer: Path, processes: int = 1, **changes: Any) -> subprocess.Popen[bytes]:
+    settings = {**RUN, **changes, "processes": processes}
+    (out / "logs").mkdir(parents=True, exist_ok=True)
+    job = out / "logs" / "job.json"
+    paths = {"tokens": str(tokens), "tokenizer": str(tokenizer), "out": str(out)}
+    job.write_text(json.dumps({"settings": settings, **paths}))
+    command = [sys.executable, "-m", "pretrain.train", str(job)]
+    if processes > 1:
+        command[2:3] = [
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node",
+            str(processes),
+            "-m",
+            "pretrain.train",
+        ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    _, errors = process.communicate(timeout=240)
+    return process.returncode, errors.decode()
+
+
+def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.005)
+
+
+def losses(out: Path) -> list[tuple[int, float]]:
+    return [(r["step"], r["loss"]) for r in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in r]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
+    out = tmp_path_factory.mktemp("straight")
+    code, errors = finish(start(out, tokens, tokenizer))
+    assert code == 0, errors
+    return out
+
+
+def test_learns_and_counts(straight: Path) -> None:
+    values = [loss for _, loss in losses(straight)]
+    assert len(values) == 15 and values[-1] < values[0]
+    validation = [r for r in read_metrics(straight / "logs" / "metrics.jsonl") if "validation_loss" in r]
+    assert [r["step"] for r in validation] == [0, 20, 40, 60]
+    counts = json.loads((straight / "counts.json").read_bytes())
+    assert counts["tokens"] == 60 * 16 * 16 and counts["padding"] < 0.01
+
+
+def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    first = start(tmp_path, tokens, tokenizer)
+    wait_for(tmp_path / "checkpoints" / "step-00000010", first)
+    first.send_signal(signal.SIGKILL)
+    finish(first)
+    # a half-written checkpoint and a damaged one are passed over for the one before
+    (tmp_path / "checkpoints" / ".step-00000099.tmp").mkdir()
+    damaged = tmp_path / "checkpoints" / "step-00000059"
+    (damaged / "state").mkdir(parents=True)
+    (damaged / "complete.json").write_text('{"step": 59, "files": {"state/gone.pt": 10}}')
+    second = start(tmp_path, tokens, tokenizer)
+    resumed = complete_checkpoints(tmp_path / "checkpoints")[-1][0]
+    wait_for(tmp_path / "checkpoints" / f"step-{resumed + 10:08d}", second)
+    second.send_signal(signal.SIGTERM)
+    code, errors = finish(second)
+    assert code in (0, STOPPED) and "passed over" in errors
+    third = start(tmp_path, tokens, tokenizer)
+    code, errors = finish(third)
+    assert code == 0 and "resuming at step" in errors
+    name = "model/model.safetensors"
+    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes()
+    assert losses(tmp_path) == losses(straight)
+
+
+def test_two_processes_see_the_same_global_batches(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    model = {**RUN["model"], "dropout": 0.0}
+    runs = {}
+    for processes in (1, 2):
+        out = tmp_path / str(processes)
+        code, errors = finish(start(out, tokens, tokenizer, processes, model=model, steps=12))
+        assert code == 0, errors
+        runs[processes] = losses(out)
+    assert [s for s, _ in runs[1]] == [s for s, _ in runs[2]]
+    for (_, one), (_, two) in zip(runs[1], runs[2], strict=True):
+        assert one == pytest.approx(two, abs=1e-4)
+
+
+def test_another_corpus_is_refused(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    import shutil
+
+    shutil.copytree(straight, tmp_path / "run")
+    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, seed=43))
+    assert code == 2 and "other settings or another corpus" in errors and "Traceback" not in errors
+
+
+def test_exported_checkpoint_has_the_final_weights(
+    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    from transformers import AutoModelForMaskedLM
+
+    from pretrain.export import export_checkpoint
+
+    step, checkpoint = complete_checkpoints(straight / "checkpoints")[-1]
+    assert step == 60
+    export_checkpoint(checkpoint, PretrainSettings(**RUN), tokens, tokenizer, tmp_path / "model")
+    weights = load_file(tmp_path / "model" / "model.safetensors")
+    for name, tensor in load_file(straight / "model" / "model.safetensors").items():
+        assert torch.equal(tensor, weights[name])
+    model = AutoModelForMaskedLM.from_pretrained(tmp_path / "model", local_files_only=True)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight

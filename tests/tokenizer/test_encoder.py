@@ -1,0 +1,94 @@
+"""The eojeol table gives HF's ids for any text; special tokens spelt in text stay text."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+import tokenizer.encoder as encoder_module
+from common.errors import UserError
+from tokenizer.encoder import Encoder
+from tokenizer.save import load_tokenizer
+
+# plain Unicode, and the places where cutting at whitespace could go wrong
+TRICKY = st.text(
+    alphabet=st.one_of(
+        st.characters(exclude_categories=["Cs"]),
+        st.sampled_from(
+            list("가나ᄀ ᅡᆨ\u0301\u0338\t\n\r\x0b\x0c\x1c\x85\u00a0\u2000\u2028\u3000\u200b\ufeff漢.[]MASK학교은")
+        ),
+    ),
+    max_size=40,
+)
+SPELT = st.sampled_from(["[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[unused0]", "##은", "학교에서", "한글"])
+SENTENCE = st.lists(st.one_of(TRICKY, SPELT), max_size=6).map("".join)
+
+
+@pytest.fixture(scope="module")
+def encoder(tokenizer_folder: Path) -> Encoder:
+    return Encoder(load_tokenizer(tokenizer_folder), tokenizer_folder)
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents=st.lists(st.lists(SENTENCE, max_size=4), max_size=4))
+def test_ids_and_boundaries_equal_hf_on_any_text(encoder: Encoder, documents: list[list[str]]) -> None:
+    batch = encoder.encode(documents)
+    tokens, document_starts, sentence_starts = [], [], []
+    for sentences in documents:
+        ids = [encoder.tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in sentences]
+        if any(ids):
+            document_starts.append(len(tokens))
+            for found in filter(None, ids):
+                sentence_starts.append(len(tokens))
+                tokens += found
+            tokens.append(encoder.special_ids["sep"])
+    assert batch.tokens_T.tolist() == tokens
+    assert batch.documents.tolist() == [*document_starts, len(tokens)]
+    assert batch.sentences.tolist() == [*sentence_starts, len(tokens)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(sentence=SENTENCE)
+def test_text_never_gives_a_special_id_but_unk(encoder: Encoder, sentence: str) -> None:
+    batch = encoder.encode([[sentence]])
+    special = set(encoder.special_ids.values()) - {encoder.special_ids["unk"]}
+    assert not special & set(batch.tokens_T[:-1].tolist())
+
+
+def test_spelt_mask_is_cut_like_other_text(encoder: Encoder) -> None:
+    ids = encoder.encode([["학교[MASK]"]]).tokens_T
+    assert encoder.special_ids["mask"] not in ids
+    assert len(ids) >= 5  # 학교, [, MASK in pieces or unknown, ], [SEP]
+
+
+def test_table_that_starts_anew_gives_the_same_ids(
+    tokenizer_folder: Path, monkeypatch: pytest.MonkeyPatch, text_file: Path
+) -> None:
+    lines = text_file.read_text(encoding="utf-8").splitlines()[:300]
+    loaded = load_tokenizer(tokenizer_folder)
+    whole = Encoder(loaded, "").encode([[line] for line in lines]).tokens_T
+    monkeypatch.setattr(encoder_module, "TABLE_WORDS", 10)
+    monkeypatch.setattr(encoder_module, "FILL_GROUP", 3)
+    small = Encoder(loaded, "")
+    parts = [small.encode([[line]]).tokens_T for line in lines]
+    assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_no_documents_give_an_empty_batch(encoder: Encoder) -> None:
+    batch = encoder.encode([])
+    assert (len(batch.tokens_T), batch.documents.tolist(), batch.sentences.tolist()) == (0, [0], [0])
+
+
+def test_a_vocabulary_without_a_special_token_is_refused() -> None:
+    lacking = Tokenizer(models.WordPiece({"[UNK]": 0, "[CLS]": 1}, unk_token="[UNK]"))
+    lacking.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    with pytest.raises(UserError, match=r"lacks \[PAD\], \[SEP\], \[MASK\]"):
+        Encoder(lacking, "folder")
+
+
+def test_another_pipeline_is_refused() -> None:
+    with pytest.raises(UserError, match="not WordPiece"):
+        Encoder(Tokenizer(models.BPE()), "folder")

@@ -1,0 +1,93 @@
+"""Words are those of the saved pipeline; pieces cover every line once."""
+
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tokenizer.words as words_module
+from common.errors import UserError
+from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_words
+from tokenizer.words import Piece, add_counts, corpus_pieces, count_characters, count_words, source_sizes
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=50))
+def test_words_are_those_of_the_whole_pipeline(text: str) -> None:
+    whole = [word for word, _ in pre_tokenizer().pre_tokenize_str(normalizer().normalize_str(text))]
+    assert [word for eojeol in split_eojeols(text) for word in split_words(eojeol)] == whole
+
+
+def test_every_split_character_is_whitespace_to_the_pipeline() -> None:
+    for code in [*range(0x3100), 0xFEFF]:
+        if len(split_eojeols(f"a{chr(code)}b")) == 2:
+            assert normalizer().normalize_str(f"a{chr(code)}b").split() == ["a", "b"], hex(code)
+
+
+@pytest.mark.parametrize("size", [7, 64, 1 << 20])
+def test_pieces_of_any_size_cover_every_line_once(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words_module, "TEXT_PIECE", size)
+    lines = [f"줄{number} " + "가나 " * (number % 5) for number in range(50)]
+    (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
+    pieces = corpus_pieces(tmp_path / "t.txt")
+    shares = {str(tmp_path / "t.txt"): 1.0}
+    counts = add_counts(count_words(piece, shares, 0) for piece in pieces)
+    assert counts == Counter(word for line in lines for word in line.split())
+    assert add_counts(map(source_sizes, pieces)) == {str(tmp_path / "t.txt"): (tmp_path / "t.txt").stat().st_size}
+
+
+def test_a_sample_does_not_depend_on_the_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(f"줄{number}" for number in range(400)) + "\n"
+    (tmp_path / "t.txt").write_text(text, encoding="utf-8")
+    shares, found = {str(tmp_path / "t.txt"): 0.5}, []
+    for size in (100, 1 << 20):
+        monkeypatch.setattr(words_module, "TEXT_PIECE", size)
+        found.append(add_counts(count_words(piece, shares, 3) for piece in corpus_pieces(tmp_path / "t.txt")))
+    assert found[0] == found[1]
+    assert 120 < len(found[0]) < 280
+
+
+def test_compressed_text_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.txt.gz").write_bytes(gzip.compress("학교 학교\n바다".encode()))
+    [piece] = corpus_pieces(tmp_path / "t.txt.gz")
+    assert count_words(piece, {piece.path: 1.0}, 0) == {"학교": 2, "바다": 1}
+    assert source_sizes(piece) == {piece.path: len("학교 학교\n바다".encode())}
+
+
+def test_truncated_archive_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "t.txt.gz").write_bytes(gzip.compress("학교 ".encode() * 1000)[:-12])
+    with pytest.raises(UserError, match="damaged or cut short"):
+        count_words(Piece(str(tmp_path / "t.txt.gz")), {str(tmp_path / "t.txt.gz"): 1.0}, 0)
+
+
+def test_bytes_that_are_not_utf8_are_replaced_not_fatal(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(b"\xff\xfe \xea\xb0\x80\n")
+    [piece] = corpus_pieces(tmp_path / "t.txt")
+    assert count_words(piece, {piece.path: 1.0}, 0) == {"가": 1}
+
+
+def test_other_formats_and_missing_paths_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text("{}")
+    with pytest.raises(UserError, match="not plain text"):
+        corpus_pieces(tmp_path / "t.jsonl")
+    with pytest.raises(UserError, match="nothing found"):
+        corpus_pieces(tmp_path / "absent")
+    (tmp_path / "shards").mkdir()
+    with pytest.raises(UserError, match="no text shards"):
+        corpus_pieces(tmp_path)
+
+
+def test_corpus_folder_sizes_and_words(corpus_folder: Path) -> None:
+    pieces = corpus_pieces(corpus_folder)
+    sizes = add_counts(map(source_sizes, pieces))
+    assert set(sizes) == {"a", "b"}
+    both = add_counts(count_words(piece, {"a": 1.0, "b": 1.0}, 0) for piece in pieces)
+    only_a = add_counts(count_words(piece, {"a": 1.0, "b": 0.0}, 0) for piece in pieces)
+    assert 0 < sum(only_a.values()) < sum(both.values())
+
+
+def test_characters_are_weighed_by_words() -> None:
+    assert count_characters({"가나": 3, "가": 2}) == {"가": 5, "나": 3}

@@ -1,0 +1,128 @@
+"""Figures by which tokenizers are told apart (KLUE paper, Table 35), measured on one text.
+
+A word here is an eojeol: what stands between whitespace, punctuation included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenizers import Tokenizer, normalizers
+
+from common.errors import UserError
+from common.files import decompression_errors, open_bytes
+from tokenizer.morphemes import morpheme_spans
+from tokenizer.pipeline import pre_tokenizer, split_eojeols
+from tokenizer.save import load_tokenizer
+
+BOUNDARY_CHARACTERS = 1_000_000
+"""Characters of the text, evenly spread over it, on which morpheme boundaries are compared (mecab-ko in context)."""
+
+
+CONTEXT_EOJEOL = 100
+"""Eojeol that mecab-ko is given at once."""
+
+
+class _Cut(NamedTuple):
+    """An eojeol and the morpheme boundaries inside its words, as places between characters."""
+
+    eojeol: str
+    boundaries: tuple[int, ...]
+
+
+def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str, Any]]:
+    """Return one row of figures a tokenizer, all measured on the same text.
+
+    - fertility: subwords a word.
+    - continued_word_ratio: share of words of two or more subwords.
+    - unk_ratio: unknown subwords a subword.
+    - morpheme_boundary_f1: F1 of the subword boundaries inside words against those of mecab-ko's morphemes in context.
+
+    Args:
+        dirs: tokenizer folders (ours, or any with a tokenizer.json).
+        text_path: UTF-8 text, maybe compressed; bytes that are not UTF-8 are replaced.
+
+    Raises:
+        UserError: the text or a tokenizer is missing, or the text holds no word.
+    """
+    with open_bytes(text_path) as stream, decompression_errors(text_path):
+        text = stream.read().decode("utf-8", errors="replace")
+    normalize = normalizers.NFC()
+    lines = [line for raw in text.splitlines() if (line := normalize.normalize_str(raw).strip())]
+    eojeols = Counter(eojeol for line in lines for eojeol in split_eojeols(line))
+    if not eojeols:
+        raise UserError(f"{text_path} holds no words", "tokenizers are compared on text", "name another file")
+    gold = _gold_boundaries(lines)
+    rows = []
+    for folder in dirs:
+        tokenizer = load_tokenizer(folder)
+        figures = _figures(tokenizer, eojeols, gold)
+        rows.append({"tokenizer": str(folder), "vocab_size": tokenizer.get_vocab_size(), **figures})
+    return rows
+
+
+def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float]:
+    unk_ids = {tokenizer.token_to_id(token) for token in ("[UNK]", "<unk>")} - {None}
+    subwords = continued = unknown = 0
+    starts: dict[str, set[int]] = {}
+    wanted = {cut.eojeol for cut in gold}
+    ordered = list(eojeols)
+    for begin in range(0, len(ordered), 10_000):
+        batch = ordered[begin : begin + 10_000]
+        for eojeol, encoding in zip(batch, tokenizer.encode_batch(batch, add_special_tokens=False), strict=True):
+            count, ids = eojeols[eojeol], encoding.ids
+            subwords += count * len(ids)
+            continued += count * (len(ids) > 1)
+            unknown += count * sum(index in unk_ids for index in ids)
+            if eojeol in wanted:
+                starts[eojeol] = {start for start, _ in encoding.offsets}
+    total = sum(eojeols.values())
+    return {
+        "fertility": subwords / total,
+        "continued_word_ratio": continued / total,
+        "unk_ratio": unknown / subwords if subwords else 0.0,
+        "morpheme_boundary_f1": _boundary_f1(starts, gold),
+    }
+
+
+def _boundary_f1(starts: dict[str, set[int]], gold: Counter[_Cut]) -> float:
+    """Return the F1 of token starts inside words against the morpheme boundaries there; 0.0 when there are none."""
+    right = given = true = 0
+    for cut, count in gold.items():
+        found = starts[cut.eojeol] & _inner_places(cut.eojeol)
+        right += count * len(found.intersection(cut.boundaries))
+        given += count * len(found)
+        true += count * len(cut.boundaries)
+    return 2 * right / (given + true) if given + true else 0.0
+
+
+@cache
+def _inner_places(eojeol: str) -> set[int]:
+    """Return the places inside the words of an eojeol where a boundary may be, i.e. not those that punctuation sets."""
+    pieces = pre_tokenizer().pre_tokenize_str(eojeol)
+    return {place for _, (start, end) in pieces for place in range(start + 1, end)}
+
+
+def _gold_boundaries(lines: list[str]) -> Counter[_Cut]:
+    """Return how often each eojeol is cut at which places, by mecab-ko in context, on an even sample of the text."""
+    passages = [
+        eojeols[start : start + CONTEXT_EOJEOL]
+        for eojeols in map(split_eojeols, lines)
+        for start in range(0, len(eojeols), CONTEXT_EOJEOL)
+    ]
+    characters = sum(len(eojeol) for passage in passages for eojeol in passage)
+    step = max(1, -(-characters // BOUNDARY_CHARACTERS))
+    cuts: Counter[_Cut] = Counter()
+    for passage in passages[::step]:
+        boundaries = {start for start, _ in morpheme_spans(" ".join(passage))}
+        begin = 0
+        for eojeol in passage:
+            inside = _inner_places(eojeol)
+            cuts[_Cut(eojeol, tuple(place for place in sorted(inside) if begin + place in boundaries))] += 1
+            begin += len(eojeol) + 1
+    _inner_places.cache_clear()
+    return cuts
