@@ -14,10 +14,14 @@ from rich.text import Text
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines when stderr is not a terminal."""
 
+PIPED_WIDTH = 200
+"""Columns of a table that is written to a file or a pipe."""
+
 
 def console(stderr: bool = True) -> Console:
-    """Return a console that drops colours and wrapping tricks when the stream is not a terminal."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+    """Return a console; away from a terminal it drops colours, and tables take the width they need."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if stream.isatty() else PIPED_WIDTH)
 
 
 def say(message: str, style: str = "") -> None:

@@ -51,14 +51,15 @@ _RIGHTS = (
     ),
 )
 
+_BRACKETED = tuple("\n" + bracket for bracket in "[(【〔<◀☞")
 RULES: tuple[tuple[str, tuple[str, ...], tuple[re.Pattern[str], ...]], ...] = (
     ("news_copyright", ("저작권자", "opyright", "COPYRIGHT", "ⓒ", "©", "Ⓒ", "무단", "재배포", "eserved"), _RIGHTS),
     ("news_image", ("사진", "이미지", "영상", "그래픽", "▲", "△"), _IMAGES),
     ("news_source", ("출처", "자료", "원문"), _SOURCES),
-    ("news_reporter", (*_ROLES, *_OUTLETS), _BYLINES),
-    ("news_press", _OUTLETS, _PRESS),
+    ("news_reporter", (*_ROLES, *_BRACKETED), _BYLINES),
+    ("news_press", _BRACKETED, _PRESS),
 )
-"""Rule, words of which one must occur, patterns."""
+"""Rule, signs of which a line must hold one ("\\n" is its beginning), patterns."""
 
 
 def remove_news(text: str, settings: CleanSettings) -> Iterator[tuple[str, str]]:
@@ -68,38 +69,40 @@ def remove_news(text: str, settings: CleanSettings) -> Iterator[tuple[str, str]]
         text: a document with \\n as line end.
         settings: which of the rules apply.
     """
-    for name, words, patterns in RULES:
+    for name, signs, patterns in RULES:
         if not getattr(settings, name):
             continue
-        shorter = _without(text, [word for word in words if word in text], patterns)
+        shorter = _without(text, signs, patterns)
         if shorter != text:
             text = shorter
             yield name, text
 
 
-def _without(text: str, signs: list[str], patterns: tuple[re.Pattern[str], ...]) -> str:
+def _without(text: str, signs: tuple[str, ...], patterns: tuple[re.Pattern[str], ...]) -> str:
     """Return `text` with the patterns removed from the lines that hold a sign; lines left empty go."""
+    begun = "\n" + text
+    lines = {span for sign in signs if sign in begun for span in _lines_with(begun, sign)}
     kept: list[str] = []
-    position = 0
-    for start, end in sorted({span for sign in signs for span in _lines_with(text, sign)}):
-        line = text[start:end]
+    position = 1
+    for start, end in sorted(lines):
+        line = begun[start:end]
         for pattern in patterns:
             line = pattern.sub("", line)
-        if line != text[start:end]:
+        if line != begun[start:end]:
             line = line.strip()
-            kept += [text[position:start], line + "\n" if line else ""]
-            position = min(end + 1, len(text))
+            kept += [begun[position:start], line + "\n" if line else ""]
+            position = min(end + 1, len(begun))
     if not kept:
         return text
-    kept.append(text[position:])
-    return "".join(kept).strip("\n")
+    return "".join([*kept, begun[position:]]).strip("\n")
 
 
-def _lines_with(text: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of every line that holds `sign`."""
-    found = text.find(sign)
+def _lines_with(begun: str, sign: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of every line that holds `sign`; `begun` starts with a line end."""
+    found = begun.find(sign)
     while found >= 0:
-        end = text.find("\n", found)
-        end = len(text) if end < 0 else end
-        yield text.rfind("\n", 0, found) + 1, end
-        found = text.find(sign, end)
+        start = begun.rfind("\n", 0, found + 1) + 1
+        end = begun.find("\n", start)
+        end = len(begun) if end < 0 else end
+        yield start, end
+        found = begun.find(sign, end)

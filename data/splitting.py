@@ -18,7 +18,7 @@ _TAIL = rf"(?: [{_EMOTION}.!?…]+(?=\s|$))?"
 _CLOSERS = r"[\"'”’)\]」』》〉】]*"
 
 _SCAN = re.compile(
-    r"[.!?。！？…\"'“‘(\[「『《다요죠까]"
+    r"[.!?。！？…\"'“‘(\[「『《다요죠까줘음]"
     r"(?:"
     rf"(?<=[.!?。！？…])(?P<stop>[.!?。！？…]*[{_EMOTION}]*{_CLOSERS}{_TAIL})"
     rf"|(?P<span>(?<=\")(?<![\w.!?,]\")(?=\S)[^\"]{{1,{QUOTE_CHARS}}}\""
@@ -31,19 +31,25 @@ _SCAN = re.compile(
     rf"|(?<=『)[^『』]{{1,{QUOTE_CHARS}}}』"
     rf"|(?<=《)[^《》]{{1,{QUOTE_CHARS}}}》)"
     rf"|(?=[{_EMOTION} ])"
-    r"(?:(?<=니다)|(?<=[었았였했됐갔왔겠렸졌쳤켰봤났섰줬뒀]다)|(?<=[네어아해세예에여워거래군나지데대구고든돼봐와줘져게]요)"
-    r"|(?<=[었았겠하이거]죠)|(?<=[습입십합됩랍갑옵큽춥깁랩]니까))"
+    r"(?:(?<=니다)|(?<=[었았였했됐갔왔겠렸졌쳤켰봤났섰줬뒀한된없같싶]다)"
+    r"|(?<=[네어아해세예에여워거래군나지데대구고든돼봐와줘져게려켜겨혀펴쳐까죠러라써셔내]요)|(?<=[인은던는먼]가요)"
+    r"|(?<=[었았겠하이거되있없시]죠)|(?<=[려여아해어]줘)|(?<=[었았했]음)|(?<=[습입십합됩랍갑옵큽춥깁랩]니까))"
     rf"(?P<ending>[{_EMOTION}]*{_TAIL})"
     r")"
 )
 _DATE = re.compile(r"\d{1,4}\. ?\d{1,2}$")
 _LATIN = re.compile(r"[A-Za-z.]{1,12}$")
+_QUOTE_LEFT = r"[\"'”’]\s?(?:이?라[고는며]|고|하[고며는]|는|며)\b"
 _LEANS_QUOTE = re.compile(
-    r"(?:이?라[고는며면던]|이?란|이?라면서|이?라지만|하[고며는던]|했|한다|고\b|며\b|면서|는\b|은\b|를\b|을\b|로\b|등\b)"
+    rf"(?:{_QUOTE_LEFT}|이?라[고는며면던]|이?란|이?라면서|이?라지만|하[고며는던]|했|한다|고\b|며\b|면서|는\b|은\b|를\b|을\b|로\b"
+    r"|등\b)"
 )
+"""What shows that a quotation is part of the sentence that goes on."""
 _LEANS_ENDING = re.compile(
-    r"(?:고\b|라[고는며]|는\b|며\b|면\b|면서|해도|하더라도|하[여면고니지]|해서|싶|말[하했]|보니|치더라도|할|하는|[ㄱ-ㅎㅏ-ㅣ.!?~^;,)\]])"
+    rf"(?:{_QUOTE_LEFT}|고\b|라[고는며]|는\b|며\b|면\b|면서|해도|하더라도|하(?:여|면|고|니|지|는|던)?\b|해서\b|해야|한다\b"
+    r"|했[다을던]|싶|말[하했]|보니\b|치더라도|치자|할\b|갔다|[ㄱ-ㅎㅏ-ㅣ.!?~^;,)\]])"
 )
+"""What shows that an ending without a stop is not the sentence's last."""
 LIST_MARKS = frozenset("가나다라마바사아자차카타파하①②③④⑤⑥⑦⑧⑨⑩")
 """One such character and a full stop at the beginning are a list mark, not a sentence."""
 ABBREVIATIONS = frozenset(
@@ -54,6 +60,8 @@ ABBREVIATIONS = frozenset(
     )
 )
 """Latin words, in lower case, whose full stop does not end a sentence."""
+ELLIPSIS_CHARS = 12
+"""An ellipsis after fewer characters (글쎄... 잘 모르겠다) is a hesitation, unless after a final syllable."""
 _FINAL = frozenset("다요죠까네군음함임됨오라지자야")
 """Syllables that end Korean sentences: after them an ellipsis ends one too."""
 
@@ -117,7 +125,7 @@ def _stop_ends(line: str, start: int, stop: int, end: int) -> bool:
     if _LEANS_QUOTE.match(line, end + 1):
         return False
     if run.startswith(("..", "…")):
-        return before in _FINAL
+        return before in _FINAL or stop - start >= ELLIPSIS_CHARS
     return True
 
 

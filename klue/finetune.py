@@ -66,6 +66,13 @@ def build_model(job: Job, task: Task) -> Any:
     return model
 
 
+def preload(model: str) -> None:
+    """Import all that building the model in a folder imports, without giving it weights or starting threads."""
+    config = AutoConfig.from_pretrained(model, local_files_only=True)
+    with torch.device("meta"):
+        AutoModelForSequenceClassification.from_config(config)
+
+
 def finetune(job: Job) -> Outcome:
     """Fine-tune and return the scores; the same job on the same kind of device gives the same outcome.
 
@@ -77,7 +84,8 @@ def finetune(job: Job) -> Outcome:
     """
     task, device, training = get_task(job.task), torch.device(job.device), job.training
     torch.set_num_threads(job.threads)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    if device.type == "cuda":  # not needed on a CPU, where it costs the import of the compiler
+        torch.use_deterministic_algorithms(True, warn_only=True)
     train, dev = (load_features(Path(job.features), split) for split in ("train", "dev"))
     model = build_model(job, task).to(device)
     torch.manual_seed(job.seed)

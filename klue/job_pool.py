@@ -22,12 +22,13 @@ class JobPool:
     """Runs jobs, each in its own process, for a `with` block; whatever still runs at its end is killed.
 
     Args:
+        model: folder of the model that the jobs fine-tune.
         threads: CPU threads a job computes with.
         log: file for what the server itself prints.
     """
 
-    def __init__(self, threads: int, log: Path) -> None:
-        self._threads, self._log = threads, log
+    def __init__(self, model: Path, threads: int, log: Path) -> None:
+        self._model, self._threads, self._log = model, threads, log
         self._pending = b""
 
     def __enter__(self) -> JobPool:
@@ -42,7 +43,7 @@ class JobPool:
         }
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "klue.job_server"],
+                [sys.executable, "-m", "klue.job_server", str(self._model.resolve())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,7 +1,7 @@
 """A process that forks one process a job: torch and transformers are imported once, not once a job (4 s each).
 
-`python -m klue.job_server` reads lines {"job", "log"} (paths) on stdin and answers {"job", "code"} on stdout as each
-ends; a negative code is the signal that killed the job. It ends, and ends its jobs, when stdin does.
+`python -m klue.job_server MODEL` reads lines {"job", "log"} (paths) on stdin and answers {"job", "code"} on stdout as
+each ends; a negative code is the signal that killed the job. It ends, and ends its jobs, when stdin does.
 """
 
 from __future__ import annotations
@@ -94,9 +94,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     import datasets  # noqa: F401
 
-    import klue.finetune
     import klue.job  # noqa: F401
+    from klue.finetune import preload
 
+    with suppress(Exception):  # a model that cannot be built is for its jobs to report
+        preload(sys.argv[1])
     serve(0, answers)
 
 

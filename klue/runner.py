@@ -115,7 +115,10 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, out: Path) -> dict[str, st
     running: dict[Path, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))
-    with JobPool(settings.threads, logs / "job_server.log") as pool, ProgressBar("klue", total, "steps") as bar:
+    with (
+        JobPool(Path(jobs[0].model), settings.threads, logs / "job_server.log") as pool,
+        ProgressBar("klue", total, "steps") as bar,
+    ):
         settled = 0
         while queue or running:
             while queue and slots:

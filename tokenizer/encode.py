@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
@@ -57,8 +58,9 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     _number_through(out, marks)
     unk = sum(mark["unk"] for mark in marks)
     meta = write_meta(out, encoder.vocab_size, encoder.special_ids, entries, unk)
-    for index in range(len(shards)):
-        _mark(out, index).unlink()
+    for left_over in (".done-*", ".shard-*", ".*.tmp"):
+        for path in sorted(out.glob(left_over)):
+            path.unlink()
     counts = {name: meta[name] for name in ("tokens", "documents", "sentences", "unk")}
     empty = sum(mark["empty_documents"] for mark in marks)
     return {**counts, "empty_documents": empty, "shards": len(entries), "vocab_size": encoder.vocab_size}
@@ -130,10 +132,10 @@ def _encode_shard(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) ->
         json.dump(counts, stream)
 
 
-def _read(shard: Path) -> Iterator[list[list[str]]]:
+def _read(shard: Path) -> Iterator[pa.ListArray]:
     for group in read_shard(shard, ["sentences"]):
         for start in range(0, group.num_rows, BATCH_DOCUMENTS):
-            yield group.column("sentences").slice(start, BATCH_DOCUMENTS).to_pylist()
+            yield group.column("sentences").slice(start, BATCH_DOCUMENTS)
 
 
 def _cut(batch: Batch, room: int) -> tuple[Batch, Batch]:

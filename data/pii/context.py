@@ -31,7 +31,7 @@ LABELS: dict[str, re.Pattern[str]] = {
     "DRIVER_LICENSE": re.compile(r"면허|licen[cs]e", re.IGNORECASE),
     "PASSPORT": re.compile(r"여권|passport", re.IGNORECASE),
     "VEHICLE_PLATE": re.compile(
-        r"차량|승용차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|운전"
+        r"차량|승용차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|운전|(?<![가-힣])차(?:는|가|를|의|도)?\s"
     ),
     "IP": re.compile(
         r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|대역|핑|서브넷|네트워크"

@@ -53,7 +53,7 @@ def encode(text: str) -> bytes:
 
 def gate_types(line: bytes) -> tuple[str, ...]:
     """Return the types whose gate matches somewhere in the line, in the order of PII_TYPES."""
-    return tuple(_NAMES[index] for index in sorted(_EACH.Match(line)))
+    return tuple(_NAMES[index] for index in sorted(_EACH.Match(line) or ()))
 
 
 def windows(texts: list[str]) -> Iterator[Window]:
@@ -85,7 +85,8 @@ def _search(batch: list[bytes], first: int) -> Iterator[Window]:
         start = known_character + _characters(buffer[known_byte:begin])
         stop = start + _characters(line)
         known_byte, known_character = end, stop
-        yield Window(first + index, start, stop, gate_types(line))
+        # RE2 may give up on a set for want of memory and then reports no match: look for everything
+        yield Window(first + index, start, stop, gate_types(line) or _NAMES)
         if end >= len(buffer):
             return
         position = end + 1

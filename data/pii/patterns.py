@@ -99,7 +99,8 @@ _TEL = (
     rf"|{_TEL_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.|))(?P<serial>[0-9]{{4}}){_TEL_AFTER}"
 )
 _BANK_ACCOUNT = (
-    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ]?){{10}})[0-9]{{2,6}}(?P<sep>[{DASH}]| )[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
+    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ]?){{10}})"
+    rf"[0-9]{{2,6}}(?P<sep>[{DASH}]| )[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
     rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
 )
 _PASSPORT = (

@@ -93,4 +93,4 @@ ADDRESS = re.compile(
     rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:{_ROAD}|{_LOT}){_DETAIL}"
 )
 _UNCOUNTED = rf"(?:[^0-9 .,{SHORT_UNITS}]|[.,](?:[^0-9]|\z)| (?:[^{SHORT_UNITS}]|[{SHORT_UNITS}][가-힣]|\z)|\z)"
-ADDRESS_GATE = f"[가-힣0-9](?:로|길|동|리|가) ?(?:산 ?|지하 ?)?[0-9]{{1,5}}{_UNCOUNTED}"
+ADDRESS_GATE = f"[가-힣0-9·](?:로|길|동|리|가) ?(?:산 ?|지하 ?)?[0-9]{{1,5}}{_UNCOUNTED}"

@@ -47,6 +47,7 @@ _AFTER_PLATE = re.compile(
     r" ?(?:[년월억만천조원명개톤점여회건석권부위편mgkMGK%㎞㎡]|킬로|미터|번지|세대|가구|마리|대(?![가-힣]))"
 )
 _TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
+_MAIL_ENDS = frozenset({"com", "net", "org", "kr", "local"})
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
 _GLOBAL_V6 = [ip_network(net) for net in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8")]
 
@@ -204,15 +205,19 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
         return None
     if labelled("VEHICLE_PLATE", text, start, end):
         return start, end
+    if match["serial"].startswith("0"):  # nothing is counted like this
+        return start, end
     year = match["space"] and 1800 <= int(match["serial"]) <= 2100
     loose = match["space"] and (match["usage"] in _COUNTERS or text[match.start("usage") - 1] == " ")
     return None if year or loose or match["serial"].endswith("000") else (start, end)
 
 
 def mention(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a handle that is neither a keyword of a language or style sheet nor an identifier (camelCase)."""
-    first = match["handle"].split(".")[0]
-    return None if first.lower() in NO_HANDLES or _IDENTIFIER.match(first) else match.span()
+    """Accept a handle; a keyword, an identifier (camelCase, ALL_CAPS) and a mail domain (@example.com) are none."""
+    first, *_, last = match["handle"].split(".") * 2
+    if first.lower() in NO_HANDLES or _IDENTIFIER.match(first) or first.isupper():
+        return None
+    return None if last in _MAIL_ENDS and first != match["handle"] else match.span()
 
 
 RULES: dict[str, Rule] = {

@@ -33,7 +33,6 @@ import hmac
 import re
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from itertools import count
 
 from data.pii.checks import brn_check_digit, frn_check_digits, luhn_ok, rrn_check_digit
 from data.pii.patterns import EXACT
@@ -65,6 +64,7 @@ _STEMS = (
     "흰들",
 )
 _BUILDING = re.compile("[가-힣A-Za-z0-9]+(아파트|빌라|빌딩|타워|오피스텔|맨션|상가)")
+_URL_PARTS = re.compile(r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*)(?P<path>.*)", re.I | re.DOTALL)
 _HEX = re.compile("[0-9A-Fa-f]")
 
 
@@ -76,6 +76,7 @@ class Draw:
     """
 
     def __init__(self, key: bytes, kind: str, normal: str, attempt: int = 0) -> None:
+        self.attempt = attempt
         message = f"{kind}\0{attempt}\0{normal}".encode("utf-8", "surrogatepass")
         self._pool = int.from_bytes(hmac.new(key, message, hashlib.sha256).digest(), "big")
 
@@ -101,11 +102,12 @@ def surrogate(key: bytes, kind: str, value: str) -> str:
         value: the original as it stands in the text, as found by `find_spans`.
     """
     normal = normalise(kind, value)
-    for attempt in count():
+    attempt = 0
+    while True:
         made = _MAKERS[kind](value, normal, Draw(key, kind, normal, attempt), key)
         if normalise(kind, made) != normal:
             return made
-    raise AssertionError("count() does not end")
+        attempt += 1
 
 
 def normalise(kind: str, value: str) -> str:
@@ -228,15 +230,12 @@ def _mention(value: str, normal: str, draw: Draw, key: bytes) -> str:
 
 
 def _url(value: str, normal: str, draw: Draw, key: bytes) -> str:
-    scheme, separator, rest = value.rpartition("://") if value.find("://") in range(1, 6) else ("", "", value)
-    if separator:
-        scheme, _, rest = value.partition("://")
-    parts = re.match("(?i)(?P<www>www[.])?(?P<host>[^/?#]*)(?P<path>.*)", rest, re.DOTALL)
-    if parts is None:
+    match = _URL_PARTS.fullmatch(value)
+    if match is None:
         raise ValueError("not a URL")
-    host = Draw(key, "URL host", parts["host"].lower())  # pages of one site stay pages of one site
-    made = f"{scheme}{separator}{parts['www'] or ''}{host.name(4)}.{_RESERVED_DOMAINS[host.below(3)]}"
-    path = parts["path"]
+    host = Draw(key, "URL host", match["host"].lower(), draw.attempt)  # pages of one site stay pages of one site
+    made = f"{match['scheme'] or ''}{match['www'] or ''}{host.name(4)}.{_RESERVED_DOMAINS[host.below(3)]}"
+    path = match["path"]
     return made + path if path in ("", "/") else f"{made}/{draw.name(6)}{'/' if path.endswith('/') else ''}"
 
 

@@ -38,13 +38,13 @@ class Claim:
         if self.kind == "action":
             actor = josa(self.subject, "은" if order == 0 else "이")
             head = (actor, self.when) if order == 0 else (self.when, actor)
-            words = (*head, place, josa(self.noun, "을"), self.how, end)
+            words = [*head, place, josa(self.noun, "을"), self.how, end]
         else:
             core = josa(self.noun, "이" if self.kind != "quality" else "은")
-            head = (self.when, place) if order == 0 else (place, self.when)
             if self.kind == "quality" and self.where:
-                head, core = (self.when,), f"{self.where}의 {core}"
-            words = (*head, core, self.how, end)
+                place, core = "", f"{self.where}의 {core}"
+            words = [self.when, place] if order == 0 else [place, self.when]
+            words += [core, self.how, end]
         return " ".join(word for word in words if word)
 
     @property
@@ -78,13 +78,11 @@ def invent_claim(scene: Scene, kind: str | None = None, modifiers: int = 1) -> C
     kind = kind or rng.choice(("action", "action", "action", "change", "measure", "quality"))
     scene.clear()
     if kind == "action":
-        subject = rng.choice(
-            (scene.say("{P}"), scene.say("{P}"), scene.say("{O}"), scene.say("{R}"))
-        )
+        subject = rng.choice((scene.say("{P}"), scene.say("{P}"), scene.say("{O}"), scene.say("{R}")))
         noun, predicate = scene.value("T").segments[0].text, scene.value("A").lemma
     else:
         subject = ""
-        noun_slot, predicate_slot = {"change": "IC", "measure": "MG", "quality": "TY"}[kind]
+        noun_slot, predicate_slot = {"change": ("I", "C"), "measure": ("M", "G"), "quality": ("T", "Y")}[kind]
         noun, predicate = scene.value(noun_slot).segments[0].text, scene.value(predicate_slot).lemma
     claim = Claim(kind, scene.topic, subject, noun, predicate)
     return modify(claim, scene, modifiers)

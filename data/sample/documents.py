@@ -56,19 +56,23 @@ def _polarised(scene: Scene) -> Claim:
 
 
 def restate(scene: Scene, register: Register) -> list[str]:
-    """Return two sentences of which the second says what becomes of the first: so, not so, or something else."""
+    """Return a statement and what becomes of it, sentence by sentence: it is so, not so, or something else is."""
     rng = scene.rng
     said = _polarised(scene)
     relation, answer = _related(scene, said)
     frames = {"true": talk.CHECK_TRUE, "false": talk.CHECK_FALSE, "open": talk.CHECK_OPEN}[relation]
     told = rng.choice(("{claim}는 이야기가 있다.", "{claim}고 한다.", "{claim}는 소문이 돌았다.", "{claim}."))
     first = told.replace("{claim}", said.text(order=rng.randint(0, 1)))
-    second = rng.choice(frames).replace("{answer}", answer.text(order=rng.randint(0, 1)))
+    *verdict, second = rng.choice(frames).replace("{answer}", answer.text(order=rng.randint(0, 1))).split(". ")
     if register is not Register.PLAIN:
         first = f"{said.text(register)}."
-        link = {"true": ("즉, ", "다시 말해 ", "네, "), "false": ("그런데 사실은 ", "아니, "), "open": ("그리고 ", "또 ")}
-        second = f"{rng.choice(link[relation])}{answer.text(register)}."
-    return [first, second]
+        link = {
+            "true": ("즉, ", "다시 말해 ", "네, "),
+            "false": ("그런데 사실은 ", "아니, "),
+            "open": ("그리고 ", "또 "),
+        }
+        return [first, f"{rng.choice(link[relation])}{answer.text(register)}."]
+    return [first, *(f"{sentence}." for sentence in verdict), second]
 
 
 def news(rng: random.Random, topic: Topic, length: int) -> list[str]:
@@ -97,7 +101,7 @@ def prose(rng: random.Random, topic: Topic, length: int, register: Register) -> 
 
 
 def dialogue(rng: random.Random, topic: Topic, length: int) -> list[str]:
-    """Return turns in 해요: small talk, and questions about a matter that the other affirms, denies or does not know."""
+    """Return turns in 해요: small talk, and questions that the other affirms, denies or cannot answer."""
     scene = Scene(rng, topic)
     turns = [rng.choice(talk.OPENERS)]
     while len(turns) < length:
@@ -106,7 +110,9 @@ def dialogue(rng: random.Random, topic: Topic, length: int) -> list[str]:
             relation, answer = _related(scene, said)
             frames = {"true": talk.AFFIRMING, "false": talk.DENYING, "open": talk.UNSURE}[relation]
             turns.append(rng.choice(talk.ASKING).replace("{claim}", said.text(order=rng.randint(0, 1))))
-            turns.append(rng.choice(frames).replace("{answer}", answer.text(Register.POLITE, rng.randint(0, 1))))
+            reply = rng.choice(frames).replace("{answer}", answer.text(Register.POLITE, rng.randint(0, 1)))
+            *verdict, rest = reply.split(". ")
+            turns.extend([*(f"{sentence}." for sentence in verdict), rest])
         else:
             turns.append(scene.say(rng.choice(talk.CHAT), Register.POLITE))
             if rng.random() < 0.3:

@@ -43,7 +43,26 @@ class Tense(Enum):
 
 # key -> (stem class, suffix). "bare": the stem itself; "eu": (으) after a consonant; "a": the 아/어 form.
 ENDINGS: dict[str, tuple[str, str]] = {
-    **{key: ("bare", key) for key in ("고", "지만", "지", "기", "도록", "게", "던", "거나", "자", "자마자", "기로", "겠다", "겠다고", "다고", "다는")},
+    **{
+        key: ("bare", key)
+        for key in (
+            "고",
+            "지만",
+            "지",
+            "기",
+            "도록",
+            "게",
+            "던",
+            "거나",
+            "자",
+            "자마자",
+            "기로",
+            "겠다",
+            "겠다고",
+            "다고",
+            "다는",
+        )
+    },
     **{f"으{key}": ("eu", key) for key in ("며", "면", "려고", "면서", "면서도", "므로", "러", "려는", "려면")},
     "니": ("eu", "니"),
     "은": ("eu", "\u11ab"),  # adnominal, past of verbs, present of adjectives: jamo ㄴ joins the syllable

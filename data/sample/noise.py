@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 
+from data.sample.lexicon.topic import words
 from data.sample.scene import invent_name
 
-_PRESSES = "새봄뉴스 한누리신문 가람일보 별빛통신 나루경제".split()
+_PRESSES = words("새봄뉴스 한누리신문 가람일보 별빛통신 나루경제")
 # Nonsense strings of Han and kana: a line with more than ten of them is not Korean text.
 _HAN = "山川草木日月星辰風雲雨雪春夏秋冬東西南北"
 _KANA = "あいうえおかきくけこさしすせそ"
-_TAGS = "일상 소통 맞팔 주말 기록 산책 추천 정보 오늘 후기".split()
+_TAGS = words("일상 소통 맞팔 주말 기록 산책 추천 정보 오늘 후기")
 
 WEB_KINDS = ("html", "hashtag", "invisible", "blanks", "brackets", "foreign")
 NEWS_KINDS = ("reporter", "press", "image", "copyright", "blanks", "brackets", "html")
@@ -32,7 +33,9 @@ def add_noise(rng: random.Random, sentences: list[str], kind: str) -> list[str]:
     match kind:
         case "html":
             tag = rng.choice(("b", "p", "span", "strong", "em"))
-            noisy[place] = rng.choice((f"<{tag}>{noisy[place]}</{tag}>", f"{noisy[place]}<br/>", f"&nbsp;{noisy[place]}"))
+            noisy[place] = rng.choice(
+                (f"<{tag}>{noisy[place]}</{tag}>", f"{noisy[place]}<br/>", f"&nbsp;{noisy[place]}")
+            )
         case "hashtag":
             noisy.append(" ".join(f"#{tag}" for tag in rng.sample(_TAGS, 3)))
         case "invisible":
@@ -43,7 +46,9 @@ def add_noise(rng: random.Random, sentences: list[str], kind: str) -> list[str]:
         case "brackets":
             noisy[place] = " ".join([*words[:gap], rng.choice(("()", "[]", "( )", "[ ]")), *words[gap:]])
         case "foreign":
-            noisy.insert(place, "".join(rng.choice(rng.choice((_HAN, _KANA))) for _ in range(rng.randint(14, 22))) + ".")
+            noisy.insert(
+                place, "".join(rng.choice(rng.choice((_HAN, _KANA))) for _ in range(rng.randint(14, 22))) + "."
+            )
         case "reporter":
             noisy.append(f"{invent_name(rng)} 기자")
         case "press":

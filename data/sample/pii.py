@@ -11,15 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from data.sample.josa import josa
+from data.sample.lexicon.topic import words
 
-_REGIONS = (
-    "서울특별시 한별구|부산광역시 물결구|대구광역시 온빛구|인천광역시 새나루구|광주광역시 빛고을구|대전광역시 한밭구|경기도 새솔시|"
-    "강원도 솔내군|충청북도 달천시|전라남도 은물군|경상북도 별고을시|제주도 바람시"
-).split("|")
-_ROADS = "새봄로 은하로 달맞이길 솔바람로 물레방아길 한글로 나루터길 무지개로 들꽃길 해오름로".split()
-_HANDLES = "byeolbit haneul_ sol.baram dalnara onnuri_ mirinae garam.k nabi_ saebyeok badasori".split()
+_REGIONS = words(
+    "서울특별시 한별구|부산광역시 물결구|대구광역시 온빛구|인천광역시 새나루구|광주광역시 빛고을구|대전광역시 한밭구"
+    "|경기도 새솔시|강원도 솔내군|충청북도 달천시|전라남도 은물군|경상북도 별고을시|제주도 바람시",
+    "|",
+)
+_ROADS = words("새봄로 은하로 달맞이길 솔바람로 물레방아길 한글로 나루터길 무지개로 들꽃길 해오름로")
+_HANDLES = words("byeolbit haneul sol.baram dalnara onnuri mirinae garam.k nabi saebyeok badasori")
 _DOMAINS = ("example.com", "example.org", "example.net")
-_BANKS = "가람은행 미르은행 한별은행 새벽은행 두레은행".split()
+_BANKS = words("가람은행 미르은행 한별은행 새벽은행 두레은행")
 _PLATE_LETTERS = "가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자허하호"
 
 
@@ -45,7 +47,9 @@ def _tel(rng: random.Random) -> str:
 
 
 def _resident(rng: random.Random, sexes: str, base: int) -> str:
-    digits = f"{rng.randint(60, 99)}{rng.randint(1, 12):02d}{rng.randint(1, 28):02d}{rng.choice(sexes)}{_digits(rng, 5)}"
+    digits = (
+        f"{rng.randint(60, 99)}{rng.randint(1, 12):02d}{rng.randint(1, 28):02d}{rng.choice(sexes)}{_digits(rng, 5)}"
+    )
     weights = (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)
     check = (base - sum(w * int(d) for w, d in zip(weights, digits, strict=True)) % 11) % 10
     return f"{digits[:6]}-{digits[6:]}{check}"
@@ -66,7 +70,9 @@ def _card(rng: random.Random) -> str:
 
 def _account(rng: random.Random) -> str:
     groups = rng.choice(((3, 3, 6), (4, 3, 6), (6, 2, 6), (3, 2, 6), (4, 2, 7)))
-    return "-".join(("0" + _digits(rng, count - 1)) if k == 0 else _digits(rng, count) for k, count in enumerate(groups))
+    return "-".join(
+        ("0" + _digits(rng, count - 1)) if k == 0 else _digits(rng, count) for k, count in enumerate(groups)
+    )
 
 
 def _driver(rng: random.Random) -> str:
@@ -88,7 +94,7 @@ def _plate(rng: random.Random) -> str:
 
 
 def _email(rng: random.Random) -> str:
-    return f"{rng.choice(_HANDLES).strip('_.')}{rng.randint(1, 99)}@{rng.choice(_DOMAINS)}"
+    return f"{rng.choice(_HANDLES)}{rng.randint(1, 99)}@{rng.choice(_DOMAINS)}"
 
 
 def _ip(rng: random.Random) -> str:
@@ -107,7 +113,7 @@ def _url(rng: random.Random) -> str:
 
 
 def _mention(rng: random.Random) -> str:
-    return f"@{rng.choice(_HANDLES).strip('_.')}_{rng.randint(1, 99)}"
+    return f"@{rng.choice(_HANDLES)}_{rng.randint(1, 99)}"
 
 
 def _health(rng: random.Random) -> str:

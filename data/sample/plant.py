@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from data.sample.documents import Document
@@ -54,30 +54,32 @@ def plant_benchmark(documents: Sequence[Document], rng: random.Random, texts: Se
     """
     by_task: dict[str, list[TaskText]] = {}
     for text in texts:
-        if len(text.text.split()) >= MIN_WORDS and text.text.endswith("."):
+        if len(text.text.split()) >= MIN_WORDS and text.text.endswith(".") and ". " not in text.text:
             by_task.setdefault(text.task, []).append(text)
-    planted = 0
+    change: dict[str, Callable[[str, random.Random], str | None]] = {
+        "verbatim": lambda text, _: text,
+        "josa": change_josa,
+        "space": drop_space,
+    }
     used: set[str] = set()
-    for how in ("verbatim", "josa", "space"):
-        for number in range(each):
-            task = sorted(by_task)[number % len(by_task)]
-            changed: str | None = None
-            while changed is None:
-                chosen = rng.choice(by_task[task])
-                if chosen.text in used:
-                    continue
-                changed = {
-                    "verbatim": lambda text, _: text,
-                    "josa": change_josa,
-                    "space": drop_space,
-                }[how](chosen.text, rng)
+    for how in change:
+        turn = 0
+        planted = 0
+        while planted < each:
+            task = sorted(by_task)[turn % len(by_task)]
+            turn += 1
+            chosen = rng.choice(by_task[task])
+            changed = change[how](chosen.text, rng)
+            if changed is None or chosen.text in used:
+                continue
             used.add(chosen.text)
             document = rng.choice(documents)
             _insert(document, changed, rng)
-            fact = {"kind": "benchmark", "task": chosen.task, "guid": chosen.guid, "how": how, "text": changed}
-            document.facts.append(fact)
+            document.facts.append(
+                {"kind": "benchmark", "task": chosen.task, "guid": chosen.guid, "how": how, "text": changed}
+            )
             planted += 1
-    return planted
+    return each * len(change)
 
 
 def plant_duplicates(documents: list[Document], rng: random.Random, exact: int, near: int) -> int:
@@ -89,7 +91,8 @@ def plant_duplicates(documents: list[Document], rng: random.Random, exact: int, 
         if not is_exact:
             sentences.pop(rng.randrange(1, len(sentences)))
         fact: dict[str, object] = {"kind": "duplicate", "of": original.id, "how": "exact" if is_exact else "near"}
-        copied = [dict(f) for f in original.facts if is_exact] if is_exact else []
+        text = " ".join(sentences)
+        copied = [dict(f) for f in original.facts if str(f.get("value", f.get("text", ""))) in text]
         documents.append(replace(original, id=f"{original.id}-copy", sentences=sentences, facts=[*copied, fact]))
     return exact + near
 

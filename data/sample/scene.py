@@ -122,8 +122,9 @@ class Scene:
             case "R":
                 return Value((Segment(rng.choice(self.words["R"]), slot=slot),))
             case "O" | "V":
-                other = self.bound["O" if slot == "V" else "V"] if ("O" if slot == "V" else "V") in self.bound else None
-                return Value((Segment(self._pick("O", other.segments[0].text if other else ""), "OG", slot),))
+                rival = self.bound.get("V" if slot == "O" else "O")
+                avoid = rival.segments[0].text if rival else ""
+                return Value((Segment(self._pick("O", avoid), "OG", slot),))
             case "L":
                 return Value((Segment(self._pick("L"), slot=slot),))
             case "S":
@@ -140,7 +141,9 @@ class Scene:
                 text, kind = invent_date(rng)
                 return Value((Segment(text, kind, slot),))
             case "N":
-                return Value((Segment(str(rng.choice((2, 3, 4, 5, 7, 8, 10, 12, 15, 20, 30, 40, 60, 85))), "QT", slot),))
+                return Value(
+                    (Segment(str(rng.choice((2, 3, 4, 5, 7, 8, 10, 12, 15, 20, 30, 40, 60, 85))), "QT", slot),)
+                )
             case "Q":
                 count = rng.choice(("두", "세", "네", "다섯", "여섯", "일곱", "열"))
                 return Value((Segment(count + rng.choice((" 가지", " 번", " 차례")), "QT", slot),))

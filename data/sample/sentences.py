@@ -1,5 +1,9 @@
 """Sentence templates that serve every register: the final predicates carry 합니다, 한다 or 해요."""
 
+from __future__ import annotations
+
+import re
+
 NARRATIVE: tuple[str, ...] = (
     "{P:은} {D} {T:을} {A!}.",
     "{P:은} {L}에서 {T:을} {W} {A!}.",
@@ -90,8 +94,10 @@ QUOTES: tuple[str, ...] = (
     '{P:은} 기자들에게 "{U}보다 {T:을} 먼저 {A.겠다}"라고 <강조하다!>.',
 )
 
-# The same matter twice: the second sentence takes a synonym, an antonym under negation, or another view.
-SAME_ACTION = ("{P:이} {T:을} {A!}.", "{P:은} {D} {T:을} {A!}.", "{O:이} {T:을} {A!}.", "{L}에서 {P:은} {T:을} {A!}.")
-SAME_CHANGE = ("{I:이} {C!}.", "{D} 들어 {I:이} {C!}.", "{S}에서 {I:이} {C!}.")
-SAME_MEASURE = ("{M:이} {G!}.", "{D} {M:이} {G!}.", "{S:의} {M:이} 크게 {G!}.")
-SAME_QUALITY = ("{T:이} {Y!}.", "{P:이} {A.은} {T:이} {Y!}.", "{L:의} {T:은} {Y!}.")
+
+def _slots(template: str) -> int:
+    return len(set(re.findall(r"\{([A-Z])", template)))
+
+
+RICH: tuple[str, ...] = tuple(template for template in NARRATIVE + QUOTES if _slots(template) >= 4)
+"""Templates with so many slots that two sentences of one template rarely come near each other: for the tasks."""

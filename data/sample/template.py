@@ -1,9 +1,9 @@
 """A small template language for sentences, and its realisation as segments that remember what they are.
 
-    {T}        the value of slot T          {T:을}   with the josa that fits
-    {A!}       predicate slot, final, past  {A?} present  {A*} future  {A~} negated past
-    {A.고}     predicate slot with an ending ({A.는}: present adnominal)
-    <알려지다!> a literal verb              [어렵다?] a literal adjective, with the same marks
+{T}        the value of slot T          {T:을}   with the josa that fits
+{A!}       predicate slot, final, past  {A?} present  {A*} future  {A~} negated past
+{A.고}     predicate slot with an ending ({A.는}: present adnominal)
+<알려지다!> a literal verb              [어렵다?] a literal adjective, with the same marks
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from data.sample.inflect import Register, Tense, adnominal, conjugate, final_form, headline_form, negated_final, nominal_form
+from data.sample.inflect import (
+    Register,
+    Tense,
+    adnominal,
+    conjugate,
+    final_form,
+    headline_form,
+    negated_final,
+    nominal_form,
+)
 from data.sample.josa import josa
 
 _PART = re.compile(
@@ -66,7 +75,9 @@ def parse(template: str) -> tuple[Part, ...]:
         group = match.groupdict()
         if group["slot"]:
             parts.append(
-                Part(slot=group["slot"], josa=group["josa"] or "", ending=group["ending"] or "", mark=group["mark"] or "")
+                Part(
+                    slot=group["slot"], josa=group["josa"] or "", ending=group["ending"] or "", mark=group["mark"] or ""
+                )
             )
         elif group["verb"]:
             parts.append(Part(lemma=group["verb"], ending=group["vending"] or "", mark=group["vmark"] or ""))

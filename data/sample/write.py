@@ -48,7 +48,7 @@ Written by a seeded generator for this project: every sentence, name and number 
 
 | file | what |
 |---|---|
-| corpora/news.jsonl.gz | news, JSON Lines (text, id, source, licence); first line of a text: the headline; furniture as noise |
+| corpora/news.jsonl.gz | news, JSON Lines (text, id, source, licence); headline in the first line; furniture as noise |
 | corpora/web.jsonl.zst | web pages in 합니다 and 해요, JSON Lines; markup, hashtags, invisible characters as noise |
 | corpora/books.txt | running prose in 한다, a document a line |
 | corpora/dialogue.txt.gz | dialogues in 해요, a document a line |
@@ -126,7 +126,8 @@ def _plant(corpora: dict[str, list[Document]], tasks: TaskFiles, seed: int, sent
         counts["planted_duplicates"] += plant_duplicates(documents, rng, each, each)
         kinds = CORPORA[name][2]
         for document in documents:
-            if kinds and rng.random() < NOISY_SHARE and not any(f["kind"] == "duplicate" for f in document.facts):
+            spared = any(fact["kind"] in ("duplicate", "benchmark") for fact in document.facts)
+            if kinds and rng.random() < NOISY_SHARE and not spared:
                 kind = rng.choice(kinds)
                 document.sentences = add_noise(rng, document.sentences, kind)
                 document.facts.append({"kind": "noise", "type": kind})

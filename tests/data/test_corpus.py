@@ -237,12 +237,15 @@ def test_leftovers_of_another_key_are_not_taken_up(corpora, tmp_path):
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
-    chosen = settings(corpora, workers=2)
+    chosen = settings(corpora)
     build(chosen, tmp_path / "whole")
     out = tmp_path / "out"
     out.mkdir()
     program = (
-        "import sys; from pathlib import Path; from data.corpus import CorpusSettings, build_corpus\n"
+        "import sys, time; from pathlib import Path\n"
+        "from data import units; from data.corpus import CorpusSettings, build_corpus\n"
+        "write = units.write_table\n"
+        "units.write_table = lambda *a, **k: (time.sleep(0.1), write(*a, **k))  # time enough to be killed in\n"
         "if __name__ == '__main__':\n"
         "    build_corpus(CorpusSettings.model_validate_json(sys.argv[1]), Path(sys.argv[2]))\n"
     )

@@ -3,6 +3,9 @@
 import functools
 import os
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,3 +87,42 @@ def test_a_task_that_kills_two_workers_is_reported():
 
 def test_available_workers():
     assert available_workers() >= 1
+
+
+def sleep(folder: Path, task: Number) -> int:
+    (folder / f"{os.getpid()}.pid").touch()
+    time.sleep(60)
+    return task.value
+
+
+def test_workers_end_with_a_killed_parent(tmp_path):
+    program = (
+        "import sys, functools; from pathlib import Path; sys.path[:0] = sys.argv[2:]\n"
+        "from test_executors import Number, sleep\nfrom data.executors import run_local\n"
+        "if __name__ == '__main__':\n"
+        "    run_local(functools.partial(sleep, Path(sys.argv[1])), [Number(1), Number(2)], 2)\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    here = Path(__file__).resolve()
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path), str(here.parent), str(here.parents[2])]
+    parent = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
+    parent.kill()
+    parent.wait()
+    until(lambda: not any(alive(int(file.stem)) for file in tmp_path.glob("*.pid")))
+
+
+def until(condition) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{process}/stat")  # a zombie nobody has waited for yet has ended too
+    return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")

@@ -33,7 +33,7 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     assert outcome.best["macro_f1"] > 60
     history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
     assert [entry["epoch"] for entry in history] == list(range(1, 13))
-    assert history[-1]["loss"] < history[0]["loss"] / 2
+    assert history[-1]["loss"] < history[0]["loss"] - 0.5
     assert outcome.last["macro_f1"] == history[-1]["macro_f1"]
     assert outcome.best["macro_f1"] == max(entry["macro_f1"] for entry in history)
     # the predictions are those of the best evaluation

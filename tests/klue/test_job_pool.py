@@ -28,7 +28,7 @@ def wait_for(condition, seconds=60):
 
 
 def test_exit_codes_logs_and_a_killed_server(tmp_path):
-    with JobPool(1, tmp_path / "server.log") as pool:
+    with JobPool(tmp_path, 1, tmp_path / "server.log") as pool:
         broken = tmp_path / "broken.json"
         broken.write_text("{}")
         pool.start(broken, tmp_path / "broken.log")
@@ -43,10 +43,11 @@ def test_exit_codes_logs_and_a_killed_server(tmp_path):
 
 
 RUNNER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from klue.job_pool import JobPool
-with JobPool(1, Path(sys.argv[1]) / "server.log") as pool:
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+with JobPool(Path(sys.argv[1]), 1, Path(sys.argv[1]) / "server.log") as pool:
     for name in "ab":
         pool.start(Path(sys.argv[1]) / "fifo", Path(sys.argv[1]) / f"{name}.log")
     print(pool._process.pid, flush=True)

@@ -40,7 +40,7 @@ def test_folders_that_are_no_encoder(folder):
     with pytest.raises(UserError, match=r"holds a decoder \(GPT2LMHeadModel\)"):
         read_model_folder(folder)
     edit(folder, architectures=["RobertaForMaskedLM"], hidden_size=None)
-    with pytest.raises(UserError, match="config.json"):
+    with pytest.raises(UserError, match=r"config\.json"):
         read_model_folder(folder)
 
 

@@ -1,3 +1,5 @@
+import io
+
 import pytest
 from rich.console import Console
 
@@ -58,7 +60,7 @@ def test_markdown_and_terminal():
     text = markdown(ROWS, published_rows())
     assert text.startswith("| model | seeds | YNAT macro F1 |")
     assert "| published: mBERT-base |  | 82.64 | 72.90 | 82.97 | 75.93 |" in text
-    console = Console(width=200, record=True, file=None, quiet=True)
+    console = Console(width=200, record=True, file=io.StringIO())
     console.print(results_table(ROWS, published_rows()))
     assert "71.00 ± 1.41" in console.export_text()
 

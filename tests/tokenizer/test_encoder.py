@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,10 @@ SPELT = st.sampled_from(["[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[unused0
 SENTENCE = st.lists(st.one_of(TRICKY, SPELT), max_size=6).map("".join)
 
 
+def lists(documents: list[list[str]]) -> pa.ListArray:
+    return pa.array(documents, pa.list_(pa.string()))
+
+
 @pytest.fixture(scope="module")
 def encoder(tokenizer_folder: Path) -> Encoder:
     return Encoder(load_tokenizer(tokenizer_folder), tokenizer_folder)
@@ -35,7 +40,7 @@ def encoder(tokenizer_folder: Path) -> Encoder:
 @settings(max_examples=400, deadline=None)
 @given(documents=st.lists(st.lists(SENTENCE, max_size=4), max_size=4))
 def test_ids_and_boundaries_equal_hf_on_any_text(encoder: Encoder, documents: list[list[str]]) -> None:
-    batch = encoder.encode(documents)
+    batch = encoder.encode(lists(documents))
     tokens, document_starts, sentence_starts = [], [], []
     for sentences in documents:
         ids = [encoder.tokenizer.encode(sentence, add_special_tokens=False).ids for sentence in sentences]
@@ -53,13 +58,13 @@ def test_ids_and_boundaries_equal_hf_on_any_text(encoder: Encoder, documents: li
 @settings(max_examples=200, deadline=None)
 @given(sentence=SENTENCE)
 def test_text_never_gives_a_special_id_but_unk(encoder: Encoder, sentence: str) -> None:
-    batch = encoder.encode([[sentence]])
+    batch = encoder.encode(lists([[sentence]]))
     special = set(encoder.special_ids.values()) - {encoder.special_ids["unk"]}
     assert not special & set(batch.tokens_T[:-1].tolist())
 
 
 def test_spelt_mask_is_cut_like_other_text(encoder: Encoder) -> None:
-    ids = encoder.encode([["학교[MASK]"]]).tokens_T
+    ids = encoder.encode(lists([["학교[MASK]"]])).tokens_T
     assert encoder.special_ids["mask"] not in ids
     assert len(ids) >= 5  # 학교, [, MASK in pieces or unknown, ], [SEP]
 
@@ -69,16 +74,16 @@ def test_table_that_starts_anew_gives_the_same_ids(
 ) -> None:
     lines = text_file.read_text(encoding="utf-8").splitlines()[:300]
     loaded = load_tokenizer(tokenizer_folder)
-    whole = Encoder(loaded, "").encode([[line] for line in lines]).tokens_T
-    monkeypatch.setattr(encoder_module, "TABLE_WORDS", 10)
+    whole = Encoder(loaded, "").encode(lists([[line] for line in lines])).tokens_T
+    monkeypatch.setattr(encoder_module, "TABLE_UNITS", 10)
     monkeypatch.setattr(encoder_module, "FILL_GROUP", 3)
     small = Encoder(loaded, "")
-    parts = [small.encode([[line]]).tokens_T for line in lines]
+    parts = [small.encode(lists([[line]])).tokens_T for line in lines]
     assert np.array_equal(np.concatenate(parts), whole)
 
 
 def test_no_documents_give_an_empty_batch(encoder: Encoder) -> None:
-    batch = encoder.encode([])
+    batch = encoder.encode(lists([]))
     assert (len(batch.tokens_T), batch.documents.tolist(), batch.sentences.tolist()) == (0, [0], [0])
 
 
@@ -92,3 +97,23 @@ def test_a_vocabulary_without_a_special_token_is_refused() -> None:
 def test_another_pipeline_is_refused() -> None:
     with pytest.raises(UserError, match="not WordPiece"):
         Encoder(Tokenizer(models.BPE()), "folder")
+
+
+def test_slices_of_an_arrow_array_are_read_at_their_place(encoder: Encoder) -> None:
+    documents = lists([["앞 문서."], ["학교에서 봤다.", "바다의 음악."], [], None, ["뒤 문서."]])  # type: ignore[list-item]
+    assert (
+        encoder.encode(documents.slice(1, 3)).tokens_T.tolist()
+        == encoder.encode(lists([documents[1].as_py()])).tokens_T.tolist()
+    )
+    large = documents.cast(pa.large_list(pa.large_string())).cast(pa.list_(pa.large_string()))
+    assert encoder.encode(large.slice(1)).tokens_T.tolist() == encoder.encode(documents.slice(1)).tokens_T.tolist()
+
+
+def test_added_tokens_with_punctuation_keep_hf_ids(tokenizer_folder: Path) -> None:
+    loaded = load_tokenizer(tokenizer_folder)
+    loaded.add_tokens(["C++", "학교-A"])
+    text = "C++은 학교-A에서 (C++) 봤다."
+    assert (
+        Encoder(loaded, "").encode(lists([[text]])).tokens_T[:-1].tolist()
+        == loaded.encode(text, add_special_tokens=False).ids
+    )

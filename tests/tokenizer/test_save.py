@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ def auto(tokenizer_folder: Path):  # type: ignore[no-untyped-def]
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_auto_tokenizer_gives_the_encoders_ids_on_any_text(auto, tokenizer_folder: Path, text: str) -> None:  # type: ignore[no-untyped-def]
     encoder = Encoder(load_tokenizer(tokenizer_folder), tokenizer_folder)
-    ours = encoder.encode([[text]]).tokens_T.tolist()
+    ours = encoder.encode(pa.array([[text]], pa.list_(pa.string()))).tokens_T.tolist()
     theirs = auto(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     assert ours == [*theirs, auto.sep_token_id] or (not ours and not theirs)
 

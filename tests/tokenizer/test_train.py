@@ -49,7 +49,8 @@ def test_josa_continue_words_as_in_the_paper(tokenizer_folder: Path, baseline_fo
     for josa in "은는을의":
         assert cut(tokenizer_folder, "분야" + josa) == ["분야", "##" + josa]
     assert cut(tokenizer_folder, "인공지능에서 연구자으로") == ["인공지능", "##에서", "연구자", "##으로"]
-    assert not {"##에서", "##으로"} <= set(cut(baseline_folder, "인공지능에서 연구자으로"))
+    assert cut(tokenizer_folder, "학교은") == ["학교", "##은"]
+    assert cut(baseline_folder, "학교은") == ["학교은"]
 
 
 def test_same_bytes_with_one_and_two_workers(text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

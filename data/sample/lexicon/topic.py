@@ -48,22 +48,29 @@ class Topic:
         return self.actions + self.changes + self.qualities
 
 
+def words(text: str, separator: str | None = None) -> tuple[str, ...]:
+    """Return the words of a list written as text, separated by white space or by `separator`."""
+    return tuple(text.split(separator))
+
+
 def make_topic(
-    name: str, label: str | None, field_word: str, synonyms: str, antonyms: str, hypernyms: str, **words: str
+    name: str, label: str | None, field_word: str, synonyms: str, antonyms: str, hypernyms: str, **classes_text: str
 ) -> Topic:
     """Return a topic from white-space separated word lists.
 
     Args:
         synonyms: pairs "a=b"; antonyms: pairs "a/b"; hypernyms: groups "kind:a,b,c".
-        words: one list for each word class of `Topic`.
+        classes_text: one list for each word class of `Topic`.
 
     Raises:
         ValueError: a word is listed twice, or a relation names a word that is in no class.
     """
-    classes = {key: tuple(text.split()) for key, text in words.items()}
+    classes = {key: words(text) for key, text in classes_text.items()}
     everything = [word for members in classes.values() for word in members]
     if len(set(everything)) != len(everything):
-        raise ValueError(f"topic {name} lists a word twice: {sorted({w for w in everything if everything.count(w) > 1})}")
+        raise ValueError(
+            f"topic {name} lists a word twice: {sorted({w for w in everything if everything.count(w) > 1})}"
+        )
     synonym_pairs = tuple((a, b) for a, b in (pair.split("=") for pair in synonyms.split()))
     antonym_pairs = tuple((a, b) for a, b in (pair.split("/") for pair in antonyms.split()))
     kinds = {word: kind for kind, group in (g.split(":") for g in hypernyms.split()) for word in group.split(",")}

@@ -8,7 +8,7 @@ from typing import Any
 from data.sample.headlines import HEADLINES
 from data.sample.inflect import Register
 from data.sample.scene import Scene
-from data.sample.sentences import NARRATIVE, QUOTES
+from data.sample.sentences import RICH
 from data.sample.tasks.common import TaskFiles, TaskText, as_json, guid, rng_for, task_scene
 
 SIZES = {"train": 60, "dev": 16}
@@ -36,7 +36,7 @@ def _article(scene: Scene, name: Callable[[int], str]) -> tuple[dict[str, Any], 
     """Return an article in the benchmark's nesting, with its questions' guids from `name`."""
     rng = scene.rng
     title = scene.say(rng.choice(HEADLINES))
-    sentences = [scene.say(rng.choice(NARRATIVE + QUOTES)) for _ in range(rng.randint(6, 9))]
+    sentences = [scene.say(rng.choice(RICH)) for _ in range(rng.randint(6, 9))]
     asked: list[tuple[str, str, str]] = []
     for statement, question, slot in rng.sample(FACTS, 2):
         told = scene.say(statement)

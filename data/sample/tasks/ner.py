@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from data.sample.inflect import Register
-from data.sample.sentences import NARRATIVE, QUOTES
+from data.sample.sentences import RICH
 from data.sample.tasks.common import TaskFiles, TaskText, guid, rng_for, task_scene
 from data.sample.template import Segment, text_of
 
 SIZES = {"train": 240, "dev": 60}
 HEADER = (
-    "## 토큰, 레이블 구분자 : \\t\n## 토큰 구분자 : \\n\n## 문장 구분자 : \\n\\n\n## 주석 : ##\n## 컬럼명 : CHAR\tNE_TAG\n"
+    "## 토큰, 레이블 구분자 : \\t\n## 토큰 구분자 : \\n\n## 문장 구분자 : \\n\\n\n"
+    "## 주석 : ##\n## 컬럼명 : CHAR\tNE_TAG\n"
 )
 
 
@@ -52,9 +53,7 @@ def build(seed: int) -> TaskFiles:
         rng = rng_for(seed, "klue-ner", split)
         blocks: list[str] = []
         while len(blocks) < size:
-            segments = _with_units(
-                task_scene(rng, split).segments(rng.choice(NARRATIVE + QUOTES), rng.choice(list(Register)))
-            )
+            segments = _with_units(task_scene(rng, split).segments(rng.choice(RICH), rng.choice(list(Register))))
             text = text_of(segments)
             if text in seen or not any(segment.entity for segment in segments):
                 continue

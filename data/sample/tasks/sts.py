@@ -26,7 +26,11 @@ def _partner(first: Claim, scene: Scene, split: str, level: int) -> Claim:
     if level == 4:
         return reword(drop_modifiers(first, rng, keep=0.2), rng)
     if level == 3:
-        return replace(oppose(first, rng) or first, negated=not first.negated) if rng.random() < 0.3 else _varied(first, scene)
+        return (
+            replace(oppose(first, rng) or first, negated=not first.negated)
+            if rng.random() < 0.3
+            else _varied(first, scene)
+        )
     if level == 2:
         same = _varied(first, scene)
         return replace(same, subject=first.subject and scene.say("{P}"), when="", where="")

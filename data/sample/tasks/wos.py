@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from data.sample.josa import josa
+from data.sample.lexicon.topic import words
 from data.sample.tasks.common import TaskFiles, TaskText, as_json, guid, rng_for
 
 SIZES = {"train": 120, "dev": 40}
@@ -13,7 +14,9 @@ AREAS = ("서울 동쪽", "서울 서쪽", "서울 남쪽", "서울 북쪽", "�
 PRICES = ("저렴", "적당", "비싼")
 DAYS = tuple(f"{day}요일" for day in "월화수목금토일")
 COUNTS = tuple(str(n) for n in range(1, 11))
-STATIONS = tuple(f"{name}역" for name in "달맞이 솔숲 은빛공원 새나루 한들 가온 별내울 물빛 두레골 늘봄 도담 마루 온새 바람골".split())
+STATIONS = tuple(
+    f"{name}역" for name in words("달맞이 솔숲 은빛공원 새나루 한들 가온 별내울 물빛 두레골 늘봄 도담 마루 온새 바람골")
+)
 KINDS = {
     "관광": ("공원", "박물관", "미술관", "시장", "궁궐", "공연장"),
     "숙소": ("호텔", "모텔", "게스트 하우스", "에어비앤비"),
@@ -35,7 +38,16 @@ NAMES = {
 }
 FLAGS = {
     "관광": ("경치 좋은", "교육적", "도보 가능", "문화 예술", "역사적", "주차 가능"),
-    "숙소": ("도보 가능", "수영장 유무", "스파 유무", "인터넷 가능", "조식 가능", "주차 가능", "헬스장 유무", "흡연 가능"),
+    "숙소": (
+        "도보 가능",
+        "수영장 유무",
+        "스파 유무",
+        "인터넷 가능",
+        "조식 가능",
+        "주차 가능",
+        "헬스장 유무",
+        "흡연 가능",
+    ),
     "식당": ("도보 가능", "야외석 유무", "인터넷 가능", "주류 판매", "주차 가능", "흡연 가능"),
 }
 _FLAG_WORDS = {
@@ -86,20 +98,44 @@ def _find_place(talk: _Talk, domain: str) -> str:
     flag = rng.choice(FLAGS[domain])
     name = rng.choice(NAMES[domain][talk.split])
     opening = rng.choice(
-        ("{a}에 있는 {k} 찾아요.", "{a}에서 {k} 가 보고 싶어요.", "{a} 쪽에 괜찮은 {k} 있을까요?", "{k} 추천해 주세요. 지역은 {a:이} 좋아요.")
+        (
+            "{a}에 있는 {k} 찾아요.",
+            "{a}에서 {k} 가 보고 싶어요.",
+            "{a} 쪽에 괜찮은 {k} 있을까요?",
+            "{k} 추천해 주세요. 지역은 {a:이} 좋아요.",
+        )
     )
-    opening = opening.replace("{a:이}", josa(area, "이")).replace("{a}", area).replace("{k} 찾", f"{josa(kind, '을')} 찾")
-    opening = opening.replace("{k} 가 보", f"{kind}에 가 보").replace("{k} 있을", f"{josa(kind, '이')} 있을").replace("{k}", kind)
+    opening = (
+        opening.replace("{a:이}", josa(area, "이")).replace("{a}", area).replace("{k} 찾", f"{josa(kind, '을')} 찾")
+    )
+    opening = (
+        opening.replace("{k} 가 보", f"{kind}에 가 보")
+        .replace("{k} 있을", f"{josa(kind, '이')} 있을")
+        .replace("{k}", kind)
+    )
     talk.told(opening, {f"{domain}-지역": area, f"{domain}-종류": kind})
     if domain != "관광" and rng.random() < 0.7:
         price = rng.choice((*PRICES, "dontcare"))
         talk.system(rng.choice(("원하시는 가격대가 있으신가요?", "가격은 어느 정도로 찾으세요?")))
         said = {"저렴": "저렴하면 좋겠어요.", "적당": "적당한 가격이면 돼요.", "비싼": "비싸도 괜찮으니 좋은 곳으로요."}
         talk.told(said.get(price, "가격은 상관없어요."), {f"{domain}-가격대": price})
-    talk.system(rng.choice(("더 필요한 조건이 있으세요?", "다른 조건도 말씀해 주세요.", "네, 또 바라시는 점이 있나요?")))
+    talk.system(
+        rng.choice(("더 필요한 조건이 있으세요?", "다른 조건도 말씀해 주세요.", "네, 또 바라시는 점이 있나요?"))
+    )
     talk.told(f"{_FLAG_WORDS[flag]} {rng.choice(('좋겠어요.', '더 좋아요.', '합니다.'))}", {f"{domain}-{flag}": "yes"})
-    talk.system(rng.choice((f"{josa(name, '을')} 추천해 드려요.", f"{josa(name, '이')} 조건에 맞습니다.", f"{josa(name, '은')} 어떠세요?")))
-    talk.told(rng.choice(("좋아요, 거기로 할게요.", "네, 그곳이 좋겠네요.", f"{josa(name, '으로')} 정할게요.")), {f"{domain}-이름": name})
+    talk.system(
+        rng.choice(
+            (
+                f"{josa(name, '을')} 추천해 드려요.",
+                f"{josa(name, '이')} 조건에 맞습니다.",
+                f"{josa(name, '은')} 어떠세요?",
+            )
+        )
+    )
+    talk.told(
+        rng.choice(("좋아요, 거기로 할게요.", "네, 그곳이 좋겠네요.", f"{josa(name, '으로')} 정할게요.")),
+        {f"{domain}-이름": name},
+    )
     return name
 
 

@@ -28,14 +28,29 @@ def test_relaxation(name: str) -> None:
     check()
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.from_regex(EXACT["ADDRESS"], fullmatch=True) | st.from_regex(EXACT["VEHICLE_PLATE"], fullmatch=True))
-def test_relaxation_on_generated_values(value: str) -> None:
-    line = value.replace("\n", " ")
-    types = gate.gate_types(gate.encode(line))
-    for name in ("ADDRESS", "VEHICLE_PLATE"):
-        if EXACT[name].search(line):
-            assert name in types
+def test_relaxation_at_the_edges_of_an_address() -> None:
+    for road in ("가·로", "가로 3길", "나1동2가", "다리 라리", "가대로지하 "):
+        for number in ("1", "12345", "1-2"):
+            for after in (
+                "",
+                " ",
+                ".",
+                ", 3호",
+                "번지",
+                " 번지",
+                "번지 3호",
+                " 대한",
+                "에서",
+                " (가나동)",
+                "-",
+                "\u2013",
+            ):
+                line = f"세종특별자치시 {road}{number}{after}"
+                assert EXACT["ADDRESS"].search(line) is None or "ADDRESS" in gate.gate_types(gate.encode(line)), line
+
+
+def test_nothing_matches_nothing() -> None:
+    assert gate.gate_types(gate.encode("깨끗한 글")) == ()
 
 
 def test_windows_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:

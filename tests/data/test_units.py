@@ -1,0 +1,52 @@
+"""A unit: its part, its side file, and that the part comes last."""
+
+import orjson
+import pyarrow.parquet as pq
+import pytest
+
+from data.cleaning import CleanSettings
+from data.readers import Block, InputFile, SourceSettings
+from data.units import PART_SCHEMA, UnitTask, UnitWork, part_path
+
+
+def work(folder, key=b"k" * 16) -> UnitWork:
+    return UnitWork(folder, CleanSettings(), None, key, ("TEL", "EMAIL"), False)
+
+
+def task(data: bytes) -> UnitTask:
+    return UnitTask(InputFile("/in/a.txt", "a", SourceSettings(path="/in/a.txt")), 3, "text", Block(7, 11, data))
+
+
+def test_part_and_side_file(tmp_path):
+    data = "첫 문장이다. 둘째 문장이다.\n\xff\n전화 010-1234-5678 주세요.\nonly English\n".encode().replace(
+        b"\xc3\xbf", b"\xff"
+    )
+    assert work(tmp_path)(task(data)) == len(data)
+    path = part_path(tmp_path, 3, 7)
+    assert path.name == "part-00003-00007.parquet"
+    table = pq.read_table(path)
+    assert table.schema == PART_SCHEMA
+    assert table.column("id").to_pylist() == ["a-11", "a-13"]
+    assert table.column("sentences").to_pylist()[0] == ["첫 문장이다.", "둘째 문장이다."]
+    assert table.column("bytes").to_pylist() == [
+        sum(len(sentence.encode()) for sentence in row) for row in table.column("sentences").to_pylist()
+    ]
+    side = orjson.loads(path.with_suffix(".json").read_bytes())
+    assert side["rejects"] == [{"source": "a", "file": "a.txt", "line": 12, "reason": "not UTF-8"}]
+    assert side["counts"]["read"]["a"]["documents"] == 3
+    assert side["counts"]["split"] == 4
+    assert side["counts"]["pii"] == {"TEL": 1}
+    assert side["counts"]["dropped"] == {"no sentence after cleaning": 1}
+    assert b"1234-5678" not in path.read_bytes() + path.with_suffix(".json").read_bytes()
+
+
+def test_a_unit_that_fails_leaves_no_part(tmp_path, monkeypatch):
+    monkeypatch.setattr("data.units.orjson.dumps", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        work(tmp_path)(task(b"x\n"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_name_says_file_and_line_and_the_key_stays_secret(tmp_path):
+    assert task(b"abc").name == "/in/a.txt from line 11 (3 bytes)"
+    assert "kkkk" not in repr(work(tmp_path))
