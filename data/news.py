@@ -22,15 +22,16 @@ _OUTLET = rf"(?:{'|'.join(_OUTLETS)})"
 
 _BYLINES = (
     # (서울=한글뉴스) 홍길동 기자 =  at the beginning of a line
-    re.compile(rf"^{_PLACE}(?:\s?{_NAME}(?:[·, ]{{1,2}}{_NAME}){{0,3}}\s?{_ROLE})?(?:\s?[=:])?\s?", re.M),
+    re.compile(rf"^{_PLACE}(?:\s?{_NAME}(?:\s?[·,]\s?{_NAME}){{0,3}}\s?{_ROLE})?(?:\s?[=:])?\s?", re.M),
     re.compile(rf"^{_NAME}\s?{_ROLE}\s?=\s?", re.M),
     # a whole line, or the end of one: 홍길동 기자 hong@example.org
     re.compile(
-        rf"^[\[(【]?\s?(?:[가-힣A-Za-z]{{2,12}}\s?=?\s?)?{_NAME}(?:[·, ]{{1,2}}{_NAME}){{0,3}}\s?{_ROLE}"
+        rf"^[\[(【]?\s?(?:[가-힣]{{2,12}}\s?=\s?|[가-힣A-Za-z]{{0,10}}{_OUTLET}\s)?{_NAME}(?:\s?[·,]\s?{_NAME}){{0,3}}\s?{_ROLE}"
         rf"(?:\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]]?)?\s?[\])】]?$",
         re.M,
     ),
     re.compile(rf"(?:(?<=[.!?\s])|^)[\[(/【]?{_NAME}\s?{_ROLE}\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]】]?$", re.M),
+    re.compile(rf"(?<=[.!?\"”'’)\]])\s?[\[(【]?{_NAME}\s?{_ROLE}[)\]】]?$", re.M),
 )
 _PRESS = (re.compile(rf"^[\[(【〔<◀☞]\s?(?:[가-힣A-Za-z0-9 ]{{1,15}})?{_OUTLET}\s?[\])】〕>▶]$", re.M),)
 _IMAGES = (

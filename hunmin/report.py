@@ -13,7 +13,7 @@ from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
 from hunmin.recipe import Recipe
-from klue.report import markdown, read_rows, results_table
+from klue.report import markdown, published_rows, read_rows, results_table
 from pretrain.metrics import read_metrics
 
 
@@ -58,6 +58,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
             "last": end(validation, -1, "validation_loss", "validation_accuracy"),
         },
         "klue": read_rows(run / "klue"),
+        "published": published_rows() if recipe.klue.published else None,
     }
 
 
@@ -65,7 +66,7 @@ def as_markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown."""
     lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
-    lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", "", markdown(report["klue"]), ""]
+    lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", "", markdown(report["klue"], report["published"]), ""]
     return "\n".join(lines)
 
 
@@ -138,7 +139,7 @@ def print_report(run: Path) -> None:
     for name, text in summary(report):
         table.add_row(name, text)
     out.print(table)
-    out.print(results_table(report["klue"]))
+    out.print(results_table(report["klue"], report["published"]))
     out.print(f"report: {run / 'report' / 'report.md'}")
     model = run / "export" / "model.safetensors"
     if model.exists():

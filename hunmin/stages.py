@@ -70,7 +70,9 @@ def _corpus_files(recipe: Recipe) -> list[str]:
     from data.readers import list_files
 
     benchmark = recipe.corpus.decontaminate.benchmark
-    return [file.path for file in list_files(recipe.corpus.inputs)] + ([benchmark] if recipe.corpus.decontaminate.enabled and benchmark else [])
+    return [file.path for file in list_files(recipe.corpus.inputs)] + (
+        [benchmark] if recipe.corpus.decontaminate.enabled and benchmark else []
+    )
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -107,7 +109,9 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
         count = str(settings.processes)
         command[2:3] = ["torch.distributed.run", "--standalone", "--nproc-per-node", count, "-m", "pretrain.train"]
     threads = settings.threads or max(1, (os.cpu_count() or 1) // settings.processes)
-    code = run_child(command, {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"})
+    # threads that spin while they wait stand still for seconds when another program wants the same cores
+    environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
+    code = run_child(command, environment)
     from pretrain.train import STOPPED, STOPPED_MARK
 
     counts = out / "counts.json"
@@ -162,7 +166,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: [recipe.klue.data],
           packages=("torch", "transformers", "scikit-learn")),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name}, _report, packages=("matplotlib",)),
+          lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",)),
 )  # fmt: skip
 
 STAGE_NAMES = [stage.name for stage in STAGES]

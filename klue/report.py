@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
+from common.errors import UserError
 from klue.results import summarize
 from klue.tasks import TASKS
 
@@ -96,3 +97,17 @@ def _cell(entry: dict[str, Any] | None, metric: str) -> str:
     if found["mean"] is None:
         return "undefined"
     return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """Return the result rows of a finished klue folder.
+
+    Raises:
+        UserError: the folder holds no results.jsonl.
+    """
+    path = folder / "results.jsonl"
+    if not path.is_file():
+        raise UserError(
+            f"{folder} holds no results.jsonl", "scores are read from a finished klue folder", "hunmin klue finetune"
+        )
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

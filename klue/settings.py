@@ -54,6 +54,8 @@ class KlueSettings(Settings):
     """Changes for KLUE-NLI alone; they go before `training`."""
     sts: FineTuneSettings = FineTuneSettings()
     """Changes for KLUE-STS alone; they go before `training`."""
+    published: bool = runtime(True)
+    """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
     workers: int | None = runtime(None, ge=1)

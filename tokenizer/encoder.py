@@ -8,12 +8,13 @@ pipelines are refused.
 Text that spells a special token ("[MASK]") is text: it is split and encoded like any other, so no special id but
 [UNK] ever comes out of text. `AutoTokenizer` does the same with `split_special_tokens=True`.
 
-Array names carry their length: W units of a batch, T tokens.
+Array names carry their length: W units of a batch, T tokens, R rows of the table.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ TABLE_UNITS = 8_000_000
 """Distinct units after which the table starts anew (about 0.5 GB)."""
 FILL_GROUP = 1000
 """New units that the real tokenizer is given in one call."""
+_PLAIN_WORD = re.compile("[가-힣A-Za-z0-9]+|[!-~]")
 _LOCAL_NORMALIZERS = {"BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}
 """Normalizers for which a whitespace word is normalised alike in and out of its sentence."""
 
@@ -75,12 +77,14 @@ class Encoder:
         self.vocab_size = tokenizer.get_vocab_size()
         self.dtype = token_dtype(self.vocab_size)
         self._cut_plain = not added  # an added token may hold punctuation
+        # the WordPiece model alone, for words that nothing before it would change
+        self._model = Tokenizer(tokenizer.model) if not added and _keeps_plain_words(parts["normalizer"]) else None
         self._reset()
 
     def _reset(self) -> None:
         self._table = UnitTable(self._cut_plain)
         self._flat = np.array([self.special_ids["sep"]], self.dtype)
-        self._starts = np.array([0, 1], np.int64)
+        self._spans_R2 = np.array([[0, 1]], np.int64)
 
     def encode(self, documents: pa.ListArray) -> Batch:
         """Return the ids of documents given as lists of sentences (strings).
@@ -93,19 +97,39 @@ class Encoder:
         rows_W, sentence_at, end_at = self._table.look_up(*_buffers(documents))
         if len(self._table) > known:
             self._fill(self._table.units(known))
-        tokens_T, ends = gather(rows_W, self._starts, self._flat)
+        tokens_T, ends = gather(rows_W, self._spans_R2, self._flat)
         return _drop_empty(tokens_T, ends[sentence_at], ends[end_at])
 
     def _fill(self, units: list[str]) -> None:
-        """Append the ids of new units; each is normalised, split and encoded by itself ("pre-tokenised" input)."""
-        groups = [units[start : start + FILL_GROUP] for start in range(0, len(units), FILL_GROUP)]
-        found = self.tokenizer.encode_batch(groups, is_pretokenized=True, add_special_tokens=False)
-        flat, lengths = [self._flat], []
-        for group, encoding in zip(groups, found, strict=True):
-            flat.append(np.array(encoding.ids, self.dtype))
-            lengths.append(np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group)))
-        self._flat = np.concatenate(flat)
-        self._starts = np.concatenate((self._starts, self._starts[-1] + np.cumsum(np.concatenate(lengths))))
+        """Append the ids of new units, each normalised, split and encoded by itself ("pre-tokenised" input).
+
+        Where the normalizer leaves plain words as they are, these go straight to the WordPiece model.
+        """
+        plain = [self._model is not None and _PLAIN_WORD.fullmatch(unit) is not None for unit in units]
+        spans_R2 = np.zeros((len(units), 2), np.int64)
+        flats, used = [self._flat], len(self._flat)
+        for wanted, tokenizer in ((True, self._model), (False, self.tokenizer)):
+            chosen = [row for row, is_plain in enumerate(plain) if is_plain == wanted]
+            groups = [chosen[start : start + FILL_GROUP] for start in range(0, len(chosen), FILL_GROUP)]
+            texts = [[units[row] for row in group] for group in groups]
+            found = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False) if tokenizer else []
+            for group, encoding in zip(groups, found, strict=True):
+                lengths = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
+                ends = used + np.cumsum(lengths)
+                spans_R2[group] = np.stack((ends - lengths, ends), axis=1)
+                flats.append(np.array(encoding.ids, self.dtype))
+                used = int(ends[-1])
+        self._flat = np.concatenate(flats)
+        self._spans_R2 = np.concatenate((self._spans_R2, spans_R2))
+
+
+def _keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:
+    """Return whether a normalizer leaves words of Hangul syllables, ASCII letters and digits as they are."""
+    if normalizer is None or normalizer["type"] in ("NFC", "NFKC"):
+        return True
+    if normalizer["type"] == "Sequence":
+        return all(map(_keeps_plain_words, normalizer["normalizers"]))
+    return normalizer["type"] == "BertNormalizer" and not (normalizer["lowercase"] or normalizer["strip_accents"])
 
 
 def _normalizer_types(normalizer: dict[str, Any] | None) -> set[str]:

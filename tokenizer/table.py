@@ -11,15 +11,27 @@ Array names carry their length: B bytes, S sentences, D documents, W units of a 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
 END_ROW = 0
 """Row of a document's end, which no unit has."""
+MOST_ROWS = 1 << 28
+"""Rows that a slot can name."""
+_INLINE = 12
+"""Longest unit, in bytes, that its slot holds whole: four Hangul syllables."""
+_LONG = 15
+_BLOCK = 2048
+"""Units looked up together."""
+_END_FIRST, _END_SECOND = np.uint64(0), np.uint64(14 << 32)
+"""Key of a document's end: no unit has this length mark."""
 _FNV_OFFSET = np.uint64(14695981039346656037)
 _FNV_PRIME = np.uint64(1099511628211)
-_HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_KEY_MASK = np.uint64((1 << 36) - 1)
+_HALF, _KEY_BITS, _ONE = np.uint64(32), np.uint64(36), np.uint64(1)
 
 
 class UnitTable:
@@ -31,10 +43,12 @@ class UnitTable:
 
     def __init__(self, cut_plain: bool = True) -> None:
         self._cut_plain = cut_plain
-        self._slots = np.zeros(1 << 16, np.uint64)
-        self._keys = np.zeros(1 << 20, np.uint8)
-        self._key_ends = np.zeros(1 << 15, np.int64)
-        self._rows = 1  # row 0, the document's end, has no key
+        self._slots = np.zeros(1 << 17, np.uint64)
+        self._texts = np.zeros(1 << 20, np.uint8)
+        self._text_ends = np.zeros(1 << 15, np.int64)
+        self._rows = END_ROW + 1  # it has no text
+        home = _home(_END_FIRST, _END_SECOND, np.uint64(len(self._slots) // 2 - 1))
+        self._slots[2 * int(home) + 1] = _END_SECOND | np.uint64(END_ROW)
 
     def __len__(self) -> int:
         return self._rows
@@ -52,31 +66,33 @@ class UnitTable:
         Returns:
             rows_W; the unit index at which each sentence starts, (S,); that of each document's end, (D,).
         """
-        out = _scan(data_B, sentences, documents, self._slots, self._keys, self._key_ends, self._rows, self._cut_plain)
-        rows_W, sentence_units, end_units, self._slots, self._keys, self._key_ends, self._rows = out
+        keys_W2, places_W2, sentence_units, end_units = _scan(data_B, sentences, documents, self._cut_plain)
+        rows_W, self._slots, self._texts, self._text_ends, self._rows = _look_up(
+            data_B, keys_W2, places_W2, self._slots, self._texts, self._text_ends, self._rows
+        )
         return rows_W, sentence_units, end_units
 
     def units(self, first: int) -> list[str]:
         """Return the units of the rows from `first` on (at least 1), in order."""
-        ends = self._key_ends[first - 1 : self._rows].tolist()
+        ends = self._text_ends[first - 1 : self._rows].tolist()
         base = ends[0]
-        text = self._keys[base : ends[-1]].tobytes()
-        return [text[a - base : b - base].decode("utf-8") for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        text = self._texts[base : ends[-1]].tobytes()
+        return [text[a - base : b - base].decode("utf-8") for a, b in pairwise(ends)]
 
 
-@njit(cache=True)
-def _is_blank(byte: int) -> bool:
+@njit(cache=True, inline="always")
+def _is_blank(byte):  # type: ignore[no-untyped-def]
     return byte == 0x20 or byte == 0x0A or byte == 0x09 or byte == 0x0D
 
 
-@njit(cache=True)
-def _is_mark(byte: int) -> bool:
+@njit(cache=True, inline="always")
+def _is_mark(byte):  # type: ignore[no-untyped-def]
     """Return whether a printable ASCII byte is punctuation."""
     return byte < 0x30 or 0x39 < byte < 0x41 or 0x5A < byte < 0x61 or 0x7A < byte < 0x80
 
 
-@njit(cache=True)
-def _plain_width(data: np.ndarray, at: int, end: int) -> int:
+@njit(cache=True, inline="always")
+def _plain_width(data, at, end):  # type: ignore[no-untyped-def]
     """Return the bytes of the plain character at `at`: 1 for printable ASCII, 3 for a Hangul syllable, else 0."""
     first = data[at]
     if 0x20 < first < 0x7F:
@@ -92,61 +108,68 @@ def _plain_width(data: np.ndarray, at: int, end: int) -> int:
 
 
 @njit(cache=True)
-def _hash(data: np.ndarray, start: int, end: int) -> int:
-    value = _FNV_OFFSET
-    for at in range(start, end):
-        value = (value ^ np.uint64(data[at])) * _FNV_PRIME
-    return value ^ (value >> _HALF)
-
-
-@njit(cache=True)
-def _grow(array: np.ndarray, size: int) -> np.ndarray:
-    grown = np.zeros(max(size, 2 * len(array)), array.dtype)
+def _grow(array, size):  # type: ignore[no-untyped-def]
+    grown = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown
 
 
-@njit(cache=True)
-def _rehash(keys: np.ndarray, key_ends: np.ndarray, rows: int, size: int) -> np.ndarray:
-    slots = np.zeros(size, np.uint64)
-    mask = np.uint64(size - 1)
-    for row in range(1, rows):
-        value = _hash(keys, key_ends[row - 1], key_ends[row])
-        slot = value & mask
-        while slots[slot] != 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = (value & ~_LOW) | np.uint64(row)
-    return slots
+@njit(cache=True, inline="always")
+def _key(data, start, end):  # type: ignore[no-untyped-def]
+    """Return a unit's key of two words: its bytes and length if short (exact), else its hash and `_LONG`.
+
+    The second word uses 36 bits: four bytes, or half of the length, and four bits of length.
+    """
+    length = end - start
+    first = second = np.uint64(0)
+    if length > _INLINE:
+        first = _FNV_OFFSET
+        for at in range(start, end):
+            first = (first ^ np.uint64(data[at])) * _FNV_PRIME
+        return first, np.uint64(length & 0xFFFFFFFF) | (np.uint64(_LONG) << _HALF)
+    for place in range(min(length, 8)):
+        first |= np.uint64(data[start + place]) << np.uint64(8 * place)
+    for place in range(8, length):
+        second |= np.uint64(data[start + place]) << np.uint64(8 * (place - 8))
+    return first, second | (np.uint64(length) << _HALF)
+
+
+@njit(cache=True, inline="always")
+def _home(first, second, mask):  # type: ignore[no-untyped-def]
+    """Return the slot at which a key is looked for first."""
+    value = (first ^ (second * _FNV_PRIME)) * _MIX
+    value = (value ^ (value >> _HALF)) * _MIX
+    return (value >> np.uint64(20)) & mask
+
+
+@njit(cache=True, inline="always")
+def _same_bytes(data, start, end, texts, begin):  # type: ignore[no-untyped-def]
+    for place in range(end - start):  # noqa: SIM110 - compiled
+        if texts[begin + place] != data[start + place]:
+            return False
+    return True
 
 
 @njit(cache=True)
-def _find(
-    data: np.ndarray, start: int, end: int, slots: np.ndarray, keys: np.ndarray, key_ends: np.ndarray
-) -> tuple[int, int, int]:
-    """Return (row or -1, free slot, hash) of the unit data[start:end]; a slot holds half a hash and a row."""
-    value = _hash(data, start, end)
-    mask = np.uint64(len(slots) - 1)
-    slot = value & mask
-    while slots[slot] != 0:
-        held = slots[slot]
-        if (held & ~_LOW) == (value & ~_LOW):
-            row = np.int64(held & _LOW)
-            begin = key_ends[row - 1]
-            if key_ends[row] - begin == end - start:
-                same = True
-                for place in range(end - start):
-                    if keys[begin + place] != data[start + place]:
-                        same = False
-                        break
-                if same:
-                    return row, slot, value
-        slot = (slot + np.uint64(1)) & mask
-    return -1, slot, value
+def _rehash(slots):  # type: ignore[no-untyped-def]
+    """Return the slots, which are pairs of words, in twice the room."""
+    larger = np.zeros(2 * len(slots), np.uint64)
+    mask = np.uint64(len(larger) // 2 - 1)
+    for old in range(0, len(slots), 2):
+        if slots[old + 1] == 0:
+            continue
+        slot = _home(slots[old], slots[old + 1] & _KEY_MASK, mask)
+        while larger[2 * slot + _ONE] != 0:
+            slot = (slot + _ONE) & mask
+        larger[2 * slot], larger[2 * slot + _ONE] = slots[old], slots[old + 1]
+    return larger
 
 
 @njit(cache=True)
-def _scan(data, sentences, documents, slots, keys, key_ends, rows, cut_plain):  # type: ignore[no-untyped-def]
-    units = np.empty(1024, np.int32)
+def _scan(data, sentences, documents, cut_plain):  # type: ignore[no-untyped-def]
+    """Cut the text into units: their keys, (W, 2), byte offsets, (W, 2), and the units where things start."""
+    keys_W2 = np.empty((1024, 2), np.uint64)
+    places_W2 = np.empty((1024, 2), np.int64)
     count = 0
     sentence_units = np.empty(len(sentences) - 1, np.int64)
     end_units = np.empty(len(documents) - 1, np.int64)
@@ -170,51 +193,93 @@ def _scan(data, sentences, documents, slots, keys, key_ends, rows, cut_plain):  
                         if not _is_mark(data[at]):
                             while unit_end < end and not _is_mark(data[unit_end]):
                                 unit_end += 1
-                    row, slot, value = _find(data, at, unit_end, slots, keys, key_ends)
-                    if row < 0:
-                        row = rows
-                        begin, length = key_ends[row - 1], unit_end - at
-                        if begin + length > len(keys):
-                            keys = _grow(keys, begin + length)
-                        keys[begin : begin + length] = data[at:unit_end]
-                        if row + 1 > len(key_ends) - 1:
-                            key_ends = _grow(key_ends, 0)
-                        key_ends[row] = begin + length
-                        slots[slot] = (value & ~_LOW) | np.uint64(row)
-                        rows += 1
-                        if 2 * rows > len(slots):
-                            slots = _rehash(keys, key_ends, rows, 4 * len(slots))
-                    if count + 2 > len(units):
-                        units = _grow(units, 0)
-                    units[count] = row
+                    if count + 1 >= len(keys_W2):
+                        keys_W2, places_W2 = _grow(keys_W2, 0), _grow(places_W2, 0)
+                    keys_W2[count, 0], keys_W2[count, 1] = _key(data, at, unit_end)
+                    places_W2[count, 0], places_W2[count, 1] = at, unit_end
                     count += 1
                     at = unit_end
-        if count + 1 > len(units):
-            units = _grow(units, 0)
         end_units[document] = count
-        units[count] = END_ROW
+        if count + 1 >= len(keys_W2):
+            keys_W2, places_W2 = _grow(keys_W2, 0), _grow(places_W2, 0)
+        keys_W2[count, 0], keys_W2[count, 1] = _END_FIRST, _END_SECOND
+        places_W2[count, 0], places_W2[count, 1] = 0, 0
         count += 1
-    return units[:count], sentence_units, end_units, slots, keys, key_ends, rows
+    return keys_W2[:count], places_W2[:count], sentence_units, end_units
 
 
 @njit(cache=True)
-def gather(rows_W: np.ndarray, starts: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _look_up(data, keys_W2, places_W2, slots, texts, text_ends, rows):  # type: ignore[no-untyped-def]
+    """Return the units' rows, (W,) int32, and the table with the new units in it.
+
+    Slots lie all over memory. Each block of units first reads the slots it will want, without a branch, so that the
+    processor fetches many at once; the look-ups after that find them near.
+    """
+    rows_W = np.empty(len(keys_W2), np.int32)
+    mask = np.uint64(len(slots) // 2 - 1)
+    homes = np.empty(_BLOCK, np.uint64)
+    for block in range(0, len(keys_W2), _BLOCK):
+        stop = min(block + _BLOCK, len(keys_W2))
+        touched = np.uint64(0)
+        for unit in range(block, stop):
+            home = _home(keys_W2[unit, 0], keys_W2[unit, 1], mask)
+            homes[unit - block] = home
+            touched |= slots[2 * home + _ONE]
+        rows_W[block] = np.int32(touched & _ONE)  # used, so that the reads are not optimised away
+        for unit in range(block, stop):
+            first, second = keys_W2[unit, 0], keys_W2[unit, 1]
+            start, end = places_W2[unit, 0], places_W2[unit, 1]
+            slot, row = homes[unit - block], np.int64(-1)
+            while slots[2 * slot + _ONE] != 0:
+                held = slots[2 * slot + _ONE]
+                if held & _KEY_MASK == second and slots[2 * slot] == first:
+                    candidate = np.int64(held >> _KEY_BITS)
+                    begin = text_ends[candidate - 1] if end - start > _INLINE else np.int64(0)
+                    if end - start <= _INLINE or (
+                        text_ends[candidate] - begin == end - start and _same_bytes(data, start, end, texts, begin)
+                    ):
+                        row = candidate
+                        break
+                slot = (slot + _ONE) & mask
+            if row < 0:
+                row = np.int64(rows)
+                begin = text_ends[row - 1]
+                if begin + end - start > len(texts):
+                    texts = _grow(texts, begin + end - start)
+                texts[begin : begin + end - start] = data[start:end]
+                if row + 1 >= len(text_ends):
+                    text_ends = _grow(text_ends, 0)
+                text_ends[row] = begin + end - start
+                slots[2 * slot] = first
+                slots[2 * slot + _ONE] = second | (np.uint64(row) << _KEY_BITS)
+                rows += 1
+                if 4 * rows > len(slots):  # half full
+                    slots = _rehash(slots)
+                    mask = np.uint64(len(slots) // 2 - 1)
+                    for later in range(unit + 1, stop):
+                        homes[later - block] = _home(keys_W2[later, 0], keys_W2[later, 1], mask)
+            rows_W[unit] = row
+    return rows_W, slots, texts, text_ends, rows
+
+
+@njit(cache=True)
+def gather(rows_W: np.ndarray, spans_R2: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the units' ids one after the other, (T,), and the (W + 1,) offsets of the units in them.
 
     Args:
         rows_W: table rows.
-        starts: (R + 1,) offsets of the rows' ids in `flat`.
+        spans_R2: start and end of the rows' ids in `flat`.
     """
     ends = np.empty(len(rows_W) + 1, np.int64)
     ends[0] = 0
     for unit in range(len(rows_W)):
         row = rows_W[unit]
-        ends[unit + 1] = ends[unit] + starts[row + 1] - starts[row]
+        ends[unit + 1] = ends[unit] + spans_R2[row, 1] - spans_R2[row, 0]
     tokens = np.empty(ends[-1], flat.dtype)
     place = 0
     for unit in range(len(rows_W)):
         row = rows_W[unit]
-        for source in range(starts[row], starts[row + 1]):
+        for source in range(spans_R2[row, 0], spans_R2[row, 1]):
             tokens[place] = flat[source]
             place += 1
     return tokens, ends

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from data.sample.inflect import Register, Tense, final_form, negated_final
 from data.sample.josa import josa
 from data.sample.lexicon import Topic, general
-from data.sample.scene import Scene, invent_date, reserved
+from data.sample.scene import Scene, invent_date
+from data.sample.template import Segment, Value
 
 KINDS = ("action", "change", "measure", "quality")
 
@@ -82,10 +83,18 @@ def invent_claim(scene: Scene, kind: str | None = None, modifiers: int = 1) -> C
         noun, predicate = scene.value("T").segments[0].text, scene.value("A").lemma
     else:
         subject = ""
+        if kind == "quality":
+            scene.bound["T"] = _describable(scene)
         noun_slot, predicate_slot = {"change": ("I", "C"), "measure": ("M", "G"), "quality": ("T", "Y")}[kind]
         noun, predicate = scene.value(noun_slot).segments[0].text, scene.value(predicate_slot).lemma
     claim = Claim(kind, scene.topic, subject, noun, predicate)
     return modify(claim, scene, modifiers)
+
+
+def _describable(scene: Scene) -> Value:
+    """Return a thing to which one of the scene's adjectives may be said, or any thing where there is none."""
+    nouns = scene.with_predicate(scene.words["T"], scene.words["Q"]) or scene.words["T"]
+    return Value((Segment(scene.rng.choice(nouns), slot="T"),))
 
 
 def modify(claim: Claim, scene: Scene, count: int) -> Claim:
@@ -183,8 +192,3 @@ def leaves_open(claim: Claim, scene: Scene, negated: bool) -> Claim:
     if claim.kind == "action" and other.kind == "action" and rng.random() < 0.7:
         other = replace(other, subject=claim.subject)
     return replace(other, negated=negated)
-
-
-def for_tasks_only(claim: Claim) -> bool:
-    """Return whether the claim's noun and predicate are a pair that the corpora must not join."""
-    return reserved(claim.noun, claim.predicate)

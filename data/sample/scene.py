@@ -23,8 +23,8 @@ def reserved(noun: str, predicate: str) -> bool:
 
 
 def invent_name(rng: random.Random) -> str:
-    """Return a Korean full name put together at random."""
-    return rng.choice(general.SURNAMES) + rng.choice(general.GIVEN_FIRST) + rng.choice(general.GIVEN_SECOND)
+    """Return a surname and a given name put together at random."""
+    return rng.choice(general.SURNAMES) + rng.choice(general.GIVEN_NAMES)
 
 
 def invent_date(rng: random.Random) -> tuple[str, str]:
@@ -75,6 +75,8 @@ class Scene:
             "C": keep(topic.changes),
             "Q": keep(topic.qualities),
         }
+        if for_task:  # only things of which a task may say something
+            self.words["T"] = self.with_predicate(self.words["T"], self.words["A"])
         self.focus = {
             key: rng.sample(members, min(len(members), count))
             for key, count in (("O", 2), ("L", 2), ("T", 5), ("M", 2), ("I", 3), ("E", 2))
@@ -91,10 +93,17 @@ class Scene:
             choice = self.rng.choice([w for w in self.words[key] if w != avoid] or [choice])
         return choice
 
+    def with_predicate(self, nouns: list[str], predicates: list[str]) -> list[str]:
+        """Return the nouns that have a predicate here, see `predicate_for`."""
+        return [n for n in nouns if any(self._allows(n, p) for p in predicates)]
+
+    def _allows(self, noun: str, predicate: str) -> bool:
+        return reserved(noun, predicate) is self.for_task and self.topic.suits(noun, predicate)
+
     def predicate_for(self, noun: str, pool: list[str] | tuple[str, ...], avoid: str = "") -> str:
         """Return a predicate that may go with a noun here (reserved pairs in tasks only, the others elsewhere)."""
-        fitting = [p for p in pool if reserved(noun, p) is self.for_task and p != avoid]
-        return self.rng.choice(fitting or [p for p in pool if p != avoid] if self.for_task else fitting or list(pool))
+        suiting = [p for p in pool if p != avoid and self.topic.suits(noun, p)]
+        return self.rng.choice([p for p in suiting if self._allows(noun, p)] or suiting or list(pool))
 
     def _noun(self, slot: str) -> str:
         return self.value(slot).segments[0].text

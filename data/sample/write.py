@@ -77,7 +77,7 @@ def write_sample(out: Path, seed: int = 42, sentences: int = 40_000) -> dict[str
     if sentences < MIN_SENTENCES:
         raise UserError(
             f"a sample of {sentences} sentences",
-            f"the sample has at least {MIN_SENTENCES} sentences, so that the planted things do not crowd it",
+            f"the sample has at least {MIN_SENTENCES:,} sentences, so that the planted things do not crowd it",
         )
     tasks = build_tasks(seed)
     taken = {_normalised(text.text) for text in tasks.texts}
@@ -125,8 +125,10 @@ def _plant(corpora: dict[str, list[Document]], tasks: TaskFiles, seed: int, sent
         each = max(2, len(documents) // 100)
         counts["planted_duplicates"] += plant_duplicates(documents, rng, each, each)
         kinds = CORPORA[name][2]
+        # Noise would blur what was planted exactly: benchmark sentences, copies and their originals.
+        originals = {fact["of"] for document in documents for fact in document.facts if fact["kind"] == "duplicate"}
         for document in documents:
-            spared = any(fact["kind"] in ("duplicate", "benchmark") for fact in document.facts)
+            spared = document.id in originals or {"duplicate", "benchmark"} & {str(f["kind"]) for f in document.facts}
             if kinds and rng.random() < NOISY_SHARE and not spared:
                 kind = rng.choice(kinds)
                 document.sentences = add_noise(rng, document.sentences, kind)

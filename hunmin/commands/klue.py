@@ -15,6 +15,10 @@ from hunmin.commands.run import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="The KLUE tasks: fine-tune, score, report.")
 
+Published = Annotated[
+    bool, typer.Option(help="Show the paper's dev rows; --no-published for data that is not the benchmark.")
+]
+
 
 @app.command(epilog="Example: hunmin klue finetune runs/x/export --data klue/ --out scores --seeds 3")
 def finetune(
@@ -26,11 +30,12 @@ def finetune(
     baseline_random: Annotated[
         bool, typer.Option("--baseline-random", help="Also the same architecture from random initialisation.")
     ] = False,
+    published: Published = True,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on KLUE tasks and score it on their dev sets."""
     from common.settings import parse_settings
-    from klue.report import results_table
+    from klue.report import published_rows, results_table
     from klue.runner import run_klue
     from klue.settings import KlueSettings
 
@@ -41,7 +46,7 @@ def finetune(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
-        console(stderr=False).print(results_table(rows))
+        console(stderr=False).print(results_table(rows, published_rows() if published else None))
 
 
 @app.command(epilog="Example: hunmin klue score ynat --gold ynat-v1.1_dev.json --predictions p.jsonl --json")
@@ -70,17 +75,18 @@ def score(
 @app.command(epilog="Example: hunmin klue report runs/quickstart")
 def report(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or folder of `klue finetune`.")],
+    published: Published = True,
     as_json: AsJson = False,
 ) -> None:
     """Print scores beside the published dev rows."""
-    from klue.report import read_rows, results_table
+    from klue.report import published_rows, read_rows, results_table
 
     path = Path(folder)
     rows = read_rows(path / "klue" if (path / "klue").is_dir() else path)
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
-        console(stderr=False).print(results_table(rows))
+        console(stderr=False).print(results_table(rows, published_rows() if published else None))
 
 
 @app.command(epilog="Example: hunmin klue watch runs/x")

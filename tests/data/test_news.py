@@ -21,6 +21,8 @@ def removed(text: str, **switches) -> tuple[str, list[str]]:
         ("[대전=누리통신] 눈이 왔다.", "눈이 왔다.", "news_reporter"),
         ("김하늘 기자 sky@example.org", "", "news_reporter"),
         ("비가 그쳤다. 김하늘 기자 sky@example.org", "비가 그쳤다.", "news_reporter"),
+        ("비가 그쳤다. 김하늘 기자", "비가 그쳤다.", "news_reporter"),
+        ("가람일보 김하늘·이바다 기자", "", "news_reporter"),
         ("[가람일보]", "", "news_press"),
         ("사진=김하늘", "", "news_image"),
         ("행사가 열렸다. [사진=가람시청 제공]", "행사가 열렸다.", "news_image"),
@@ -42,6 +44,7 @@ def test_furniture_goes(line, left, rule):
     "line",
     [
         "김하늘 기자는 현장에서 소식을 전했다.",
+        "우리가 만난 사람은 김하늘 기자",
         "그 사진은 오래되었다.",
         "자료 조사가 필요하다.",
         "저작권은 작가에게 있다.",

@@ -13,42 +13,39 @@ from data.sample.lexicon.topic import Topic
 HALVES = ("train", "dev")
 
 
-def _groups(words: tuple[str, ...], pairs: tuple[tuple[str, str], ...]) -> list[list[str]]:
-    """Return the words grouped by the pairs that join them, in order of first appearance."""
-    group_of: dict[str, list[str]] = {word: [word] for word in words}
+def _joined(members: list[str], pairs: tuple[tuple[str, str], ...]) -> list[list[str]]:
+    """Return the words in clusters that the pairs join, larger clusters first."""
+    cluster_of = {word: [word] for word in members}
     for a, b in pairs:
-        if a in group_of and b in group_of and group_of[a] is not group_of[b]:
-            merged = group_of[a] + group_of[b]
-            for word in merged:
-                group_of[word] = merged
-    seen: list[list[str]] = []
-    for word in words:
-        if not any(group_of[word] is known for known in seen):
-            seen.append(group_of[word])
-    return seen
+        if a in cluster_of and b in cluster_of and cluster_of[a] is not cluster_of[b]:
+            merged = cluster_of[a] + cluster_of[b]
+            cluster_of |= dict.fromkeys(merged, merged)
+    clusters: list[list[str]] = []
+    for word in members:
+        if not any(cluster_of[word] is known for known in clusters):
+            clusters.append(cluster_of[word])
+    return sorted(clusters, key=lambda cluster: -len(cluster))
 
 
 @lru_cache(maxsize=64)
 def half_of(topic: Topic, half: str) -> frozenset[str]:
     """Return the words of a topic that belong to a half ("train" or "dev"); the halves are disjoint and cover it."""
     chosen: dict[str, set[str]] = {name: set() for name in HALVES}
-    classes = (
-        topic.people,
-        topic.orgs,
-        topic.places,
-        topic.things,
-        topic.measures,
-        topic.issues,
-        topic.events,
-        topic.actions,
-        topic.changes,
-        topic.qualities,
-    )
-    for members in classes:
+    pairs = topic.synonyms + topic.antonyms
+    classes = [topic.people, topic.orgs, topic.places, topic.measures, topic.issues, topic.events, topic.changes]
+    cells = [list(members) for members in classes]
+    # Things and their predicates by group, so that in each half every thing has predicates that suit it.
+    for members in (topic.things, topic.actions, topic.qualities):
+        for group in sorted({topic.groups.get(word, -1) for word in members}):
+            cells.append([word for word in members if topic.groups.get(word, -1) == group])
+    placed: dict[str, str] = {}
+    for cell in cells:
         sizes = dict.fromkeys(HALVES, 0)
-        # Pairs first, so that both halves get some; single words then even the sizes out.
-        for group in sorted(_groups(members, topic.synonyms + topic.antonyms), key=lambda g: -len(g)):
-            name = min(HALVES, key=lambda h: sizes[h])
-            sizes[name] += len(group)
-            chosen[name].update(group)
+        for cluster in _joined(cell, pairs):
+            # A word related to one of another group goes where that one went.
+            partners = [placed[b] for a, b in (*pairs, *((y, x) for x, y in pairs)) if a in cluster and b in placed]
+            name = partners[0] if partners else min(HALVES, key=lambda h: sizes[h])
+            sizes[name] += len(cluster)
+            placed |= dict.fromkeys(cluster, name)
+            chosen[name].update(cluster)
     return frozenset(chosen[half])

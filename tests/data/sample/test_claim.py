@@ -35,7 +35,10 @@ def test_text() -> None:
 def test_relations() -> None:
     assert synonyms(POLITICS, "법안") == ["법률안"]
     assert antonyms(POLITICS, "오르다") == ["내리다"]
-    assert reword(CLAIM, random.Random(0), wholly=True).text() == "김하늘 의원은 어제 본회의장에서 법률안을 서둘러 심사했다"
+    assert (
+        reword(CLAIM, random.Random(0), wholly=True).text()
+        == "김하늘 의원은 어제 본회의장에서 법률안을 서둘러 심사했다"
+    )
     general = generalise(CLAIM)
     assert general is not None
     assert general.noun == POLITICS.hypernyms["법안"]

@@ -38,7 +38,7 @@ def test_sentences_are_single() -> None:
 def test_not_monotonous() -> None:
     rng = random.Random(0)
     sentences = [s for _ in range(300) for s in prose(rng, any_topic(rng), 10, Register.PLAIN)]
-    assert len(set(sentences)) > 0.93 * len(sentences)
+    assert len(set(sentences)) > 0.85 * len(sentences)  # verdicts ("확인 결과 사실이었다.") repeat
     assert len({sentence.split()[-1] for sentence in sentences}) > 200
 
 

@@ -7,12 +7,13 @@ import re
 
 import pytest
 
+from data.sample.lexicon.topic import words
 from data.sample.pii import KINDS, plant_value
 
-TYPES = (
-    "TEL RRN FRN EMAIL IP MAC MENTION ADDRESS BANK_ACCOUNT PASSPORT DRIVER_LICENSE BRN HEALTH_INSURANCE CARD "
-    "VEHICLE_PLATE URL"
-).split()
+TYPES = words("""
+    TEL RRN FRN EMAIL IP MAC MENTION ADDRESS BANK_ACCOUNT PASSPORT DRIVER_LICENSE BRN HEALTH_INSURANCE CARD
+    VEHICLE_PLATE URL
+""")
 PATTERNS = {
     "RRN": r"\d{6}-[34]\d{6}",
     "FRN": r"\d{6}-[78]\d{6}",
@@ -46,7 +47,7 @@ def test_check_digits() -> None:
         digits = [int(d) for d in plant_value(rng, "RRN").value if d.isdigit()]
         total = sum(w * d for w, d in zip((2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5), digits, strict=False))
         assert digits[12] == (11 - total % 11) % 10
-        assert 60 <= digits[0] * 10 + digits[1]  # with a century digit of the 2000s: nobody born yet
+        assert digits[0] >= 6  # with a century digit of the 2000s: nobody born yet
         card = [int(d) for d in plant_value(rng, "CARD").value if d.isdigit()]
         assert sum(d if k % 2 else (2 * d - 9 * (2 * d > 9)) for k, d in enumerate(card)) % 10 == 0
 

@@ -23,8 +23,13 @@ VALUES = {
 
 def test_slots_josa_and_marks() -> None:
     template = "{P:은} {T:을} {A.고} {A.는} 일이 [어렵다?]."
-    assert text_of(realise(template, Register.PLAIN, VALUES.__getitem__)) == "김하늘 의사는 법안을 돕고 돕는 일이 어렵다."
-    assert text_of(realise("{T:을} {A!}, <알다~>.", Register.POLITE, VALUES.__getitem__)) == "법안을 도왔어요, 알지 않았어요."
+    assert (
+        text_of(realise(template, Register.PLAIN, VALUES.__getitem__)) == "김하늘 의사는 법안을 돕고 돕는 일이 어렵다."
+    )
+    assert (
+        text_of(realise("{T:을} {A!}, <알다~>.", Register.POLITE, VALUES.__getitem__))
+        == "법안을 도왔어요, 알지 않았어요."
+    )
 
 
 def test_segments_keep_entities() -> None:

@@ -1,0 +1,157 @@
+"""What users get wrong: each ends in one clear message and exit code 2 (or a counted reject), never a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from common.manifest import read_manifest
+from hunmin.main import run_command
+
+LINES = [
+    {"text": f"오늘은 {i}번째 글을 씁니다. 날씨가 아주 맑고 바람이 시원하게 붑니다.", "id": str(i)} for i in range(200)
+]
+
+
+def recipe(folder: Path, *inputs: Path, **corpus: object) -> str:
+    tree = {
+        "name": "bad",
+        "out": str(folder / "run"),
+        "corpus": {"inputs": [str(p) for p in inputs], "pii": {"enabled": False}, "workers": 1, **corpus},
+        "klue": {"data": str(folder / "klue")},
+    }
+    tree["corpus"].setdefault("decontaminate", {"enabled": False})  # type: ignore[attr-defined]
+    path = folder / "recipe.yaml"
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    return str(path)
+
+
+def write_lines(path: Path, extra: list[bytes] | None = None) -> Path:
+    lines = [json.dumps(line, ensure_ascii=False).encode() for line in LINES] + (extra or [])
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+@pytest.fixture
+def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    def read() -> str:
+        err = capfd.readouterr().err
+        assert "Traceback" not in err
+        return err
+
+    return read
+
+
+def test_unknown_key(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    assert run_command(["run", path, "pretrain.optimizer.learning_rate=1"]) == 2
+    assert "unknown key 'pretrain.optimizer.learning_rate'" in said()
+    assert run_command(["run", path, "pretrain.step=1"]) == 2
+    assert "did you mean 'steps'?" in said()
+
+
+def test_paths_that_do_not_exist(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    assert run_command(["run", str(tmp_path / "none.yaml")]) == 2
+    assert "cannot read" in said()
+    assert run_command(["run", recipe(tmp_path, tmp_path / "gone-*.jsonl")]) == 2
+    assert "nothing found at" in said()
+    assert run_command(["corpus", "stats", str(tmp_path / "gone")]) == 2
+    assert run_command(["report", str(tmp_path / "gone")]) == 2
+    assert run_command(["export", str(tmp_path / "gone"), "--out", str(tmp_path / "x")]) == 2
+
+
+def test_an_empty_corpus(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "a.jsonl").write_text("")
+    assert run_command(["corpus", "build", recipe(tmp_path, tmp_path / "a.jsonl")]) == 2
+    assert "error:" in said()
+    assert not (tmp_path / "run" / "corpus").exists()
+
+
+def test_a_truncated_archive(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    packed = zstandard.compress(write_lines(tmp_path / "a.jsonl").read_bytes())
+    (tmp_path / "b.jsonl.zst").write_bytes(packed[:-20])
+    assert run_command(["corpus", "build", recipe(tmp_path, tmp_path / "b.jsonl.zst")]) == 2
+    assert "damaged or cut short" in said()
+
+
+def test_bad_lines_are_counted_rejects(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    long_line = json.dumps({"text": "가나다라 마바사. " * 500_000}, ensure_ascii=False).encode()
+    assert len(long_line) > 5_000_000
+    bad = [b"not json", b'{"text": "' + b'\xff\xfe"}', b'{"body": 1}', long_line]
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl", bad))
+    assert run_command(["corpus", "build", path]) == 0
+    rejects = [json.loads(x) for x in (tmp_path / "run/corpus/rejects/rejects.jsonl").read_text().splitlines()]
+    assert [r["line"] for r in rejects] == [201, 202, 203]
+    assert all("text" not in r and {"source", "line", "reason"} <= set(r) for r in rejects)
+    assert read_manifest(tmp_path / "run" / "corpus") is not None
+    said()
+
+
+def test_too_many_bad_lines_fail_and_say_where_they_are(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl", [b"not json"] * 50))
+    assert run_command(["corpus", "build", path]) == 1
+    message = said()
+    assert "50" in message and "rejects" in message
+
+
+def test_batches_that_do_not_divide(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    assert run_command(["run", path, "pretrain.global_batch=100", "pretrain.micro_batch=32"]) == 2
+    assert "global_batch (100) must be divisible by" in said()
+
+
+def test_a_missing_key_for_pseudonyms(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"), pii={"enabled": True})
+    assert run_command(["corpus", "build", path]) == 2
+    assert "export HUNMIN_PII_KEY" in said()
+
+
+def test_a_full_disk_leaves_what_was_finished(tmp_path: Path, said, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    import errno
+    import os
+
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    assert run_command(["corpus", "build", path]) == 0
+    before = (tmp_path / "run" / "corpus" / "manifest.json").read_bytes()
+    real = os.fsync
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert run_command(["run", path, "--until", "tokenizer", "tokenizer.vocab_size=100"]) == 1
+    monkeypatch.setattr(os, "fsync", real)
+    assert "disk is full" in said()
+    assert (tmp_path / "run" / "corpus" / "manifest.json").read_bytes() == before
+    assert not (tmp_path / "run" / "tokenizer").exists()
+
+
+def test_what_is_not_done_yet_is_refused(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    for command in (["launch", "r.yaml", "--launcher", "slurm"], ["klue", "watch", "run"]):
+        assert run_command(command) == 2
+        assert "not available yet" in said()
+    gold = tmp_path / "g.json"
+    gold.write_text("[]")
+    assert run_command(["klue", "score", "klue-mrc", "--gold", str(gold), "--predictions", str(gold)]) == 2
+    assert "not available yet" in said()
+
+
+def test_wrong_command_lines(said) -> None:  # type: ignore[no-untyped-def]
+    assert run_command(["run"]) == 2
+    assert run_command(["run", "r.yaml", "--no-such-option"]) == 2
+    assert run_command(["no-such-command"]) == 2
+    assert run_command(["run", "r.yaml", "--until", "nowhere"]) == 2
+    said()
+
+
+def test_a_tokenizer_is_not_written_over_something_else(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("mine")
+    text = tmp_path / "a.txt"
+    text.write_text("가나다 라마바\n" * 100)
+    command = ["tokenizer", "train", "--corpus", str(text), "--vocab-size", "100", "--out", str(tmp_path / "out")]
+    assert run_command(command) == 2
+    assert "is not empty" in said() and (tmp_path / "out" / "mine.txt").exists()

@@ -1,0 +1,62 @@
+"""The recipes in configs/ are valid, and hold the paper's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from hunmin.main import run_command
+from hunmin.recipe import load_recipe
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+YOURS = ("corpus.inputs=[x]", "klue.data=y")
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda p: p.stem)
+def test_valid(path: Path) -> None:
+    recipe = load_recipe(path, () if path.stem == "quickstart" else YOURS)
+    assert recipe.name == path.stem and recipe.out == f"runs/{path.stem}"
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "hidden", "heads", "steps", "batch", "objective"),
+    [
+        ("klue-bert-base", 12, 768, 12, 1_000_000, 256, "mlm+nsp"),
+        ("klue-roberta-small", 6, 768, 12, 1_000_000, 2048, "mlm"),
+        ("klue-roberta-base", 12, 768, 12, 1_000_000, 2048, "mlm"),
+        ("klue-roberta-large", 24, 1024, 16, 500_000, 2048, "mlm"),
+    ],
+)
+def test_table_31(name: str, layers: int, hidden: int, heads: int, steps: int, batch: int, objective: str) -> None:
+    recipe = load_recipe(CONFIGS / f"{name}.yaml", YOURS)
+    p = recipe.pretrain
+    assert (p.model.layers, p.model.hidden, p.model.heads) == (layers, hidden, heads)
+    assert (p.steps, p.global_batch, p.objective, p.optimizer.lr, p.length) == (steps, batch, objective, 1e-4, 512)
+    assert recipe.tokenizer.vocab_size == 32_000 and p.masking.whole_word
+
+
+def test_what_is_left_to_the_user_is_asked_for() -> None:
+    with pytest.raises(UserError) as caught:
+        load_recipe(CONFIGS / "local-small.yaml")
+    assert "'corpus.inputs' is missing: give it in the recipe or as corpus.inputs=VALUE" in str(caught.value)
+    assert "'klue.data' is missing" in str(caught.value)
+
+
+def test_shared_values_are_filled_in() -> None:
+    recipe = load_recipe(CONFIGS / "local-small.yaml", [*YOURS, "seed=7"])
+    assert recipe.pretrain.seed == recipe.tokenizer.seed == 7
+    assert recipe.corpus.decontaminate.benchmark == "y"
+
+
+def test_plan_of_roberta_base(capfd: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    path = str(CONFIGS / "klue-roberta-base.yaml")
+    assert run_command(["plan", path, *YOURS, "--devices", "8", "--device", "H100", "--json"]) == 0
+    plan = json.loads(capfd.readouterr().out)
+    assert plan["flops_per_token"] == pytest.approx(588.9e6, rel=1e-3)
+    assert plan["flops"] == pytest.approx(6.2e20, rel=0.01)
+    assert plan["tokens"] == 1_000_000 * 2048 * 512
+    assert run_command(["plan", path, *YOURS, "--device", "H10"]) == 2

@@ -1,0 +1,94 @@
+"""Raw text to report in one command, then again in no time, and what stands in the folders afterwards."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from mini import write_mini
+
+from common.manifest import read_manifest
+from hunmin.main import run_command
+from hunmin.stages import STAGES
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    recipe = write_mini(folder)
+    assert run_command(["run", str(recipe), "--dry-run"]) == 0
+    assert not (folder / "run").exists()
+    assert run_command(["run", str(recipe)]) == 0
+    return folder
+
+
+def test_every_stage_left_a_manifest_and_nothing_half_done(finished: Path) -> None:
+    run = finished / "run"
+    for stage in STAGES:
+        manifest = read_manifest(run / stage.folder)
+        assert manifest and manifest.stage == stage.name and manifest.outputs
+    assert not [p.name for p in run.iterdir() if p.name.endswith(".partial")]
+
+
+def test_again_it_finds_all_done_in_seconds(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    began = time.monotonic()
+    assert run_command(["run", str(finished / "recipe.yaml")]) == 0
+    assert time.monotonic() - began < 20
+    out, err = capfd.readouterr()
+    assert err.count(" done") >= len(STAGES) and "begins" not in err
+    assert "YNAT" in out and "report.md" in out
+
+
+def test_scores_stand_beside_random_initialisation(finished: Path) -> None:
+    report = json.loads((finished / "run" / "report" / "report.json").read_bytes())
+    rows = {(row["task"], row["init"]) for row in report["klue"]}
+    assert rows == {(t, i) for t in ("ynat", "klue-nli", "klue-sts") for i in ("pretrained", "random")}
+    for name in ("report.md", "loss.png"):
+        assert (finished / "run" / "report" / name).stat().st_size > 500
+
+
+def test_the_export_loads_and_its_logits_are_the_training_models(finished: Path) -> None:
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    run = finished / "run"
+    exported = AutoModelForMaskedLM.from_pretrained(run / "export", local_files_only=True).eval()
+    trained = AutoModelForMaskedLM.from_pretrained(run / "pretrain" / "model", local_files_only=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(run / "export", local_files_only=True)
+    batch = tokenizer("나라의 말이 중국과 달라 [MASK]와 서로 통하지 아니하므로", return_tensors="pt")
+    with torch.no_grad():
+        assert torch.equal(exported(**batch).logits, trained(**batch).logits)
+
+
+def test_neither_truth_nor_personal_data_nor_the_key_is_in_the_run_folder(finished: Path) -> None:
+    truth = [json.loads(line) for line in (finished / "sample" / "truth.jsonl").read_text("utf-8").splitlines()]
+    originals = {str(row["value"]) for row in truth if row["kind"] == "pii" and len(str(row["value"])) > 8}
+    assert len(originals) > 20
+    for path in (finished / "run").rglob("*"):
+        if not path.is_file() or path.suffix in (".bin", ".npy", ".safetensors", ".pt", ".png", ".wandb", ".parquet"):
+            continue
+        text = path.read_text("utf-8", errors="replace")
+        assert "a-key-for-invented-data" not in text, path
+        assert not [o for o in originals if o in text and path.name != "vocab.txt"], path
+
+
+def test_other_runtime_settings_redo_nothing(finished: Path) -> None:
+    again = ["run", str(finished / "recipe.yaml"), "corpus.workers=2", "pretrain.log_every=5", "--dry-run", "--json"]
+    assert run_command(again) == 0
+
+
+def test_stats_show_and_report_print(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run = finished / "run"
+    for command in (
+        ["corpus", "stats", str(run)],
+        ["tokenizer", "show", str(run / "tokenizer"), "조경현은 인공지능 분야의 저명한 연구자이다."],
+        ["klue", "report", str(run)],
+        ["report", str(run)],
+    ):
+        assert run_command(command) == 0, command
+        out, err = capfd.readouterr()
+        assert out.strip() and "Traceback" not in err
+        assert run_command([*command, "--json"]) == 0
+        json.loads(capfd.readouterr().out)
