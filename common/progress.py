@@ -106,7 +106,8 @@ class ProgressBar:
         share = f" of {short_number(self.total)}" if self.total else ""
         left = f", {duration((self.total - self.done) / rate)} left" if self.total and rate else ""
         note = f", {self._note}" if self._note else ""
-        return f"{self.title}: {short_number(self.done)}{share} {self.unit}, {short_number(rate)} {self.unit}/s{left}{note}"
+        done = f"{short_number(self.done)}{share} {self.unit}"
+        return f"{self.title}: {done}, {short_number(rate)} {self.unit}/s{left}{note}"
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

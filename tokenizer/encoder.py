@@ -14,7 +14,6 @@ Array names carry their length: W units of a batch, T tokens, R rows of the tabl
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +30,6 @@ TABLE_UNITS = 8_000_000
 """Distinct units after which the table starts anew (about 0.5 GB)."""
 FILL_GROUP = 1000
 """New units that the real tokenizer is given in one call."""
-_PLAIN_WORD = re.compile("[가-힣A-Za-z0-9]+|[!-~]")
 _LOCAL_NORMALIZERS = {"BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}
 """Normalizers for which a whitespace word is normalised alike in and out of its sentence."""
 
@@ -42,6 +40,22 @@ class Batch(NamedTuple):
     tokens_T: np.ndarray
     documents: np.ndarray
     sentences: np.ndarray
+
+
+class _Growing:
+    """An array that grows at its end; the buffer's part past `used` holds nothing."""
+
+    def __init__(self, first: np.ndarray) -> None:
+        self.buffer, self.used = first, len(first)
+
+    def append(self, more: np.ndarray) -> None:
+        needed = self.used + len(more)
+        if needed > len(self.buffer):
+            grown = np.empty((2 * needed, *self.buffer.shape[1:]), self.buffer.dtype)
+            grown[: self.used] = self.buffer[: self.used]
+            self.buffer = grown
+        self.buffer[self.used : needed] = more
+        self.used = needed
 
 
 class Encoder:
@@ -83,8 +97,8 @@ class Encoder:
 
     def _reset(self) -> None:
         self._table = UnitTable(self._cut_plain)
-        self._flat = np.array([self.special_ids["sep"]], self.dtype)
-        self._spans_R2 = np.array([[0, 1]], np.int64)
+        self._ids = _Growing(np.array([self.special_ids["sep"]], self.dtype))
+        self._spans = _Growing(np.array([[0, 1]], np.int64))
 
     def encode(self, documents: pa.ListArray) -> Batch:
         """Return the ids of documents given as lists of sentences (strings).
@@ -96,31 +110,30 @@ class Encoder:
         known = len(self._table)
         rows_W, sentence_at, end_at = self._table.look_up(*_buffers(documents))
         if len(self._table) > known:
-            self._fill(self._table.units(known))
-        tokens_T, ends = gather(rows_W, self._spans_R2, self._flat)
+            self._fill(*self._table.units(known))
+        tokens_T, ends = gather(rows_W, self._spans.buffer, self._ids.buffer)
         return _drop_empty(tokens_T, ends[sentence_at], ends[end_at])
 
-    def _fill(self, units: list[str]) -> None:
+    def _fill(self, units: list[str], plain: np.ndarray) -> None:
         """Append the ids of new units, each normalised, split and encoded by itself ("pre-tokenised" input).
 
         Where the normalizer leaves plain words as they are, these go straight to the WordPiece model.
         """
-        plain = [self._model is not None and _PLAIN_WORD.fullmatch(unit) is not None for unit in units]
         spans_R2 = np.zeros((len(units), 2), np.int64)
-        flats, used = [self._flat], len(self._flat)
-        for wanted, tokenizer in ((True, self._model), (False, self.tokenizer)):
-            chosen = [row for row, is_plain in enumerate(plain) if is_plain == wanted]
+        flats, used = [], self._ids.used
+        for wanted, tokenizer in ((True, self._model or self.tokenizer), (False, self.tokenizer)):
+            chosen = np.flatnonzero(plain == wanted)
             groups = [chosen[start : start + FILL_GROUP] for start in range(0, len(chosen), FILL_GROUP)]
-            texts = [[units[row] for row in group] for group in groups]
-            found = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False) if tokenizer else []
+            texts = [[units[row] for row in group.tolist()] for group in groups]
+            found = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
             for group, encoding in zip(groups, found, strict=True):
                 lengths = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
                 ends = used + np.cumsum(lengths)
                 spans_R2[group] = np.stack((ends - lengths, ends), axis=1)
                 flats.append(np.array(encoding.ids, self.dtype))
                 used = int(ends[-1])
-        self._flat = np.concatenate(flats)
-        self._spans_R2 = np.concatenate((self._spans_R2, spans_R2))
+        self._ids.append(np.concatenate(flats))
+        self._spans.append(spans_R2)
 
 
 def _keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:

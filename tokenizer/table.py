@@ -72,12 +72,13 @@ class UnitTable:
         )
         return rows_W, sentence_units, end_units
 
-    def units(self, first: int) -> list[str]:
-        """Return the units of the rows from `first` on (at least 1), in order."""
-        ends = self._text_ends[first - 1 : self._rows].tolist()
-        base = ends[0]
-        text = self._texts[base : ends[-1]].tobytes()
-        return [text[a - base : b - base].decode("utf-8") for a, b in pairwise(ends)]
+    def units(self, first: int) -> tuple[list[str], np.ndarray]:
+        """Return the units of the rows from `first` on (at least 1), and which of them are plain words, as bool."""
+        ends = self._text_ends[first - 1 : self._rows]
+        base = int(ends[0])
+        text_B = self._texts[base : ends[-1]]
+        text = text_B.tobytes()
+        return [text[a:b].decode("utf-8") for a, b in pairwise((ends - base).tolist())], _are_plain(text_B, ends - base)
 
 
 @njit(cache=True, inline="always")
@@ -105,6 +106,23 @@ def _plain_width(data, at, end):  # type: ignore[no-untyped-def]
     if first == 0xED and (second > 0x9E or (second == 0x9E and third > 0xA3)):  # above U+D7A3
         return 0
     return 3
+
+
+@njit(cache=True)
+def _are_plain(text_B, ends):  # type: ignore[no-untyped-def]
+    """Return which units are one plain word: Hangul syllables, letters and digits, or one punctuation mark."""
+    plain = np.zeros(len(ends) - 1, np.bool_)
+    for unit in range(len(ends) - 1):
+        at, end = ends[unit], ends[unit + 1]
+        alone = end - at == 1
+        width = 1
+        while at < end and width > 0:
+            width = _plain_width(text_B, at, end)
+            if width == 1 and _is_mark(text_B[at]) and not alone:
+                width = 0
+            at += width
+        plain[unit] = width > 0
+    return plain
 
 
 @njit(cache=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -97,5 +97,13 @@ def split(source: In = "-", out: Out = "-") -> None:
         _summary(split_stream(lines, written))
 
 
-def _summary(counts: dict[str, int]) -> None:
-    say(", ".join(f"{key} {value:,}" for key, value in counts.items()))
+def _summary(counts: dict[str, Any]) -> None:
+    """Print counts on one line; a nested count is named by its path."""
+    say(", ".join(f"{name} {value:,}" for name, value in _flat(counts)))
+
+
+def _flat(counts: dict[str, Any], prefix: str = "") -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for name, value in counts.items():
+        found += _flat(value, f"{prefix}{name}: ") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
+    return found

@@ -84,9 +84,7 @@ def show(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table()
-    for name in rows[0]:
-        table.add_column(name.replace("_", " "))
+    table = Table("tokenizer", "words / pieces")
     for row in rows:
-        table.add_row(*(" ".join(v) if isinstance(v, list) else str(v) for v in row.values()))
+        table.add_row(row["tokenizer"], row["line"])
     console(stderr=False).print(table)
