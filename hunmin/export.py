@@ -28,5 +28,5 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     for file in model.iterdir():
         file.replace(out / file.name)
     shutil.rmtree(model)
-    save_recipe(recipe, out / "hunmin-recipe.yaml")
+    save_recipe(recipe, out / "hunmin-recipe.yaml", drop="runtime")
     return {"step": step, "parameters": reference.num_parameters(), "largest_logit_difference": difference}

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from common.files import atomic_write
-from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings
+from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
@@ -22,7 +22,7 @@ class Recipe(Settings):
 
     name: str
     """Name of the run: title of the report, name in wandb."""
-    out: str
+    out: str = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
     """Seed of every stage that draws at random and states none of its own."""
@@ -59,8 +59,12 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     return parse_settings(Recipe, tree, str(path))
 
 
-def save_recipe(recipe: Recipe, path: Path) -> None:
-    """Write the resolved recipe as YAML, without secrets."""
-    tree: dict[str, Any] = dump_settings(recipe, drop="secret")
+def save_recipe(recipe: Recipe, path: Path, drop: str = "secret") -> None:
+    """Write the resolved recipe as YAML, without secrets.
+
+    Args:
+        drop: "secret", or "runtime" to leave out all that the results do not depend on, the run folder among it.
+    """
+    tree: dict[str, Any] = dump_settings(recipe, drop=drop)
     with atomic_write(path) as stream:
         yaml.safe_dump(tree, stream, allow_unicode=True, sort_keys=False)

@@ -41,6 +41,8 @@ def _article(scene: Scene, name: Callable[[int], str]) -> tuple[dict[str, Any], 
     for statement, question, slot in rng.sample(FACTS, 2):
         told = scene.say(statement)
         answer = "".join(segment.text for segment in scene.value(slot).segments)
+        if slot == "N":  # a number is answered with its unit
+            answer += next(unit for unit in ("명", "퍼센트") if answer + unit in told)
         asked.append((told, scene.say(question, Register.PLAIN, keep=True), answer))
         sentences.insert(rng.randint(0, len(sentences)), told)
     context = " ".join(sentences)

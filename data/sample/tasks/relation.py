@@ -7,11 +7,15 @@ from typing import Any
 
 from data.sample.inflect import Register
 from data.sample.josa import josa
-from data.sample.lexicon import general
+from data.sample.lexicon import TOPICS, general
 from data.sample.lexicon.topic import words
 from data.sample.scene import invent_name
 from data.sample.tasks.common import TaskFiles, TaskText, as_json, guid, rng_for, task_scene
 from data.sample.template import realise
+
+# Relatives who share a surname, and the topics whose things are made by someone.
+_SAME_SURNAME = ("per:parents", "per:children", "per:siblings")
+_MAKING = ("생활문화", "IT과학", "음식")
 
 SIZES = {"train": 300, "dev": 90}
 RELATIONS = words(
@@ -50,7 +54,7 @@ PATTERNS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "org:founded_by": (
         "ORG",
         "PER",
-        ("«{O}»을 세운 사람은 바로 ‹{N}›으로 <알려지다?>.", "‹{N}›이 설립한 «{O}»은 {T:을} {A!}."),
+        ("«{O}»을 세운 사람은 바로 ‹{N}›으로 <알려져 있다?>.", "‹{N}›이 설립한 «{O}»은 {T:을} {A!}."),
     ),
     "org:top_members/employees": (
         "ORG",
@@ -157,19 +161,26 @@ def build(seed: int) -> TaskFiles:
             relation = turn[attempts % len(turn)]
             attempts += 1
             subject_type, object_type, patterns = PATTERNS[relation]
+            name, other = invent_name(rng), invent_name(rng)
+            if relation in _SAME_SURNAME:
+                other = name[0] + other[1:]
             values = {
-                "N": invent_name(rng),
-                "M": invent_name(rng),
+                "N": name,
+                "M": other,
                 "Y": str(rng.randint(1920, 2020)),
                 "K": str(rng.randint(2, 90) * 10),
                 "G": f"{rng.choice(general.MONTHS)} {rng.randint(1, 28)}일",
             }
-            text, found = _example(rng.choice(patterns), values, rng.choice(list(Register)[:2]), task_scene(rng, split))
+            makes = relation.endswith(":product")
+            topic = rng.choice([t for t in TOPICS if (t.name in _MAKING if makes else t.label)])
+            text, found = _example(
+                rng.choice(patterns), values, rng.choice(list(Register)[:2]), task_scene(rng, split, topic)
+            )
             if text in seen or found["subject"][1] == found["object"][1]:
                 continue
             seen.add(text)
-            name = guid("klue-re", split, len(records))
-            texts.append(TaskText("klue-re", name, text))
+            number = guid("klue-re", split, len(records))
+            texts.append(TaskText("klue-re", number, text))
             entities = {
                 f"{role}_entity": {
                     "word": found[role][1],
@@ -179,6 +190,6 @@ def build(seed: int) -> TaskFiles:
                 }
                 for role, kind in (("subject", subject_type), ("object", object_type))
             }
-            records.append({"guid": name, "sentence": text, **entities, "label": relation, "source": "sample"})
+            records.append({"guid": number, "sentence": text, **entities, "label": relation, "source": "sample"})
         files[f"klue-re-v1.1/klue-re-v1.1_{split}.json"] = as_json(records)
     return TaskFiles(files, texts)

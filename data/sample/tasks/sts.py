@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from data.sample.claim import Claim, drop_modifiers, invent_claim, leaves_open, oppose, reword
+from data.sample.claim import Claim, drop_modifiers, invent_claim, leaves_open, oppose, reword, synonyms
 from data.sample.inflect import Register
 from data.sample.lexicon import TOPICS
 from data.sample.scene import Scene
@@ -19,33 +19,43 @@ SIMILAR = 3.0
 
 
 def _partner(first: Claim, scene: Scene, split: str, level: int) -> Claim:
-    """Return a claim whose likeness to `first` is about `level` (0-5)."""
+    """Return a claim whose likeness to `first` is `level`.
+
+    5: the same in other words; 4: the same without its modifiers; 3: of the same subject, but something else;
+    2: something else of which one word is the same; 1: the same topic; 0: another topic.
+    """
     rng = scene.rng
     if level == 5:
         return reword(first, rng, wholly=rng.random() < 0.5)
     if level == 4:
-        return reword(drop_modifiers(first, rng, keep=0.2), rng)
+        return reword(drop_modifiers(first, rng, keep=0), rng)
     if level == 3:
-        return (
-            replace(oppose(first, rng) or first, negated=not first.negated)
-            if rng.random() < 0.3
-            else _varied(first, scene)
-        )
+        if rng.random() < 0.3 or first.kind == "measure":
+            return oppose(first, rng) or replace(first, negated=True)
+        return replace(first, predicate=_other_predicate(first, scene))
     if level == 2:
-        same = _varied(first, scene)
-        return replace(same, subject=first.subject and scene.say("{P}"), when="", where="")
+        return _one_word_shared(first, scene)
     if level == 1:
         return leaves_open(first, scene, rng.random() < 0.2)
     other = task_scene(rng, split, rng.choice([t for t in TOPICS if t is not first.topic]))
     return invent_claim(other, modifiers=rng.randint(0, 2))
 
 
-def _varied(first: Claim, scene: Scene) -> Claim:
-    """Return the claim with another predicate for the same noun."""
-    pool = {"action": "A", "change": "C", "quality": "Q"}.get(first.kind)
-    if pool is None:
-        return replace(first, when="", where=scene.say("{L}"))
-    return replace(first, predicate=scene.predicate_for(first.noun, scene.words[pool], first.predicate))
+def _other_predicate(first: Claim, scene: Scene) -> str:
+    pool = scene.words[{"action": "A", "change": "C", "quality": "Q"}[first.kind]]
+    alike = {first.predicate, *synonyms(first.topic, first.predicate)}
+    return scene.predicate_for(first.noun, [p for p in pool if p not in alike] or pool)
+
+
+def _one_word_shared(first: Claim, scene: Scene) -> Claim:
+    """Return a claim that has the noun of an action, or the predicate of anything else, in common with `first`."""
+    if first.kind == "action":
+        subject = scene.say("{P}")
+        return replace(first, subject=subject, predicate=_other_predicate(first, scene), when="", where="", how="")
+    pool = scene.words[{"change": "I", "measure": "M", "quality": "T"}[first.kind]]
+    alike = {first.noun, *synonyms(first.topic, first.noun)}
+    others = [n for n in pool if n not in alike and first.topic.suits(n, first.predicate)]
+    return replace(first, noun=scene.rng.choice(others), when="", where="")
 
 
 def _labels(level: int, rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -71,7 +81,7 @@ def build(seed: int) -> TaskFiles:
         while len(records) < size:
             level = len(records) % 6
             scene = task_scene(rng, split)
-            first = invent_claim(scene, modifiers=rng.randint(0, 2))
+            first = invent_claim(scene, modifiers=rng.randint(1 if level == 4 else 0, 2))
             second = _partner(first, scene, split, level)
             register = rng.choice(list(Register))
             pair = (

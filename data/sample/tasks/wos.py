@@ -22,18 +22,41 @@ KINDS = {
     "숙소": ("호텔", "모텔", "게스트 하우스", "에어비앤비"),
     "식당": ("한식당", "양식당", "일식당", "중식당", "카페", "술집"),
 }
-NAMES = {
+# Invented places by kind, those of train and those of dev.
+NAMES: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {
     "관광": {
-        "train": ("달오름 박물관", "은행나무길", "솔바람 공원", "무지개 시장", "한빛 미술관", "별마당 궁"),
-        "dev": ("들꽃 공원", "온누리 박물관", "새벽 시장", "구름 미술관"),
+        "train": {
+            "박물관": ("달오름 박물관", "옛터 박물관"),
+            "공원": ("솔바람 공원", "은행나무 공원"),
+            "시장": ("무지개 시장",),
+            "미술관": ("한빛 미술관",),
+            "궁궐": ("별마당 궁",),
+            "공연장": ("단비 소극장",),
+        },
+        "dev": {
+            "공원": ("들꽃 공원",),
+            "박물관": ("온누리 박물관",),
+            "시장": ("새벽 시장",),
+            "미술관": ("구름 미술관",),
+        },
     },
     "숙소": {
-        "train": ("햇살 호텔", "구름 게스트 하우스", "단꿈 모텔", "나그네 호텔", "푸른 언덕 하우스"),
-        "dev": ("별밤 호텔", "포근 게스트 하우스", "쉼표 모텔"),
+        "train": {
+            "호텔": ("햇살 호텔", "나그네 호텔"),
+            "게스트 하우스": ("구름 게스트 하우스", "푸른 언덕 하우스"),
+            "모텔": ("단꿈 모텔",),
+        },
+        "dev": {"호텔": ("별밤 호텔",), "게스트 하우스": ("포근 게스트 하우스",), "모텔": ("쉼표 모텔",)},
     },
     "식당": {
-        "train": ("할매손맛", "장독대 밥상", "초록 파스타", "바다 한 접시", "붉은 등불", "콩닥 카페"),
-        "dev": ("뚝배기 마을", "노을 식탁", "참새 방앗간", "하루 국수"),
+        "train": {
+            "한식당": ("할매손맛", "장독대 밥상"),
+            "양식당": ("초록 파스타",),
+            "일식당": ("바다 한 접시",),
+            "중식당": ("붉은 등불",),
+            "카페": ("콩닥 카페",),
+        },
+        "dev": {"한식당": ("뚝배기 마을", "하루 국수"), "양식당": ("노을 식탁",), "카페": ("참새 방앗간",)},
     },
 }
 FLAGS = {
@@ -94,14 +117,14 @@ def _time(rng: random.Random) -> str:
 def _find_place(talk: _Talk, domain: str) -> str:
     """Let the user look for a place and settle on one; return its name."""
     rng = talk.rng
-    area, kind = rng.choice(AREAS), rng.choice(KINDS[domain])
+    area, kind = rng.choice(AREAS), rng.choice(list(NAMES[domain][talk.split]))
     flag = rng.choice(FLAGS[domain])
-    name = rng.choice(NAMES[domain][talk.split])
+    name = rng.choice(NAMES[domain][talk.split][kind])
     opening = rng.choice(
         (
             "{a}에 있는 {k} 찾아요.",
             "{a}에서 {k} 가 보고 싶어요.",
-            "{a} 쪽에 괜찮은 {k} 있을까요?",
+            "{a}에 괜찮은 {k} 있을까요?",
             "{k} 추천해 주세요. 지역은 {a:이} 좋아요.",
         )
     )
@@ -193,7 +216,10 @@ def ontology() -> dict[str, list[str]]:
     """Return the 45 slots and their values."""
     flags = ["none", "dontcare", "yes", "no"]
     times = [f"{h:02d}:{m:02d}" for h in range(6, 23) for m in (0, 10, 15, 20, 30, 40, 45)]
-    names = {domain: [*by["train"], *by["dev"]] for domain, by in NAMES.items()}
+    names = {
+        domain: [name for by_kind in by_split.values() for group in by_kind.values() for name in group]
+        for domain, by_split in NAMES.items()
+    }
     slots: dict[str, list[str]] = {}
     for domain, kinds in KINDS.items():
         slots |= {f"{domain}-{flag}": flags for flag in FLAGS[domain]}
