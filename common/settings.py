@@ -154,7 +154,8 @@ def _fields_at(model: type[BaseModel], location: list[Any]) -> list[str]:
     for part in location:
         if isinstance(part, int):
             continue
-        current = _settings_class(current.model_fields[part].annotation) if current else None
+        field = current.model_fields.get(part)
+        current = _settings_class(field.annotation) if field else None
         if current is None:
             return []
     return list(current.model_fields)

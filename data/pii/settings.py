@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import os
@@ -69,11 +70,13 @@ def resolve_key(settings: PiiSettings) -> bytes:
             remedy,
         )
     if origin.startswith("pii.key"):
-        say(
-            f"warning: the pseudonymisation key stands in the recipe; for real data use {settings.key_env} instead",
-            style="yellow",
-        )
+        _warn_once(settings.key_env)
     return key.encode()
+
+
+@functools.cache
+def _warn_once(key_env: str) -> None:
+    say(f"warning: the pseudonymisation key stands in the recipe; for real data use {key_env} instead", style="yellow")
 
 
 def key_fingerprint(key: bytes) -> str:

@@ -30,7 +30,8 @@ def test_environment_comes_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def test_key_in_the_recipe_is_warned_about(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("HUNMIN_PII_KEY", raising=False)
-    settings = PiiSettings(key=LONG)
+    monkeypatch.delenv("A_KEY_WARNED_ABOUT", raising=False)
+    settings = PiiSettings(key=LONG, key_env="A_KEY_WARNED_ABOUT")
     assert resolve_key(settings) == LONG.encode()
     assert "warning" in (shown := capsys.readouterr().err) and LONG not in shown
     assert LONG not in repr(settings)
