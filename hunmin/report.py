@@ -82,8 +82,10 @@ def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
             f", accuracy {100 * last['validation_accuracy']:.1f}%"
         )
     return [
-        ("corpus", ", ".join(f"{value:,} {key.replace('_', ' ')}" for key, value in corpus.items()
-                             if isinstance(value, int))),
+        ("corpus", f"{corpus['sentences']:,} sentences in {corpus['documents']:,} documents, "
+                   f"{human_size(corpus['bytes'])}; {corpus['benchmark_sentences']:,} benchmark sentences taken out, "
+                   f"{corpus['pii']:,} pieces of personal data replaced, "
+                   f"{corpus['duplicates']['documents']:,} repeated documents and {corpus['rejects']:,} unreadable lines left out"),
         ("tokenizer", f"{counts['tokenizer'].get('vocab_size', tokens.get('vocab_size', 0)):,} entries"),
         ("encode", f"{tokens['tokens']:,} tokens, {100 * tokens['unk'] / max(1, tokens['tokens']):.3f}% unknown"),
         ("pretrain", training),
