@@ -12,9 +12,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from pydantic import Field
 
-from common.settings import Settings
+from data.clean_settings import CleanSettings
 from data.news import remove_news
 
 Counts = dict[str, dict[str, int]]
@@ -51,40 +50,6 @@ _BRACKET_ENDS = (")", "]", "}", "）", "」", "』", "】", "〉", "》", "］",
 _ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _BLANKS = re.compile(" {2,}")
 _BREAKS = re.compile(" ?\n[ \n]*")
-
-
-class CleanSettings(Settings):
-    """The cleaning rules; a source may bring its own set."""
-
-    nfc: bool = True
-    """Compose Hangul and accents (Unicode NFC), so that one word has one spelling."""
-    control: bool = True
-    """Remove control, zero-width, private-use and replacement characters (U+200B, U+FEFF …); line ends become \\n."""
-    html: bool = True
-    """Remove HTML tags, comments, scripts and styles, and resolve entities; block tags end a line."""
-    hashtags: bool = True
-    """Remove hashtags (#단어)."""
-    empty_brackets: bool = True
-    """Remove brackets with nothing inside, as in 훈민정음()."""
-    blanks: bool = True
-    """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
-    news_reporter: bool = True
-    """Remove bylines and datelines (홍길동 기자, [서울=…])."""
-    news_press: bool = True
-    """Remove lines that hold only the name of a press."""
-    news_image: bool = True
-    """Remove image captions and tags (사진=…, [사진 …])."""
-    news_source: bool = True
-    """Remove source tags (출처: …, 자료=…)."""
-    news_copyright: bool = True
-    """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
-    max_han_kana: int | None = Field(10, ge=0)
-    """Sentences with more Han or Japanese characters than this are dropped (10 in the paper); None keeps them."""
-    min_hangul_share: float = Field(0.1, ge=0, le=1)
-    """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers.
-    0.1 keeps Korean sentences full of foreign names; 0 keeps everything."""
-    min_sentence_chars: int = Field(1, ge=1)
-    """Shorter sentences (in characters) are dropped. The paper takes 200 for web and news crawls, none elsewhere."""
 
 
 def clean(text: str, settings: CleanSettings, counts: Counts) -> str:

@@ -22,7 +22,8 @@ from common.progress import ProgressBar, say
 from common.settings import Settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import load_benchmark
-from data.cleaning import CleanSettings, clean
+from data.clean_settings import CleanSettings
+from data.cleaning import clean
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import available_workers, run_local

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from data.cleaning import CleanSettings
+    from data.clean_settings import CleanSettings
 
 _NAME = r"[가-힣]{2,4}"
 _ROLES = ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커")

@@ -17,7 +17,7 @@ import orjson
 from common.errors import UserError
 from common.files import decompression_errors, expand, open_bytes
 from common.settings import Settings
-from data.cleaning import CleanSettings
+from data.clean_settings import CleanSettings
 
 Format = Literal["auto", "jsonl", "text", "paragraphs"]
 

@@ -85,8 +85,9 @@ def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("corpus", f"{corpus['sentences']:,} sentences in {corpus['documents']:,} documents, "
                    f"{human_size(corpus['bytes'])}; {corpus['benchmark_sentences']:,} benchmark sentences taken out, "
                    f"{corpus['pii']:,} pieces of personal data replaced, "
-                   f"{corpus['duplicates']['documents']:,} repeated documents and {corpus['rejects']:,} unreadable lines left out"),
-        ("tokenizer", f"{counts['tokenizer'].get('vocab_size', tokens.get('vocab_size', 0)):,} entries"),
+                   f"{corpus['duplicates']['documents']:,} repeated documents and "
+                   f"{corpus['rejects']:,} unreadable lines left out"),
+        ("tokenizer", f"{counts['tokenizer']['vocab_size']:,} entries"),
         ("encode", f"{tokens['tokens']:,} tokens, {100 * tokens['unk'] / max(1, tokens['tokens']):.3f}% unknown"),
         ("pretrain", training),
         ("export", f"{short_number(counts['export']['parameters'])} parameters, logits equal to the training model's"),

@@ -1,0 +1,57 @@
+"""The house: imports run down the floors only, heavy packages stay where they belong, files stay small."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FLOORS = ["common", "data", "tokenizer", "pretrain", "klue", "hunmin"]
+FILES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+REFUSED = {
+    "common": {"torch", "transformers", "datasets", "deepspeed"},
+    "data": {"torch", "transformers", "deepspeed"},
+    "tokenizer": {"torch", "deepspeed"},
+}
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_run_down(path: Path) -> None:
+    floor = path.relative_to(ROOT).parts[0]
+    above = set(FLOORS[FLOORS.index(floor) + 1 :])
+    names = set(imported(path))
+    assert not names & above
+    assert not names & REFUSED.get(floor, set())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_have_one_purpose_and_say_it(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.count("\n") <= 400
+    assert ast.get_docstring(ast.parse(text)) or not text.strip()
+    assert path.stem not in {"utils", "helpers", "misc"}
+
+
+def test_every_direct_dependency_is_pinned() -> None:
+    import configparser
+    import re
+
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    wanted = setup["options"]["install_requires"] + setup["options.extras_require"]["dev"]
+    names = {re.split(r"[<>=\[]", line)[0].strip().lower() for line in wanted.splitlines() if line and line[0] != "#"}
+    pinned = {
+        line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
+    }
+    assert not {name for name in names if name} - pinned
