@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,8 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 
     The newest checkpoint is exported anew and must give the logits of the weights that training left, bit for bit.
     """
-    # a few weights go from file to file: no accelerator is wanted, and no bars for it
-    os.environ.setdefault("DS_ACCELERATOR", "cpu")
     from transformers import RobertaForMaskedLM
-    from transformers.utils import logging as hub_logging
 
-    hub_logging.disable_progress_bar()
     from pretrain.checkpoint import complete_checkpoints
     from pretrain.export import check_export, export_checkpoint
 

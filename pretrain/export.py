@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
 from transformers import AutoModelForMaskedLM, PreTrainedModel, RobertaForMaskedLM
+from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from pretrain.checkpoint import STATE, read_mark
 from pretrain.model import build_config
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
+
+hub_logging.disable_progress_bar()  # weights go from file to file in a moment
+if not torch.cuda.is_available():
+    os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers looks for DeepSpeed, which else warns of no GPU
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
 
