@@ -92,3 +92,19 @@ def test_stats_show_and_report_print(finished: Path, capfd: pytest.CaptureFixtur
         assert out.strip() and "Traceback" not in err
         assert run_command([*command, "--json"]) == 0
         json.loads(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize("task", ["ynat", "klue-nli", "klue-sts"])
+def test_saved_predictions_score_what_the_report_says(
+    finished: Path, task: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    row = next(r for r in json.loads((finished / "run/report/report.json").read_bytes())["klue"] if r["task"] == task)
+    gold = finished / "sample" / "klue" / f"{task}-v1.1" / f"{task}-v1.1_dev.json"
+    predictions = finished / "run" / "klue" / "jobs" / f"{task}-{row['init']}-{row['seed']}" / "predictions.jsonl"
+    command = ["klue", "score", task, "--gold", str(gold), "--predictions", str(predictions), "--json"]
+    assert run_command(command) == 0
+    scores = json.loads(capfd.readouterr().out)
+    assert {name: scores[name] for name in row["best"] if name in scores} == {
+        name: value for name, value in row["best"].items() if name in scores
+    }
+    assert row["metric"] in scores
