@@ -98,6 +98,7 @@ class _ZstdFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with decompressed bytes and return how many; 0 at the end of the last whole frame."""
         while not self._pending:
             data = self._input or self._raw.read(1 << 17)
             self._input = b""

@@ -103,6 +103,7 @@ class _Pool:
         self._attempts: dict[int, int] = {}
 
     def run(self, tasks: Iterator[Any], progress: Callable[[Any], None] | None) -> list[Any]:
+        """Return the function's result for every task, in the tasks' order; `progress` gets each as it comes."""
         results: dict[int, Any] = {}
         numbered = enumerate(tasks)
         more = True

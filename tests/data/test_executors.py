@@ -109,7 +109,9 @@ def test_workers_end_with_a_killed_parent(tmp_path):
     until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
     parent.kill()
     parent.wait()
-    until(lambda: not any(alive(int(file.stem)) for file in tmp_path.glob("*.pid")))
+    workers = [int(file.stem) for file in tmp_path.glob("*.pid")]
+    until(lambda: not any(map(alive, workers)))
+    assert len(workers) == 2
 
 
 def until(condition) -> None:

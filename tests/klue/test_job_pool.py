@@ -69,3 +69,4 @@ def test_jobs_die_with_the_runner(tmp_path, how):
     runner.send_signal(how)
     runner.wait(30)
     wait_for(lambda: not any(map(alive, [server, *jobs])), 20)
+    assert len(jobs) == 2
