@@ -26,6 +26,8 @@ from klue.tasks.base import Task
 CLIP = 1.0
 """Largest norm of the gradient."""
 ADAM_EPS = 1e-8
+PROGRESS_EVERY = 20
+"""Steps between two lines of the history that say how far a job is."""
 EVALUATION_TOKENS = {"cpu": 1 << 12, "cuda": 1 << 16}
 """Tokens of an evaluation batch at most, padding included; on a CPU small ones, which stay in its caches."""
 
@@ -77,7 +79,8 @@ def finetune(job: Job) -> Outcome:
     """Fine-tune and return the scores; the same job on the same kind of device gives the same outcome.
 
     AdamW (eps 1e-8, no decay on biases and layer norms), gradients clipped to norm 1, linear warm-up and decay,
-    dynamic padding, batches of similar length. Scores of every evaluation go to the job's history file.
+    dynamic padding, batches of similar length. Scores of every evaluation go to the job's history file, and between
+    them how far it is.
 
     Raises:
         HunminError: the weights do not fill the encoder, or the loss or an output is no longer finite.
@@ -106,6 +109,8 @@ def finetune(job: Job) -> Outcome:
                 losses += train_step(model, optimizer, rate, _tensors(train, batch, job, device))
                 step, since = step + 1, since + 1
                 if number not in due:
+                    if step % PROGRESS_EVERY == 0:
+                        _log(history, {"step": step, "of": total})
                     continue
                 loss = float(losses) / since
                 if not math.isfinite(loss):

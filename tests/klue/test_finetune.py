@@ -31,7 +31,9 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     outcome = finetune(job)
     assert outcome.best["macro_f1"] > 60
-    history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
+    lines = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
+    assert [entry["step"] for entry in lines] == sorted(entry["step"] for entry in lines)
+    history = [entry for entry in lines if "epoch" in entry]
     assert [entry["epoch"] for entry in history] == list(range(1, 13))
     assert history[-1]["loss"] < history[0]["loss"] - 0.5
     assert outcome.last["macro_f1"] == history[-1]["macro_f1"]
