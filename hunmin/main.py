@@ -37,13 +37,12 @@ def run_command(arguments: list[str]) -> int:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         with disk_errors("the output"):
-            app(arguments, standalone_mode=False)
-        return 0
+            code = app(arguments, standalone_mode=False)
+        # a command that ends with typer.Exit(code) comes back here as that code
+        return code if isinstance(code, int) else 0
     except HunminError as error:
         say(f"error: {error}", style="red")
         return error.exit_code
-    except typer.Exit as stop:
-        return stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted: what is finished stays; the same command goes on from there", style="yellow")
         return EXIT_INTERRUPTED
