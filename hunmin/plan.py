@@ -28,7 +28,7 @@ DEVICES: dict[str, tuple[float, float]] = {
 }
 """Name → (published dense bf16 or fp16 peak, FLOP/s; share of it that is assumed to be reached)."""
 
-CPU_SHARE = 0.4
+CPU_SHARE = 0.65
 """Share of this machine's measured matrix product that a training step is assumed to reach on a CPU."""
 
 CORPUS_BYTES_PER_SECOND = 0.5e6
