@@ -3,6 +3,10 @@
 # make lint         style and types
 # make install      only the virtual environment
 # make drills       kills at random moments (long)
+# make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
+# make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
+# make bench-splitter TREEBANK=ko_gsd-ud-dev.conllu
+# make bench-tokenizer TOKENIZER=runs/x/tokenizer TEXT=text.txt
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +15,7 @@ STAMP := $(VENV)/.installed
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint install drills clean-venv
+.PHONY: quickstart test lint install drills bench-pii bench-decontaminate bench-splitter bench-tokenizer
 
 install: $(STAMP)
 
@@ -33,6 +37,18 @@ test: $(STAMP)
 
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests/drills
+
+bench-pii: $(STAMP)
+	$(BIN)/python scripts/bench_pii.py $(CORPUS)
+
+bench-decontaminate: $(STAMP)
+	$(BIN)/python scripts/bench_decontaminate.py $(BENCHMARK) $(CORPUS)
+
+bench-splitter: $(STAMP)
+	$(BIN)/python scripts/bench_splitter.py $(TREEBANK)
+
+bench-tokenizer: $(STAMP)
+	$(BIN)/python scripts/bench_tokenizer.py --tokenizer $(TOKENIZER) --text $(TEXT)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
