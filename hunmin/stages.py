@@ -111,9 +111,10 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     threads = settings.threads or max(1, (os.cpu_count() or 1) // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    code = run_child(command, environment)
     from pretrain.train import STOPPED, STOPPED_MARK
 
+    (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
+    code = run_child(command, environment)
     counts = out / "counts.json"
     if code == STOPPED or (code and settings.processes > 1 and (out / "logs" / STOPPED_MARK).exists()):
         raise Interrupted

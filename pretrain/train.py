@@ -97,7 +97,6 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     if rank == 0:
         checkpoints.mkdir(parents=True, exist_ok=True)
         remove_unfinished(checkpoints)
-        (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
     dist.barrier()
     facts = {"fingerprint": fingerprint(settings, tokens), "world": world, "zero_stage": settings.zero_stage}
     done, window = load_latest(engine, checkpoints, facts)
@@ -130,8 +129,18 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if log:
             log.log({"step": step, "validation_loss": loss / predicted, "validation_accuracy": right / predicted})
 
+    def refuse_divergence(loss: float, step: int) -> None:
+        if not math.isfinite(loss):
+            raise HunminError(
+                f"the loss is {loss} by step {step}",
+                "a loss is finite",
+                f"lower pretrain.optimizer.lr, or lengthen the warm-up; the checkpoint of step {saved} is kept",
+            )
+
     def save(step: int) -> None:
-        more = {"tokens": step * step_tokens, "window": reduce(window)}
+        sums = reduce(window)
+        refuse_divergence(sums[0], step)  # between two lines of metrics too: weights of NaN must not replace good ones
+        more = {"tokens": step * step_tokens, "window": sums}
         save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last)
 
     # collections in the hot loop cost a few percent and free nothing: tensors go by reference count
@@ -157,12 +166,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
             bar.advance()
         if logs:
             loss, right, predicted = reduce(window)
-            if not math.isfinite(loss):
-                raise HunminError(
-                    f"the loss is {loss} at step {done}",
-                    "a loss is finite",
-                    f"lower pretrain.optimizer.lr, or lengthen the warm-up; step {saved} is saved",
-                )
+            refuse_divergence(loss, done)
             seconds = time.perf_counter() - began
             rate = (done - since) * step_tokens / seconds
             if log and bar:
@@ -190,7 +194,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if stopped:
             break
         if done == since or done % settings.validate_every == 0:
-            began, since = time.perf_counter(), done
+            began, since, waited = time.perf_counter(), done, 0.0
     batches.close()  # type: ignore[attr-defined]
     gc.enable()
     if log:

@@ -151,3 +151,15 @@ def test_exported_checkpoint_has_the_final_weights(
         assert torch.equal(tensor, weights[name])
     model = AutoModelForMaskedLM.from_pretrained(tmp_path / "model", local_files_only=True)
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
+    tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    changes = {"optimizer": wild, "checkpoint_every": 1, "log_every": 50, "validate_every": 60}
+    code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
+    assert code == 1 and "a loss is finite" in errors and "Traceback" not in errors
+    for _, checkpoint in complete_checkpoints(tmp_path / "checkpoints"):
+        window = json.loads((checkpoint / "complete.json").read_bytes())["window"]
+        assert all(abs(value) < float("inf") for value in window)
