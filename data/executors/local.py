@@ -1,8 +1,4 @@
-"""Executors: run one function over many work units. Here the local process pool; others take the same arguments.
-
-An executor is a callable `(function, tasks, workers, progress) -> results in the order of the tasks`. The function
-and the tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
-"""
+"""The local executor: a pool of processes on this machine."""
 
 from __future__ import annotations
 
@@ -12,29 +8,16 @@ import pickle
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
-from common.errors import HunminError
-
-R = TypeVar("R")
+from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
 
 ATTEMPTS = 2
 """How often a work unit is tried when its worker dies."""
 PARENT_CHECK_SECONDS = 0.5
-
-
-class Task(Protocol):
-    """A work unit; its name appears in messages."""
-
-    @property
-    def name(self) -> str: ...
-
-
-T = TypeVar("T", bound=Task)
 
 
 def run_local(
@@ -52,20 +35,29 @@ def run_local(
         progress: called in this process with each result as it comes.
 
     Raises:
-        HunminError: a worker died twice on the same task (named in the message), or the function raised one.
+        HunminError: the function raised one, or a worker died twice on the same task; after all other tasks are done,
+            and with the name of each task that failed.
+        DiskFullError: at once.
     """
+    failures = Failures()
     if workers <= 1:
         results = []
         for task in tasks:
-            results.append(function(task))
+            result = attempt(function, task)
+            if isinstance(result, Failure):
+                failures.add(result)
+                continue
+            results.append(result)
             if progress:
-                progress(results[-1])
-        return results
-    pool = _Pool(function, workers)
-    try:
-        return pool.run(iter(tasks), progress)
-    finally:
-        pool.close()
+                progress(result)
+    else:
+        pool = _Pool(function, workers, failures)
+        try:
+            results = pool.run(iter(tasks), progress)
+        finally:
+            pool.close()
+    raise_failures(failures)
+    return results
 
 
 def available_workers() -> int:
@@ -95,15 +87,15 @@ class _Worker:
 
 
 class _Pool:
-    def __init__(self, function: Callable[[Any], Any], workers: int) -> None:
+    def __init__(self, function: Callable[[Any], Any], workers: int, failures: Failures) -> None:
         self._context = multiprocessing.get_context("spawn")
         self._payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
-        self._limit = workers
+        self._limit, self._failures = workers, failures
         self._workers: list[_Worker] = []
         self._attempts: dict[int, int] = {}
 
     def run(self, tasks: Iterator[Any], progress: Callable[[Any], None] | None) -> list[Any]:
-        """Return the function's result for every task, in the tasks' order; `progress` gets each as it comes."""
+        """Return the function's results in the tasks' order, without those of failed tasks."""
         results: dict[int, Any] = {}
         numbered = enumerate(tasks)
         more = True
@@ -115,7 +107,7 @@ class _Pool:
                     worker.give(*following)
             busy = [worker for worker in self._workers if worker.task is not None]
             if not busy:
-                return [results[index] for index in range(len(results))]
+                return [results[index] for index in sorted(results)]
             ready = wait([worker.connection for worker in busy])
             for worker in busy:
                 if worker.connection in ready:
@@ -135,28 +127,35 @@ class _Pool:
     def _collect(self, worker: _Worker, results: dict[int, Any]) -> bool:
         """Take a worker's result; a dead worker's task goes to a new worker. Returns whether a result came."""
         try:
-            done, value = worker.connection.recv()
+            value = worker.connection.recv()
         except (EOFError, OSError):
             self._replace(worker)
             return False
-        if not done:
-            raise value
-        results[worker.index] = value
-        worker.index, worker.task = -1, None
+        index, worker.index, worker.task = worker.index, -1, None
+        if isinstance(value, Failure):
+            self._failures.add(value)
+            return False
+        results[index] = value
         return True
 
     def _replace(self, worker: _Worker) -> None:
+        """Put a new worker in a dead one's place, with its task unless that has killed too many."""
+        worker.connection.close()
         worker.process.join(timeout=5)
-        attempts = self._attempts[worker.index] = self._attempts.get(worker.index, 1) + 1
-        if attempts > ATTEMPTS:
-            raise HunminError(
-                f"a worker died {ATTEMPTS} times on {worker.task.name} (exit code {worker.process.exitcode})",
-                "a work unit is done by a worker that lives to its end",
-                "look for the kernel's out-of-memory message (fewer workers need less memory), or take that input out",
+        place = self._workers.index(worker)
+        attempts = self._attempts[worker.index] = self._attempts.get(worker.index, 0) + 1
+        if attempts < ATTEMPTS:
+            self._workers[place] = _Worker(self._context, self._payload)
+            self._workers[place].give(worker.index, worker.task)
+            return
+        del self._workers[place]
+        self._failures.add(
+            Failure(
+                worker.task.name,
+                f"a worker died {ATTEMPTS} times on it (exit code {worker.process.exitcode}; -9 is often the kernel's "
+                "out-of-memory killer: fewer workers need less memory)",
             )
-        fresh = _Worker(self._context, self._payload)
-        self._workers[self._workers.index(worker)] = fresh
-        fresh.give(worker.index, worker.task)
+        )
 
     def close(self) -> None:
         for worker in self._workers:
@@ -175,14 +174,7 @@ def _work(connection: Connection, parent: int) -> None:
     try:
         function = pickle.loads(connection.recv_bytes())
         while True:
-            task = connection.recv()
-            try:
-                answer = True, function(task)
-            except HunminError as error:
-                answer = False, error
-            except Exception:
-                answer = False, RuntimeError(f"work unit {task.name} failed\n{traceback.format_exc()}")
-            connection.send(answer)
+            connection.send(attempt(function, connection.recv()))
     except (EOFError, OSError):
         return
 

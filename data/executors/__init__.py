@@ -1,0 +1,16 @@
+"""Executors: run one function over many work units, here or on a cluster.
+
+An executor is a callable `(function, tasks, progress) -> results in the order of the tasks`. The function and the
+tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
+
+* `local`: a pool of processes on this machine;
+* `ray`: tasks of a Ray cluster (an extra: `pip install 'hunmin[ray]'`);
+* `slurm`: which share of the units is this element's, when the same command runs as a Slurm array.
+
+All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).
+"""
+
+from data.executors.failures import Failure, Task, WorkFailed, raise_failures
+from data.executors.local import available_workers, run_local
+
+__all__ = ["Failure", "Task", "WorkFailed", "available_workers", "raise_failures", "run_local"]

@@ -1,0 +1,59 @@
+"""Functions for workers: they import this module by name, as they cannot do with a test module."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import DiskFullError, UserError
+
+
+@dataclass(frozen=True)
+class Number:
+    value: int
+
+    @property
+    def name(self) -> str:
+        return f"number {self.value}"
+
+
+def square(task: Number) -> int:
+    return task.value**2
+
+
+def full(task: Number) -> int:
+    if task.value == 3:
+        raise DiskFullError("the disk is full", "rule", "remedy")
+    return task.value
+
+
+def broken(task: Number) -> int:
+    if task.value == 1:
+        raise ValueError("private words")
+    return task.value
+
+
+def misused(task: Number) -> int:
+    if task.value % 3 == 1:
+        raise UserError(f"bad {task.value}", "rule", "remedy")
+    return task.value
+
+
+def die_once(folder: Path, task: Number) -> int:
+    if task.value == 2 and not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task.value
+
+
+def die_always(task: Number) -> int:
+    if task.value == 2:
+        os._exit(9)
+    return task.value
+
+
+def sleep(folder: Path, task: Number) -> int:
+    (folder / f"{os.getpid()}.pid").touch()
+    time.sleep(60)
+    return task.value
