@@ -30,7 +30,7 @@ from data.executors import available_workers, run_local
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, resolve_key
 from data.readers import COMPRESSED, InputFile, SourceSettings, list_files, read_blocks
 from data.splitting import split_sentences
-from data.statistics import Counters, merge, sort_counters, total
+from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units import UnitTask, UnitWork, part_path
 
 WORK = ".work"
@@ -217,7 +217,7 @@ def _write_reports(counts: Counters, assembly: Assembly, out: Path, key: bytes |
     statistics: dict[str, Any] = {
         "total": {"read": total(counts["read"]), "kept": total(kept)},
         "sources": {name: {"read": read, "kept": kept.get(name, {})} for name, read in sorted(counts["read"].items())},
-        "sentence_lengths": assembly.statistics["lengths"],
+        "lengths": histograms(assembly.statistics["lengths"]),
         "split": counts["split"],
         "cleaning": sort_counters(counts["cleaning"]),
         "dropped": sort_counters(counts["dropped"]),

@@ -1,4 +1,7 @@
-"""Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went."""
+"""Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went.
+
+Counted here, shown by `data.statistics_table` and drawn by `data.plots`.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rich.table import Table
+from numpy.typing import NDArray
 
+from data.counting import count_strings, count_words
 from data.shards import read_shard
 
 Counters = dict[str, Any]
 """Nested counters: names → whole numbers or counters. `merge` adds two."""
 
-LENGTHS = (10, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000)
-"""Upper borders (characters, exclusive) of the sentence length histogram; one more bin holds the rest."""
-
-_SPACE = np.zeros(256, bool)
-_SPACE[[9, 10, 11, 12, 13, 32]] = True
+BINS = {
+    "sentences": (10, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000),
+    "documents": (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000),
+}
+"""Upper borders (characters, exclusive) of the two length histograms; one more bin each holds the rest."""
 
 
 def merge(into: Counters, other: Counters) -> Counters:
@@ -38,68 +42,6 @@ def sort_counters(counters: Counters) -> Counters:
     }
 
 
-def text_size(texts: list[str]) -> Counters:
-    """Return documents, words (eojeol), characters and bytes of UTF-8 of some texts."""
-    joined = "\n".join(texts)
-    return {
-        "documents": len(texts),
-        "words": len(joined.split()),
-        "characters": sum(map(len, texts)),
-        "bytes": len(joined.encode("utf-8", "surrogatepass")) - max(len(texts) - 1, 0),
-    }
-
-
-def shard_statistics(path: Path) -> Counters:
-    """Return {"sources": source → documents, sentences, words, characters, bytes; "lengths": histogram} of a shard."""
-    found: Counters = {"sources": {}, "lengths": {}}
-    for batch in read_shard(path, ["source", "sentences"]):
-        lists = batch.column("sentences")
-        characters, words, size = _measure(lists.flatten())
-        borders = lists.offsets.to_numpy() - lists.offsets[0].as_py()
-        names = batch.column("source").dictionary_encode()
-        document_source = names.indices.to_numpy()
-        sentence_source = np.repeat(document_source, np.diff(borders))
-        for index, name in enumerate(names.dictionary.to_pylist()):
-            mine = sentence_source == index
-            counts = {
-                "documents": int((document_source == index).sum()),
-                "sentences": int(mine.sum()),
-                "words": int(words[mine].sum()),
-                "characters": int(characters[mine].sum()),
-                "bytes": int(size[mine].sum()),
-            }
-            merge(found["sources"].setdefault(name, {}), counts)
-        bins = np.bincount(np.searchsorted(LENGTHS, characters, side="right"), minlength=len(LENGTHS) + 1)
-        merge(found["lengths"], dict(zip(length_names(), bins.tolist(), strict=True)))
-    return found
-
-
-def length_names() -> list[str]:
-    """Return the names of the histogram's bins: "0-9", "10-19", …, "1000-"."""
-    lower = (0, *LENGTHS)
-    return [f"{low:04d}-{high - 1:04d}" for low, high in zip(lower, LENGTHS, strict=False)] + [f"{LENGTHS[-1]:04d}-"]
-
-
-def _measure(values: pa.StringArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return characters, words and bytes of each string, each int64 [len(values)]."""
-    if len(values) == 0:
-        empty = np.zeros(0, np.int64)
-        return empty, empty, empty
-    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
-    data = np.frombuffer(values.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    borders = (offsets - offsets[0]).astype(np.int64)
-    space = _SPACE[data]
-    begins = ~space
-    begins[1:] &= space[:-1]
-    first = borders[:-1][np.diff(borders) > 0]
-    begins[first] = ~space[first]
-    return _between((data & 0xC0) != 0x80, borders), _between(begins, borders), np.diff(borders)
-
-
-def _between(mask: np.ndarray, borders: np.ndarray) -> np.ndarray:
-    return np.diff(np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))[borders])
-
-
 def total(sources: Counters) -> Counters:
     """Return the sum over all sources of a source → counters table."""
     summed: Counters = {}
@@ -108,41 +50,86 @@ def total(sources: Counters) -> Counters:
     return summed
 
 
-def format_statistics(statistics: Counters) -> Table:
-    """Return the content of `statistics.json` as a table for the terminal."""
-    table = Table(title="Corpus", title_justify="left", show_footer=False)
-    for name in ("source", "documents", "sentences", "words", "characters", "MB", "MB read", "kept"):
-        table.add_column(name, justify="left" if name == "source" else "right")
-    rows = [*statistics["sources"].items(), ("all", statistics["total"])]
-    for name, counts in rows:
-        if name == "all":
-            table.add_section()
-        kept, read = counts["kept"], counts["read"]
-        table.add_row(
-            name,
-            *(f"{kept.get(field, 0):,}" for field in ("documents", "sentences", "words", "characters")),
-            f"{kept.get('bytes', 0) / 1e6:,.1f}",
-            f"{read.get('bytes', 0) / 1e6:,.1f}",
-            f"{kept.get('bytes', 0) / read['bytes']:.1%}" if read.get("bytes") else "-",
-        )
-    return table
+def text_size(texts: list[str]) -> Counters:
+    """Return documents, words (eojeol), characters and bytes of UTF-8 of some texts."""
+    joined = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return {
+        "documents": len(texts),
+        "words": count_words(joined),
+        "characters": sum(map(len, texts)),
+        "bytes": len(joined) - max(len(texts) - 1, 0),
+    }
 
 
-def format_removals(statistics: Counters) -> Table:
-    """Return what each step removed or replaced, from the content of `statistics.json`, as a table."""
-    table = Table(title="Removed and replaced", title_justify="left")
-    for name in ("step", "what", "count", "characters"):
-        table.add_column(name, justify="left" if name in ("step", "what") else "right")
-    for rule, counts in statistics["cleaning"].items():
-        table.add_row("cleaning", rule, f"{counts['hits']:,}", f"{counts['characters']:,}")
-    for reason, count in statistics["dropped"].items():
-        table.add_row("documents dropped", reason, f"{count:,}", "")
-    for kind, count in statistics["pii"].items():
-        table.add_row("personal data", kind, f"{count:,}", "")
-    for task, rules in statistics["decontamination"].items():
-        table.add_row("benchmark", f"{task} ({', '.join(rules)})", f"{sum(rules.values()):,}", "")
-    for kind, count in statistics["duplicates"].items():
-        table.add_row("duplicates", kind, f"{count:,}", "")
-    for reason, count in statistics["rejects"].items():
-        table.add_row("rejects", reason, f"{count:,}", "")
-    return table
+def shard_statistics(path: Path) -> Counters:
+    """Return the counts of a shard: {"sources": see `count_documents`, "lengths": see `count_documents`}."""
+    found: Counters = {"sources": {}, "lengths": {}}
+    for batch in read_shard(path, ["source", "sentences"]):
+        merge(found, count_documents(batch.column("source"), batch.column("sentences")))
+    return found
+
+
+def count_documents(sources: pa.StringArray, sentences: pa.ListArray) -> Counters:
+    """Return the counts of some documents.
+
+    Args:
+        sources: the source of each document.
+        sentences: the list of sentences of each document.
+
+    Returns:
+        {"sources": source → documents, sentences, words, characters, bytes;
+        "lengths": "sentences" and "documents" → lower border of a bin of `BINS` (a string) → how many}.
+        The length of a document is the characters of its sentences.
+    """
+    characters, words, size = count_strings(sentences.flatten())
+    borders = sentences.offsets.to_numpy() - sentences.offsets[0].as_py()
+    names = sources.dictionary_encode()
+    owner = names.indices.to_numpy()
+    columns = {
+        "documents": np.ones(len(owner), np.int64),
+        "sentences": np.diff(borders),
+        "words": _sums(words, borders),
+        "characters": _sums(characters, borders),
+        "bytes": _sums(size, borders),
+    }
+    order = np.argsort(owner, kind="stable")
+    first = np.searchsorted(owner[order], np.arange(len(names.dictionary) + 1))
+    by_source = {field: _sums(values[order], first) for field, values in columns.items()}
+    return {
+        "sources": {
+            name: {field: int(values[index]) for field, values in by_source.items()}
+            for index, name in enumerate(names.dictionary.to_pylist())
+        },
+        "lengths": {
+            "sentences": _binned(characters, BINS["sentences"]),
+            "documents": _binned(columns["characters"], BINS["documents"]),
+        },
+    }
+
+
+def _sums(values: NDArray[np.int64], borders: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the sum of values[borders[n]:borders[n + 1]] for each n."""
+    return np.diff(np.concatenate(([0], np.cumsum(values, dtype=np.int64)))[borders])
+
+
+def _binned(lengths: NDArray[np.int64], borders: tuple[int, ...]) -> dict[str, int]:
+    counts = np.bincount(np.searchsorted(borders, lengths, side="right"), minlength=len(borders) + 1)
+    return dict(zip(map(str, (0, *borders)), counts.tolist(), strict=True))
+
+
+def histograms(lengths: Counters) -> dict[str, list[dict[str, int | None]]]:
+    """Return the length counts as lists of bins {"from", "to", "count"}, in order.
+
+    Args:
+        lengths: what `count_documents` gives under "lengths", merged over any number of shards.
+
+    Returns:
+        "sentences" and "documents" → bins, in characters; "to" is exclusive, and None in the last bin.
+    """
+    return {
+        name: [
+            {"from": low, "to": high, "count": lengths.get(name, {}).get(str(low), 0)}
+            for low, high in zip((0, *borders), (*borders, None), strict=True)
+        ]
+        for name, borders in BINS.items()
+    }

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from common.errors import UserError
 from common.progress import console, say
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -36,21 +35,15 @@ def stats(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or corpus folder.")], as_json: AsJson = False
 ) -> None:
     """Print a finished corpus's statistics: by source, what each rule removed, personal data, decontamination."""
-    from data.statistics import format_removals, format_statistics
+    from data.statistics_table import format_statistics, load_statistics
 
-    path = Path(folder) / "corpus" if (Path(folder) / "corpus").is_dir() else Path(folder)
-    try:
-        statistics = json.loads((path / "statistics.json").read_bytes())
-    except OSError:
-        raise UserError(
-            f"{path} is no finished corpus", "a corpus folder holds statistics.json", "hunmin corpus build RECIPE"
-        ) from None
+    statistics = load_statistics(Path(folder))
     if as_json:
         print(json.dumps(statistics, ensure_ascii=False, indent=1))
-    else:
-        out = console(stderr=False)
-        out.print(format_statistics(statistics))
-        out.print(format_removals(statistics))
+        return
+    out = console(stderr=False)
+    for table in format_statistics(statistics):
+        out.print(table)
 
 
 @app.command(epilog="Example: hunmin corpus pseudonymize --in raw.jsonl --out clean.jsonl")
