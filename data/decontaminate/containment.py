@@ -48,12 +48,16 @@ class ContainmentIndex(NamedTuple):
     """Terms of a corpus sentence, with repetitions, within which that weight must be found."""
 
 
-def build_containment_index(terms: Terms, threshold: float, floor: int, spread: float) -> ContainmentIndex:
-    """Return the index of the benchmark sentences with at least `floor` distinct terms; frequencies count all.
+def build_containment_index(
+    terms: Terms, eligible_D: NDArray[np.bool_], threshold: float, floor: int, spread: float
+) -> ContainmentIndex:
+    """Return the index of the eligible benchmark sentences with at least `floor` distinct terms.
 
     Args:
-        terms: the terms of every benchmark sentence.
+        terms: the terms of every benchmark sentence; frequencies count them all.
+        eligible_D: for each sentence whether it may be found at all.
         threshold: τ, above 0, at most 1.
+        floor: fewest distinct terms.
         spread: length of a window by that of the benchmark sentence, at least 1.
     """
     sentence_E, hash_E, weight_E, frequency_E = _weigh(terms)
@@ -62,7 +66,10 @@ def build_containment_index(terms: Terms, threshold: float, floor: int, spread: 
     total_D = np.add.reduceat(np.append(weight_E, 0), first_entry_D[:-1]) if documents else np.empty(0, np.int64)
     total_D = np.where(np.diff(first_entry_D) > 0, total_D, 0).astype(np.int64)
     need_D = np.array([needed_weight(int(total), threshold) for total in total_D], np.int64)
-    filed_E, may_miss_D, low_D, high_D = _prefix(first_entry_D, hash_E, weight_E, frequency_E, total_D, need_D, floor)
+    chosen_D = eligible_D & (np.diff(first_entry_D) >= floor)
+    filed_E, may_miss_D, low_D, high_D = _prefix(
+        first_entry_D, hash_E, weight_E, frequency_E, total_D, need_D, chosen_D
+    )
     filed = np.flatnonzero(filed_E)
     filed = filed[np.lexsort((sentence_E[filed], hash_E[filed]))]
     keys, first = np.unique(hash_E[filed], return_index=True)
@@ -109,16 +116,16 @@ def _weigh(
 
 
 @njit(cache=True)
-def _prefix(first_entry, hashes, weights, frequencies, totals, needs, floor):  # type: ignore[no-untyped-def]
+def _prefix(first_entry, hashes, weights, frequencies, totals, needs, chosen):  # type: ignore[no-untyped-def]
     """Return which entries are filed, and for each sentence how many terms may be missing, and its signature."""
     documents = len(totals)
     filed = np.zeros(len(hashes), np.bool_)
     may_miss = np.zeros(documents, np.int32)
     low, high = np.zeros(documents, np.uint64), np.zeros(documents, np.uint64)
     for d in range(documents):
-        start, end = first_entry[d], first_entry[d + 1]
-        if end - start < floor:
+        if not chosen[d]:
             continue
+        start, end = first_entry[d], first_entry[d + 1]
         allowed = totals[d] - needs[d]
         missing = 0
         for entry in range(end - 1, start - 1, -1):

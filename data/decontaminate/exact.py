@@ -19,7 +19,7 @@ class ExactIndex(NamedTuple):
     sentence_K: NDArray[np.int32]
 
 
-def build_exact_index(text: FoldedText, min_characters: NDArray[np.int32]) -> ExactIndex:
+def build_exact_index(text: FoldedText, min_characters: NDArray[np.integer]) -> ExactIndex:
     """Return the index of the benchmark sentences that have at least their own `min_characters` letters (≥ 1)."""
     eligible = np.flatnonzero(np.diff(text.first_letter_N) >= min_characters)
     keys, first = np.unique(hash_sentences(text)[eligible], return_index=True)

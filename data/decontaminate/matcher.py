@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.containment import ContainmentIndex, build_containment_index, search_containment
+from data.decontaminate.embedded import MIN_WORDS, EmbeddedIndex, build_embedded_index, search_embedded
 from data.decontaminate.exact import ExactIndex, build_exact_index, search_exact
 from data.decontaminate.fragments import FragmentIndex, build_fragment_index, search_fragments
 from data.decontaminate.settings import RULES, DecontaminateSettings, Rule
@@ -25,7 +26,8 @@ class Hit(NamedTuple):
     task: str
     guid: str
     score: float
-    """Share found: of the benchmark sentence's BM25 weight, or for a fragment of the corpus sentence; exact is 1."""
+    """Share found: of the benchmark sentence's BM25 weight, or for a fragment of the corpus sentence; 1 for a whole
+    benchmark sentence, exact or embedded."""
     rule: Rule
 
 
@@ -76,12 +78,14 @@ class Decontaminator:
         names: list[tuple[str, str]],
         fragment_names: list[tuple[str, str]],
         exact: ExactIndex | None,
+        embedded: EmbeddedIndex | None,
         words: ContainmentIndex | None,
         bigrams: ContainmentIndex | None,
         fragments: FragmentIndex | None,
     ) -> None:
         self._names, self._fragment_names = names, fragment_names
-        self._exact, self._words, self._bigrams, self._fragments = exact, words, bigrams, fragments
+        self._exact, self._embedded = exact, embedded
+        self._words, self._bigrams, self._fragments = words, bigrams, fragments
 
     @classmethod
     def build(cls, benchmark: list[BenchmarkSentence], settings: DecontaminateSettings) -> Decontaminator:
@@ -89,21 +93,29 @@ class Decontaminator:
         sources = distinct_sentences(benchmark)
         pieces = fragment_sources(benchmark, settings.fragment_scope) if "fragment" in settings.rules else []
         text = fold_sentences([source.text for source in sources])
-        exact = words = bigrams = fragments = None
+        exact = embedded = words = bigrams = fragments = None
+        passage = np.array([source.passage for source in sources], bool)
+        of_passage = settings.exact_min_passage_characters
         if "exact" in settings.rules:
-            shortest = (settings.exact_min_characters, settings.exact_min_passage_characters)
-            exact = build_exact_index(text, np.array([shortest[s.passage] for s in sources], np.int32))
+            exact = build_exact_index(text, np.where(passage, of_passage, settings.exact_min_characters))
+        if "embedded" in settings.rules:
+            shortest = settings.embedded_min_characters
+            embedded = build_embedded_index(text, np.where(passage, max(of_passage, shortest), shortest))
         if "words" in settings.rules:
-            words = build_containment_index(hash_words(text), settings.threshold, settings.min_words, settings.spread)
+            every = np.ones(len(sources), bool)
+            words = build_containment_index(
+                hash_words(text), every, settings.threshold, settings.min_words, settings.spread
+            )
         if "bigrams" in settings.rules:
+            phrase = np.diff(text.first_word_N) >= MIN_WORDS
             bigrams = build_containment_index(
-                hash_bigrams(text), settings.bigram_threshold, settings.min_bigrams, settings.spread
+                hash_bigrams(text), phrase, settings.bigram_threshold, settings.min_bigrams, settings.spread
             )
         if pieces:
             folded = fold_sentences([piece.text for piece in pieces])
             fragments = build_fragment_index(folded, settings.fragment_threshold, settings.fragment_min_characters)
         names = [(source.task, source.guid) for source in sources]
-        return cls(names, [(piece.task, piece.guid) for piece in pieces], exact, words, bigrams, fragments)
+        return cls(names, [(piece.task, piece.guid) for piece in pieces], exact, embedded, words, bigrams, fragments)
 
     def match(self, sentences: list[str]) -> list[Hit | None]:
         """Return the best hit of each sentence, or None.
@@ -121,8 +133,11 @@ class Decontaminator:
         found: list[tuple[Rule, NDArray[np.int32], NDArray[np.float64] | None, list[tuple[str, str]]]] = []
         if self._exact is not None:
             found.append(("exact", search_exact(self._exact, hash_sentences(text)), None, self._names))
+        words = hash_words(text)
+        if self._embedded is not None:
+            found.append(("embedded", search_embedded(self._embedded, words), None, self._names))
         if self._words is not None:
-            found.append(("words", *search_containment(self._words, *hash_words(text)), self._names))
+            found.append(("words", *search_containment(self._words, *words), self._names))
         if self._bigrams is not None:
             found.append(("bigrams", *search_containment(self._bigrams, *hash_bigrams(text)), self._names))
         if self._fragments is not None:

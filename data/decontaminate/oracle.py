@@ -50,12 +50,14 @@ class Oracle:
             found: list[tuple[Rule, float]] = []
             if self._is_exact("".join(words), "".join(text), records):
                 found.append(("exact", 1.0))
+            if self._is_embedded(words, list(text), records):
+                found.append(("embedded", 1.0))
             weights = self._words[number]
             if len(weights) >= settings.min_words:
                 window = ceil(round(settings.spread * 1000) * len(text) / 1000)
                 found.append(("words", contained_share(words, weights, settings.threshold, window)))
             weights = self._bigrams[number]
-            if len(weights) >= settings.min_bigrams:
+            if len(weights) >= settings.min_bigrams and len(text) >= 2:
                 window = ceil(round(settings.spread * 1000) * len(word_bigrams(list(text))) / 1000)
                 found.append(("bigrams", contained_share(bigrams, weights, settings.bigram_threshold, window)))
             for rule, score in found:
@@ -73,6 +75,15 @@ class Oracle:
         only_passages = all(record.passage for record in records)
         shortest = settings.exact_min_passage_characters if only_passages else settings.exact_min_characters
         return query == text and len(text) >= shortest
+
+    def _is_embedded(self, query: list[str], text: list[str], records: list[BenchmarkSentence]) -> bool:
+        settings = self._settings
+        shortest = settings.embedded_min_characters
+        if all(record.passage for record in records):
+            shortest = max(shortest, settings.exact_min_passage_characters)
+        starts = range(len(query) - len(text) + 1)
+        long_enough = len(text) >= 2 and len("".join(text)) >= shortest
+        return long_enough and any(query[i : i + len(text)] == text for i in starts)
 
 
 def _weights(sentences: list[list[str]]) -> list[dict[str, int]]:

@@ -12,7 +12,8 @@ WORDS = st.lists(st.sampled_from(list("가나다라마바사아자차")), max_si
 
 
 def search(benchmark: list[str], queries: list[str], threshold: float, floor: int = 1, spread: float = 1.5):  # type: ignore[no-untyped-def]
-    index = build_containment_index(hash_words(fold_sentences(benchmark)), threshold, floor, spread)
+    every = np.ones(len(benchmark), bool)
+    index = build_containment_index(hash_words(fold_sentences(benchmark)), every, threshold, floor, spread)
     return search_containment(index, *hash_words(fold_sentences(queries)))
 
 
@@ -56,3 +57,11 @@ def test_nothing_indexed() -> None:
     assert search([], ["가 나"], 0.8)[0].tolist() == [-1]
     assert search(["", "가"], ["가 나", ""], 0.8, floor=4)[0].tolist() == [-1, -1]
     assert len(search(["가"], [], 0.8)[0]) == 0
+
+
+def test_sentences_that_are_not_eligible_are_not_found_but_count() -> None:
+    terms = hash_words(fold_sentences(["가 나 다", "가 나 다 라"]))
+    index = build_containment_index(terms, np.array([False, True]), 0.8, 1, 1.5)
+    assert index.total_D[0] > 0
+    best, _ = search_containment(index, *hash_words(fold_sentences(["가 나 다", "가 나 다 라"])))
+    assert best.tolist() == [-1, 1]

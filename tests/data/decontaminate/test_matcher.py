@@ -128,7 +128,8 @@ def decontaminator() -> Decontaminator:
         ("“" + SENTENCE.replace(".", "!").replace(" ", "  ") + "”", "exact"),
         (SENTENCE.replace(" ", ""), "exact"),
         (SENTENCE.replace("어제 저녁", "어제저녁"), "exact"),
-        (f"한편 소식통에 따르면 {SENTENCE} 그 뒤의 일은 알려지지 않았다.", "words"),
+        (f"한편 소식통에 따르면 {SENTENCE} 그 뒤의 일은 알려지지 않았다.", "embedded"),
+        (f"한편 소식통에 따르면 {SENTENCE.replace('어제 저녁', '어제 오늘 저녁')} 그 뒤의 일은 모른다.", "words"),
         (SENTENCE.replace("저녁", "새벽"), "bigrams"),
         (SENTENCE.replace("아이를", "아이도"), "bigrams"),
         (SENTENCE.replace("돌려보냈다고", "데려다주었음을"), "words"),
@@ -152,6 +153,21 @@ def test_innocent_sentences_are_left_alone(decontaminator: Decontaminator) -> No
 def test_below_the_floor_only_an_exact_match_counts() -> None:
     matcher = Decontaminator.build([BenchmarkSentence("t", "g", "정말 좋아요")], DecontaminateSettings())
     assert matcher.match(["정말좋아요!", "이 집은 정말 좋아요"]) == [Hit("t", "g", 1.0, "exact"), None]
+
+
+def test_short_sentences_are_found_inside_others_by_their_words_in_a_row() -> None:
+    benchmark = [
+        BenchmarkSentence("t", "g", "식기세척기도 있습니다."),
+        BenchmarkSentence("w", "d", "네, 감사합니다.", True),
+    ]
+    matcher = Decontaminator.build(benchmark, DecontaminateSettings(rules=["exact", "embedded"]))
+    queries = ["부엌에는 식기세척기도, 있습니다! 그래요.", "있습니다 식기세척기도", "네, 감사합니다. 또 봐요."]
+    assert matcher.match(queries) == [Hit("t", "g", 1.0, "embedded"), None, None]
+
+
+def test_a_single_word_is_not_searched_by_its_bigrams() -> None:
+    matcher = Decontaminator.build([BenchmarkSentence("m", "g", "Microsoft")], DecontaminateSettings())
+    assert matcher.match(["microsoft", "Microsoft Teams 도움말"]) == [Hit("m", "g", 1.0, "exact"), None]
 
 
 def test_short_sentences_of_passages_are_not_matched_exactly() -> None:

@@ -11,9 +11,9 @@ def test_defaults() -> None:
     settings = DecontaminateSettings()
     assert (settings.threshold, settings.bigram_threshold, settings.min_words, settings.min_bigrams) == (
         0.8,
-        0.9,
+        0.85,
         4,
-        12,
+        8,
     )
     assert settings.enabled and settings.benchmark is None and tuple(settings.rules) == RULES
 
