@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import orjson
+import pyarrow as pa
 
 from data.benchmark import load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.lines import LINE_BYTES, line_batches
 from data.pii import Pseudonymizer
 from data.readers import is_utf8
 from data.splitting import split_sentences
-from data.statistics import Counters
+from data.statistics import Counters, count_documents, histograms, merge, text_size, total
 
 BATCH_BYTES = 1 << 20
 """Lines handled at once."""
@@ -45,11 +47,13 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
     pseudonymizer = Pseudonymizer(key)
     for batch in _batches(input, counts):
         results = pseudonymizer.apply_many([record.value["text"] for record in batch])
+        written = []
         for record, (text, replacements) in zip(batch, results, strict=True):
             spans = [{"start": r.start, "end": r.end, "type": r.type, "surrogate": r.surrogate} for r in replacements]
             for span in spans:
                 counts["pii"][span["type"]] = counts["pii"].get(span["type"], 0) + 1
-            output.write(orjson.dumps({**record.value, "text": text, "spans": spans}) + b"\n")
+            written.append(orjson.dumps({**record.value, "text": text, "spans": spans}))
+        _write(output, written)
         counts["written"] += len(batch)
     return counts
 
@@ -76,14 +80,14 @@ def decontaminate_stream(
     decontaminator = Decontaminator.build(load_benchmark(benchmark, split_sentences), settings)
     for batch in _batches(input, counts):
         matched = decontaminator.match([record.value["text"] for record in batch])
+        kept, found = [], []
         for record, hit in zip(batch, matched, strict=True):
             if hit is None:
-                output.write(record.line + b"\n")
-                counts["written"] += 1
+                kept.append(record.line)
                 continue
             rules = counts["hits"].setdefault(hit.task, {})
             rules[hit.rule] = rules.get(hit.rule, 0) + 1
-            found = {
+            facts = {
                 "id": record.value.get("id"),
                 "text": record.value["text"],
                 "task": hit.task,
@@ -91,7 +95,10 @@ def decontaminate_stream(
                 "score": round(float(hit.score), 6),
                 "rule": hit.rule,
             }
-            hits.write(orjson.dumps(found) + b"\n")
+            found.append(orjson.dumps(facts))
+        _write(output, kept)
+        _write(hits, found)
+        counts["written"] += len(kept)
     return counts
 
 
@@ -107,44 +114,85 @@ def split_stream(input: IO[bytes], output: IO[bytes]) -> Counters:
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "sentences": 0}
     for batch in _batches(input, counts):
+        written = []
         for record in batch:
             sentences = split_sentences(record.value["text"])
-            output.write(orjson.dumps({**record.value, "sentences": sentences}) + b"\n")
+            written.append(orjson.dumps({**record.value, "sentences": sentences}))
             counts["sentences"] += len(sentences)
+        _write(output, written)
         counts["written"] += len(batch)
     return counts
 
 
+def stats_stream(input: IO[bytes]) -> Counters:
+    """Return the statistics of a stream, of the shape of a corpus's `statistics.json`.
+
+    Args:
+        input: lines {"text": …, optional "source": …, optional "sentences": […]}; without sentences the text is split.
+    """
+    counts: Counters = {"read": 0, "rejects": {}}
+    read: Counters = {}
+    kept: Counters = {"sources": {}, "lengths": {}}
+    for batch in _batches(input, counts):
+        names = [str(record.value.get("source") or "-") for record in batch]
+        sentences = [_sentences(record.value) for record in batch]
+        merge(kept, count_documents(pa.array(names, pa.string()), pa.array(sentences, pa.list_(pa.string()))))
+        texts: dict[str, list[str]] = {}
+        for name, record in zip(names, batch, strict=True):
+            texts.setdefault(name, []).append(record.value["text"])
+        for name, of_source in texts.items():
+            merge(read.setdefault(name, {}), text_size(of_source))
+    nothing: Counters = {name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates")}
+    return {
+        "total": {"read": total(read), "kept": total(kept["sources"])},
+        "sources": {name: {"read": size, "kept": kept["sources"][name]} for name, size in sorted(read.items())},
+        "lengths": histograms(kept["lengths"]),
+        "split": total(kept["sources"]).get("sentences", 0),
+        **nothing,
+        "rejects": counts["rejects"],
+    }
+
+
+def _sentences(record: dict[str, Any]) -> list[str]:
+    found = record.get("sentences")
+    if isinstance(found, list) and all(isinstance(sentence, str) for sentence in found):
+        return found
+    return split_sentences(record["text"])
+
+
 def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
     """Yield the readable records in batches; blank lines are passed over, others counted as rejects by reason."""
-    batch: list[_Record] = []
-    size = 0
-    for raw in input:
-        line = raw.rstrip(b"\r\n")
-        if not line.strip():
-            continue
-        counts["read"] += 1
-        record = _parse(line)
-        if isinstance(record, str):
-            counts["rejects"][record] = counts["rejects"].get(record, 0) + 1
-            continue
-        batch.append(record)
-        size += len(line)
-        if size >= BATCH_BYTES:
+    for lines in line_batches(input, BATCH_BYTES):
+        batch: list[_Record] = []
+        for line in lines:
+            record = _parse(line.rstrip(b"\r")) if line is not None else f"longer than {LINE_BYTES >> 20} MiB"
+            if record is None:
+                continue
+            counts["read"] += 1
+            if isinstance(record, str):
+                counts["rejects"][record] = counts["rejects"].get(record, 0) + 1
+            else:
+                batch.append(record)
+        if batch:
             yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
-def _parse(line: bytes) -> _Record | str:
-    """Return the record of a line, or the reason why it has none."""
+def _parse(line: bytes) -> _Record | str | None:
+    """Return the record of a line, or the reason why it has none, or None for a blank line."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
+        if not line.strip():
+            return None
         return "not JSON" if is_utf8(line) else "not UTF-8"
     if not isinstance(value, dict):
         return "not a JSON object"
     if not isinstance(value.get("text"), str):
         return "text is not a string" if "text" in value else "no field 'text'"
     return _Record(line, value)
+
+
+def _write(output: IO[bytes], records: list[bytes]) -> None:
+    """Write lines and hand them on: the next program in the pipe must not wait for the next batch."""
+    output.write(b"\n".join([*records, b""]))
+    output.flush()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from common.errors import UserError
 from common.progress import console, say
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -16,46 +17,89 @@ app = typer.Typer(
 )
 
 In = Annotated[str, typer.Option("--in", help="JSON Lines to read; - is stdin; .gz, .bz2, .xz, .zst and URLs too.")]
-Out = Annotated[str, typer.Option("--out", help="JSON Lines to write; - is stdout.")]
+Out = Annotated[str, typer.Option("--out", help="JSON Lines to write; - is stdout; .gz, .bz2, .xz, .zst too.")]
 
 
-@app.command(epilog="Example: hunmin corpus build configs/quickstart.yaml")
-def build(recipe: RecipePath, overrides: Overrides = None) -> None:
+@app.command(epilog="Example: hunmin corpus build configs/quickstart.yaml --executor ray --ray-address auto")
+def build(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            "--executor",
+            metavar="local|ray|slurm-array",
+            help="Processes here, tasks of a Ray cluster, or this element's share of a Slurm array; same bytes.",
+        ),
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option("--ray-address", metavar="auto|local|HOST:PORT", help="Ray cluster; all its nodes see the run."),
+    ] = None,
+) -> None:
     """Do the corpus stage of a recipe; resumes."""
+    from data.unit_runs import ShareDone
     from hunmin.recipe import load_recipe
     from hunmin.run import run
 
-    loaded = load_recipe(recipe, overrides or [])
-    run(loaded, last="corpus")
+    chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
+    options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
+    loaded = load_recipe(recipe, [*(overrides or []), *options])
+    try:
+        run(loaded, last="corpus")
+    except ShareDone as done:
+        say(str(done), style="yellow")
+        return
     stats(loaded.out)
 
 
-@app.command(epilog="Example: hunmin corpus stats runs/quickstart")
+@app.command(epilog="Example: hunmin corpus stats runs/quickstart --plots plots")
 def stats(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or corpus folder.")], as_json: AsJson = False
+    folder: Annotated[
+        str, typer.Argument(metavar="RUN", help='Run or corpus folder; - reads {"text", "source"} lines from stdin.')
+    ],
+    as_json: AsJson = False,
+    plots: Annotated[str | None, typer.Option("--plots", help="Folder to draw the statistics into, as PNG.")] = None,
 ) -> None:
     """Print a finished corpus's statistics: by source, what each rule removed, personal data, decontamination."""
-    from data.statistics_table import format_statistics, load_statistics
+    from hunmin.commands.streams import end_as_filters_do, open_input
 
-    statistics = load_statistics(Path(folder))
-    if as_json:
-        print(json.dumps(statistics, ensure_ascii=False, indent=1))
-        return
-    out = console(stderr=False)
-    for table in format_statistics(statistics):
-        out.print(table)
+    with end_as_filters_do():
+        from data.commands import stats_stream
+        from data.plots import draw_statistics
+        from data.statistics_table import format_statistics, load_statistics
+
+        if folder == "-":
+            with open_input("-") as lines:
+                statistics = stats_stream(lines)
+        else:
+            statistics = load_statistics(Path(folder))
+        if plots is not None:
+            for path in draw_statistics(statistics, Path(plots)):
+                say(f"drawn: {path}")
+        if as_json:
+            print(json.dumps(statistics, ensure_ascii=False, indent=1))
+            return
+        out = console(stderr=False)
+        with out.capture() as shown:
+            for table in format_statistics(statistics):
+                out.print(table)
+        print(shown.get(), end="")
 
 
-@app.command(epilog="Example: hunmin corpus pseudonymize --in raw.jsonl --out clean.jsonl")
-def pseudonymize(source: In = "-", out: Out = "-") -> None:
+@app.command(epilog="Example: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl")
+def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
     """Replace personal data of 16 types by keyed surrogates ({"text"} in, with "spans" out)."""
-    from data.commands import pseudonymize_stream
-    from data.pii import PiiSettings, resolve_key
-    from hunmin.commands.streams import open_input, open_output
+    from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
-    key = resolve_key(PiiSettings())
-    with open_input(source) as lines, open_output(out) as written:
-        _summary(pseudonymize_stream(lines, written, key))
+    with end_as_filters_do():
+        from data.commands import pseudonymize_stream
+        from data.pii import PiiSettings, resolve_key
+
+        key = resolve_key(PiiSettings())
+        with open_input(source) as lines, open_output(out) as written:
+            counts = pseudonymize_stream(lines, written, key)
+        report(counts, as_json, out)
 
 
 @app.command(
@@ -69,34 +113,31 @@ def decontaminate(
     threshold: Annotated[
         float | None, typer.Option("--threshold", min=0.01, max=1.0, help="Containment from which a sentence goes.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Take out sentences found in a benchmark ({"id","text"}, a sentence a line)."""
-    from data.commands import decontaminate_stream
-    from data.decontaminate import DecontaminateSettings
-    from hunmin.commands.streams import open_input, open_output
+    from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
-    settings = DecontaminateSettings() if threshold is None else DecontaminateSettings(threshold=threshold)
-    with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-        _summary(decontaminate_stream(Path(benchmark), lines, written, found, settings))
+    if hits == out:
+        raise UserError(f"--out and --hits are both {hits}", "the lines kept and the hits are two outputs")
+    with end_as_filters_do():
+        from data.commands import decontaminate_stream
+        from data.decontaminate import DecontaminateSettings
+
+        settings = DecontaminateSettings() if threshold is None else DecontaminateSettings(threshold=threshold)
+        with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
+            counts = decontaminate_stream(Path(benchmark), lines, written, found, settings)
+        report(counts, as_json, out if hits != "-" else "-")
 
 
-@app.command(epilog="Example: hunmin corpus split --in docs.jsonl --out sentences.jsonl")
-def split(source: In = "-", out: Out = "-") -> None:
+@app.command(epilog="Example: zstd -dc docs.jsonl.zst | hunmin corpus split | head -3")
+def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
     """Split documents into sentences ({"text"} in, with "sentences" out)."""
-    from data.commands import split_stream
-    from hunmin.commands.streams import open_input, open_output
+    from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
-    with open_input(source) as lines, open_output(out) as written:
-        _summary(split_stream(lines, written))
+    with end_as_filters_do():
+        from data.commands import split_stream
 
-
-def _summary(counts: dict[str, Any]) -> None:
-    """Print counts on one line; a nested count is named by its path."""
-    say(", ".join(f"{name} {value:,}" for name, value in _flat(counts)))
-
-
-def _flat(counts: dict[str, Any], prefix: str = "") -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
-    for name, value in counts.items():
-        found += _flat(value, f"{prefix}{name}: ") if isinstance(value, dict) else [(f"{prefix}{name}", value)]
-    return found
+        with open_input(source) as lines, open_output(out) as written:
+            counts = split_stream(lines, written)
+        report(counts, as_json, out)

@@ -1,31 +1,139 @@
-"""Inputs and outputs of the pipe commands: "-" is a standard stream; a file appears whole or not at all."""
+"""Inputs and outputs of the pipe commands: "-" is a standard stream; a file appears whole or not at all.
+
+The commands end as Unix filters do: silently, with 141 when nobody reads their output any more, 130 on Ctrl-C.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import json
+import lzma
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
 
-from common.files import atomic_write, decompression_errors, expand, open_bytes
+import typer
+
+from common.errors import EXIT_INTERRUPTED, UserError
+from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
+from common.progress import say
+
+EXIT_NO_READER = 141
+"""128 + SIGPIPE: what a shell reports of a program whose reader went away."""
+
+
+@contextmanager
+def end_as_filters_do() -> Iterator[None]:
+    """Turn a reader that is gone and Ctrl-C into an exit code without a word."""
+    try:
+        yield
+        if sys.stdout:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # what is still in the buffer has nowhere to go; without this the interpreter complains at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(EXIT_NO_READER) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def report(counts: dict[str, Any], as_json: bool, out: str) -> None:
+    """Print what a command counted: on a terminal or where lines were rejected one line, as JSON when asked for.
+
+    Args:
+        counts: names → numbers or counts.
+        as_json: one JSON object; on stdout, or on stderr where stdout carries the lines.
+        out: where the lines went.
+    """
+    if as_json:
+        print(json.dumps(counts, ensure_ascii=False), file=sys.stderr if out == "-" else sys.stdout)
+    elif sys.stderr.isatty() or counts["rejects"]:
+        say(", ".join(f"{name} {value:,}" for name, value in _flat(counts)))
+
+
+def _flat(counts: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the numbers, each named by its path."""
+    for name, value in counts.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}: ")
+        else:
+            yield f"{prefix}{name}", value
 
 
 @contextmanager
 def open_input(path: str) -> Iterator[IO[bytes]]:
-    """Open a path, URL or "-" for reading bytes, decompressed by its name."""
+    """Open one file, URL or "-" for reading bytes, decompressed by its name.
+
+    Raises:
+        UserError: nothing is there, it stands for several files, or standard input is closed.
+    """
     if path == "-":
-        yield sys.stdin.buffer
+        yield _standard_input()
         return
-    with decompression_errors(path), open_bytes(expand(path)[0]) as stream:
+    files = expand(path)
+    if len(files) > 1:
+        raise UserError(
+            f"{path} stands for {len(files)} files",
+            "--in names one file, or - for standard input",
+            "put them into one stream: zstd -dc FILES | hunmin corpus …  (or zcat, cat)",
+        )
+    with decompression_errors(path), open_bytes(files[0]) as stream:
         yield stream
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise UserError("standard input is closed", "--in names a file, or - for standard input", "give --in FILE")
+    if sys.stdin.buffer.isatty():
+        say("reading JSON Lines from the terminal; Ctrl-D ends them (--in FILE reads a file)")
+    return sys.stdin.buffer
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
-    """Open a path or "-" for writing bytes."""
+    """Open a path or "-" for writing bytes, compressed by its name (.gz .bz2 .xz .zst).
+
+    A file gets its name when it is whole; a device or a named pipe is written as it is.
+
+    Raises:
+        UserError: the path is a folder or a URL, or cannot be written.
+    """
     if path == "-":
+        if sys.stdout is None:
+            raise UserError("standard output is closed", "--out names a file, or - for standard output")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with atomic_write(path, "wb") as stream:
+    file = Path(path)
+    rule, remedy = "an output is a file, or - for standard output", "name a file in a folder you may write to"
+    if file.is_dir() or is_remote(path):
+        raise UserError(f"cannot write to {path}: it is {'a URL' if is_remote(path) else 'a folder'}", rule, remedy)
+    with ExitStack() as stack:
+        try:
+            special = file.exists() and not file.is_file()
+            stream: Any = stack.enter_context(file.open("wb") if special else atomic_write(file, "wb"))
+        except OSError as error:
+            raise UserError(f"cannot write to {path}: {error.strerror}", rule, remedy) from None
+        yield stack.enter_context(_compressed(stream, file.suffix))
+
+
+@contextmanager
+def _compressed(stream: IO[bytes], suffix: str) -> Iterator[Any]:
+    """Yield a stream that compresses into `stream` as the suffix says, and leaves it open."""
+    if suffix == ".gz":
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed:
+            yield compressed
+    elif suffix == ".zst":
+        import zstandard
+
+        with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as compressed:
+            yield compressed
+    elif suffix in (".bz2", ".xz"):
+        with bz2.BZ2File(stream, "wb") if suffix == ".bz2" else lzma.LZMAFile(stream, "wb") as compressed:
+            yield compressed
+    else:
         yield stream

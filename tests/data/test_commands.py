@@ -3,7 +3,7 @@
 import io
 import json
 
-from data.commands import decontaminate_stream, pseudonymize_stream, split_stream
+from data.commands import decontaminate_stream, pseudonymize_stream, split_stream, stats_stream
 from data.decontaminate import DecontaminateSettings
 
 BAD = b'not json\n\n{"title": 1}\n{"text": 2}\n[]\n{"text": "\xff"}\n'
@@ -61,3 +61,30 @@ def test_batches_do_not_change_the_output(monkeypatch):
     monkeypatch.setattr("data.commands.BATCH_BYTES", 1)
     split_stream(io.BytesIO(source), small)
     assert whole.getvalue() == small.getvalue()
+
+
+def test_a_line_too_long_is_a_reject(monkeypatch):
+    monkeypatch.setattr("data.lines.LINE_BYTES", 100)
+    output = io.BytesIO()
+    counts = split_stream(io.BytesIO(lines({"text": "가" * 100}, {"text": "나다."})), output)
+    assert counts["rejects"] == {"longer than 128 MiB": 1} and counts["written"] == 1
+
+
+def test_stats_of_a_stream_count_what_is_split_or_given(monkeypatch):
+    records = [
+        {"text": "비가 왔다. 눈도 왔다.", "source": "web"},
+        {"text": "하나 둘", "source": "web", "sentences": ["하나", "둘"]},
+        {"text": "셋", "source": 7},
+        {"text": "넷"},
+    ]
+    whole = stats_stream(io.BytesIO(lines(*records) + BAD))
+    monkeypatch.setattr("data.commands.BATCH_BYTES", 1)
+    assert stats_stream(io.BytesIO(lines(*records) + BAD)) == whole
+    assert whole["rejects"] == REASONS and whole["split"] == 6
+    assert {name: source["kept"]["sentences"] for name, source in whole["sources"].items()} == {
+        "web": 4,
+        "7": 1,
+        "-": 1,
+    }
+    assert whole["total"]["read"]["words"] == whole["total"]["kept"]["words"] == 8
+    assert sum(one["count"] for one in whole["lengths"]["documents"]) == 4

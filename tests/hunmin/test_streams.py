@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -70,4 +74,95 @@ def test_standard_streams(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.C
     monkeypatch.setattr(sys, "stdin", Streams())
     assert run_command(["corpus", "split"]) == 0
     out, err = capfdbinary.readouterr()
-    assert json.loads(out)["sentences"] == ["갔다.", "왔다."] and err
+    assert json.loads(out)["sentences"] == ["갔다.", "왔다."] and not err
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_outputs_are_compressed_as_their_name_says(tmp_path: Path, suffix: str) -> None:
+    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
+    out = str(tmp_path / f"out.jsonl{suffix}")
+    assert run_command(["corpus", "split", "--in", source, "--out", out]) == 0
+    assert run_command(["corpus", "split", "--in", out, "--out", str(tmp_path / "again.jsonl")]) == 0
+    assert lines(tmp_path / "again.jsonl")[0]["sentences"] == ["갔다.", "왔다."]
+    if suffix == ".gz":
+        assert gzip.open(out).read().count(b"\n") == 1
+
+
+def test_a_device_is_written_and_never_replaced(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    assert run_command(["corpus", "split", "--in", source, "--out", str(pipe)]) == 0
+    assert pipe.is_fifo() and b"sentences" in reader.communicate(timeout=20)[0]
+
+
+def test_json_summaries(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."}, "bad")
+    counts = {"read": 2, "written": 1, "rejects": {"not JSON": 1}, "sentences": 2}
+    assert run_command(["corpus", "split", "--in", source, "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out) == counts
+    assert run_command(["corpus", "split", "--in", source, "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(err) == counts and json.loads(out)["text"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--out", "{tmp}"], "is a folder"),
+        (["--out", "s3://bucket/x"], "is a URL"),
+        (["--out", "{tmp}/in.jsonl/x"], "cannot write"),
+        (["--in", "{tmp}"], "2 files"),
+        (["--in", "{tmp}/none"], "nothing found"),
+    ],
+)
+def test_misuse(tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str], words: str) -> None:
+    source = write(tmp_path / "in.jsonl", {"text": "갔다."})
+    write(tmp_path / "other.jsonl")
+    chosen = [option.replace("{tmp}", str(tmp_path)) for option in options]
+    assert run_command(["corpus", "split", "--in", source, *chosen]) == 2
+    assert words in capfd.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "other.jsonl"]
+
+
+def test_one_output_for_two_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["corpus", "decontaminate", "--benchmark", str(tmp_path), "--hits", "-"]) == 2
+    assert "two outputs" in capfd.readouterr().err
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "hunmin.main", "corpus", *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly() -> None:
+    process = start("split")
+    assert process.stdin and process.stdout and process.stderr
+    line = json.dumps({"text": "갔다. 왔다."}).encode() + b"\n"
+    process.stdin.write(line)
+    process.stdin.flush()
+    assert process.stdout.readline()  # handed on before the input ends
+    process.stdout.close()
+    try:
+        process.stdin.write(line * 50_000)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    assert (process.wait(20), process.stderr.read()) == (141, b"")
+
+
+def test_ctrl_c_ends_the_command_quietly() -> None:
+    process = start("split")
+    assert process.stdin and process.stdout and process.stderr
+    process.stdin.write(json.dumps({"text": "갔다."}).encode() + b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert (process.wait(20), process.stderr.read()) == (130, b"")
+
+
+def test_statistics_of_a_stream(capfd: pytest.CaptureFixture[str]) -> None:
+    process = start("stats", "-", "--json")
+    out, err = process.communicate(json.dumps({"text": "갔다. 왔다.", "source": "web"}).encode(), timeout=30)
+    assert json.loads(out)["sources"]["web"]["kept"]["sentences"] == 2 and not err
