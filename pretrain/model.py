@@ -13,7 +13,7 @@ from torch.nn import functional
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 from common.errors import UserError
-from pretrain.masking import IGNORE
+from pretrain.loss import linear_cross_entropy
 from pretrain.settings import ModelSettings, PretrainSettings
 
 
@@ -94,11 +94,6 @@ class MaskedRowsModel(nn.Module):
         hidden_BSH = self.hub.roberta(input_ids=ids_BS, attention_mask=mask).last_hidden_state
         index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
         hidden_BMH = torch.gather(hidden_BSH, 1, index)
-        logits_BMV = self.hub.lm_head(hidden_BMH)
-        labels = labels_BM.reshape(-1)
-        logits = logits_BMV.reshape(labels.shape[0], -1).float()
-        loss = functional.cross_entropy(logits, labels, ignore_index=IGNORE, reduction="sum")
-        with torch.no_grad():
-            right = (logits.argmax(-1) == labels).sum()
-            count = (labels != IGNORE).sum()
-        return loss, right, count
+        head = self.hub.lm_head
+        features_RH = head.layer_norm(functional.gelu(head.dense(hidden_BMH))).flatten(0, 1)
+        return linear_cross_entropy(features_RH, head.decoder.weight, head.decoder.bias, labels_BM.reshape(-1))

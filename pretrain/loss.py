@@ -1,0 +1,97 @@
+"""Cross-entropy of a vocabulary projection, a few rows at a time, so that the logits never exist as a whole.
+
+Forward computes loss and gradients in one pass over chunks that stay in a processor's cache; backward only scales
+them. Against projection, log-softmax and their backward passes this saves several trips through R·V numbers.
+
+Shapes: R rows, C rows of a chunk, H hidden width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pretrain.masking import IGNORE
+
+CHUNK_BYTES = {"cpu": 32 << 20, "cuda": 1 << 30}
+"""Logits at work, in fp32: what a last-level cache holds on a CPU; on a GPU large enough for full speed."""
+
+
+def linear_cross_entropy(
+    hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return (sum of −log softmax(hidden·weightᵀ + bias)[label], rows predicted right, rows counted), three scalars.
+
+    Under autocast the products are taken in its dtype; sums, exponentials and gradients of the weights are fp32.
+
+    Args:
+        hidden_RH: inputs of the projection.
+        weight_VH: its weights.
+        bias_V: its bias.
+        labels_R: int64 in [0, V), or IGNORE for rows that do not count.
+    """
+    device = hidden_RH.device.type
+    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden_RH.dtype
+    loss, right = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype)  # type: ignore[no-untyped-call]
+    return loss, right, (labels_R != IGNORE).sum()
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor, dtype: torch.dtype
+    ) -> tuple[Tensor, Tensor]:
+        wanted = any(ctx.needs_input_grad[:3])
+        with torch.autocast(hidden_RH.device.type, enabled=False):
+            loss, right, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
+        ctx.save_for_backward(*gradients)
+        ctx.dtypes = hidden_RH.dtype, weight_VH.dtype, bias_V.dtype
+        ctx.mark_non_differentiable(right)
+        return loss, right
+
+    @staticmethod
+    def backward(ctx: Any, loss_gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        scaled = (gradient.mul(loss_gradient).to(t) for gradient, t in zip(ctx.saved_tensors, ctx.dtypes, strict=True))
+        return (*scaled, None, None)
+
+
+def _compute(
+    hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor, dtype: torch.dtype, wanted: bool
+) -> tuple[Tensor, ...]:
+    rows, vocabulary = len(hidden_RH), len(weight_VH)
+    inputs_RH, weights_VH = hidden_RH.to(dtype), weight_VH.to(dtype)
+    device = hidden_RH.device
+    loss = torch.zeros((), dtype=torch.float32, device=device)
+    right = torch.zeros((), dtype=torch.int64, device=device)
+    gradients: tuple[Tensor, ...] = ()
+    if wanted:
+        by_hidden_RH = torch.empty_like(hidden_RH, dtype=torch.float32)
+        by_weight_VH = torch.zeros_like(weight_VH, dtype=torch.float32)
+        by_bias_V = torch.zeros_like(bias_V, dtype=torch.float32)
+        gradients = by_hidden_RH, by_weight_VH, by_bias_V
+    step = max(1, CHUNK_BYTES[device.type] // (4 * vocabulary))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        labels_C1 = labels_R[part, None]
+        counted_C1 = labels_C1 != IGNORE
+        target_C1 = labels_C1.clamp(min=0)
+        logits_CV = torch.addmm(bias_V.to(dtype), inputs_RH[part], weights_VH.T).float()
+        largest_C1, guess_C1 = logits_CV.max(1, keepdim=True)
+        right += ((guess_C1 == labels_C1) & counted_C1).sum()
+        margin_C1 = logits_CV.gather(1, target_C1) - largest_C1
+        odds_CV = logits_CV.sub_(largest_C1).exp_()
+        total_C1 = odds_CV.sum(1, keepdim=True)
+        loss += ((total_C1.log() - margin_C1) * counted_C1).sum()
+        if wanted:
+            # the gradient of a row by its logits: softmax, less 1 at the label; nothing for a row that does not count
+            by_logits_CV = odds_CV.mul_(counted_C1 / total_C1).scatter_add_(1, target_C1, -counted_C1.float())
+            by_bias_V += by_logits_CV.sum(0)
+            by_logits_CV = by_logits_CV.to(dtype)
+            by_hidden_RH[part] = by_logits_CV @ weights_VH
+            if dtype == torch.float32:
+                by_weight_VH.addmm_(by_logits_CV.T, inputs_RH[part])
+            else:
+                by_weight_VH += by_logits_CV.T @ inputs_RH[part]
+    return loss, right, *gradients

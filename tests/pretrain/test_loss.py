@@ -1,0 +1,108 @@
+"""The chunked cross-entropy against torch's own on whole logits."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from pretrain import loss as losses
+from pretrain.loss import linear_cross_entropy
+from pretrain.masking import IGNORE
+
+
+def problem(
+    rows: int, hidden: int, vocabulary: int, ignored: float, seed: int, dtype: torch.dtype
+) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    tensors = [
+        torch.randn(*shape, generator=generator, dtype=dtype) for shape in ((rows, hidden), (vocabulary, hidden))
+    ]
+    bias = torch.randn(vocabulary, generator=generator, dtype=dtype)
+    labels = torch.randint(0, vocabulary, (rows,), generator=generator)
+    labels[torch.rand(rows, generator=generator) < ignored] = IGNORE
+    return [*(t.requires_grad_() for t in (*tensors, bias)), labels]
+
+
+def by_torch(
+    hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, labels: torch.Tensor
+) -> tuple[torch.Tensor, int]:
+    logits = hidden @ weight.T + bias
+    loss = functional.cross_entropy(logits, labels, ignore_index=IGNORE, reduction="sum")
+    return loss, int((logits.argmax(-1) == labels).sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(0, 30),
+    hidden=st.integers(1, 9),
+    vocabulary=st.integers(2, 50),
+    ignored=st.sampled_from([0.0, 0.4, 1.0]),
+    chunk_rows=st.integers(1, 31),
+    seed=st.integers(0, 2**31),
+)
+def test_loss_and_gradients_are_those_of_the_whole_logits(
+    rows: int, hidden: int, vocabulary: int, ignored: float, chunk_rows: int, seed: int
+) -> None:
+    tensors = problem(rows, hidden, vocabulary, ignored, seed, torch.float32)
+    exact = [t.detach().double().requires_grad_(t.is_floating_point()) for t in tensors[:3]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(losses.CHUNK_BYTES, "cpu", 4 * vocabulary * chunk_rows)
+        loss, right, counted = linear_cross_entropy(*tensors)
+    expected, expected_right = by_torch(*exact, tensors[3])
+    assert torch.isclose(loss.double(), expected, rtol=1e-5, atol=1e-4)
+    assert int(right) == expected_right
+    assert int(counted) == int((tensors[3] != IGNORE).sum())
+    (loss * 0.25).backward()
+    (expected * 0.25).backward()
+    for mine, theirs in zip(tensors[:3], exact, strict=True):
+        assert torch.allclose(mine.grad.double(), theirs.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_large_logits_do_not_overflow() -> None:
+    hidden, weight = torch.full((2, 1), 300.0), torch.tensor([[300.0], [-300.0]])
+    loss, right, _ = linear_cross_entropy(hidden, weight, torch.zeros(2), torch.tensor([0, 1]))
+    assert float(loss) == 180000.0
+    assert int(right) == 1
+
+
+def test_label_0_counts() -> None:
+    loss, right, counted = linear_cross_entropy(
+        torch.zeros(3, 2), torch.zeros(4, 2), torch.zeros(4), torch.zeros(3).long()
+    )
+    assert float(loss) == pytest.approx(3 * 1.3862944)
+    assert (int(right), int(counted)) == (3, 3)
+
+
+def test_a_leaf_that_needs_no_gradient_gets_none() -> None:
+    hidden, weight, bias, labels = problem(5, 4, 7, 0.2, 1, torch.float32)
+    with torch.no_grad():
+        loss, *_ = linear_cross_entropy(hidden, weight, bias, labels)
+    assert not loss.requires_grad
+    frozen = hidden.detach()
+    linear_cross_entropy(frozen, weight, bias, labels)[0].backward()
+    assert frozen.grad is None
+    assert weight.grad is not None
+
+
+def test_under_autocast_the_products_are_bf16_and_the_gradients_fp32() -> None:
+    hidden, weight, bias, labels = problem(64, 16, 200, 0.1, 2, torch.float32)
+    exact, _ = by_torch(hidden.detach(), weight.detach(), bias.detach(), labels)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss, *_ = linear_cross_entropy(hidden, weight, bias, labels)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    value = float(loss.detach())
+    assert value != float(exact)
+    assert value == pytest.approx(float(exact), rel=0.02)
+    assert {t.grad.dtype for t in (hidden, weight, bias)} == {torch.float32}
+
+
+def test_mixed_widths_of_the_leaves() -> None:
+    hidden, weight, bias, labels = problem(8, 4, 10, 0.0, 3, torch.float32)
+    low = hidden.detach().bfloat16().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        linear_cross_entropy(low, weight, bias, labels)[0].backward()
+    assert low.grad is not None and low.grad.dtype == torch.bfloat16
