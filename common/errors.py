@@ -5,6 +5,7 @@ from __future__ import annotations
 EXIT_FAILED = 1
 EXIT_MISUSED = 2
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 
 class HunminError(Exception):

@@ -11,15 +11,23 @@ import lzma
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import zstandard
+
 from common.errors import DiskFullError, UserError
 
 ZSTD_MAX_WINDOW = 1 << 31
 """Largest zstd window accepted, in bytes: archives made with --long=27 to --long=31 open without a flag."""
+
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+"""Suffixes of files that are decompressed as they are read."""
+RATIO_SAMPLE_BYTES = 1 << 20
 
 
 def is_remote(path: str | Path) -> bool:
@@ -71,6 +79,25 @@ def open_bytes(path: str | Path) -> IO[bytes]:
             raw = Path(name).open("rb")
     except OSError as error:
         raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
+    return _decompressed(name, raw)
+
+
+def compression_ratio(path: str | Path) -> float:
+    """Return how many bytes of content a stored byte of a local file gives, by its beginning; 1 if it cannot be told."""
+    try:
+        with Path(path).open("rb") as stream:
+            sample = stream.read(RATIO_SAMPLE_BYTES)
+    except OSError:
+        return 1.0
+    count = 0
+    with suppress(EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError):  # a sample ends in mid-stream
+        content = _decompressed(str(path), io.BytesIO(sample))
+        while piece := content.read(1 << 16):
+            count += len(piece)
+    return count / len(sample) if count else 1.0
+
+
+def _decompressed(name: str, raw: Any) -> IO[bytes]:
     if name.endswith(".gz"):
         return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
     if name.endswith(".bz2"):
@@ -86,9 +113,7 @@ class _ZstdFile(io.RawIOBase):
     """A zstd stream that reports truncation: zstandard's own reader takes a cut file for a finished one."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        import zstandard
-
-        self._raw, self._zstd = raw, zstandard
+        self._raw = raw
         self._context = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
         self._object: Any = None
         self._pending = memoryview(b"")
@@ -124,10 +149,6 @@ class _ZstdFile(io.RawIOBase):
 @contextmanager
 def decompression_errors(path: str | Path) -> Iterator[None]:
     """Turn a truncated or damaged archive into one clear error."""
-    import zlib
-
-    import zstandard
-
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile) as error:

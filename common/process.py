@@ -9,6 +9,20 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+
+
+class Terminated(BaseException):
+    """This process was asked to end (SIGTERM); raised in the main thread, so that what must be undone is undone."""
+
+
+def end_on_sigterm() -> None:
+    """Let SIGTERM raise `Terminated`, as Ctrl-C raises KeyboardInterrupt: `finally` blocks run, children are ended."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
 
 
 def die_with_parent() -> None:

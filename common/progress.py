@@ -101,6 +101,11 @@ class ProgressBar:
             self._last_line = now
             print(self._line(now), file=sys.stderr, flush=True)
 
+    def skip(self, amount: float) -> None:
+        """Count `amount` units as done before this run began: they do not count into the rate."""
+        self.done += amount
+        self._already += amount
+
     def _line(self, now: float) -> str:
         rate = (self.done - self._already) / max(now - self._started_at, 1e-9)
         share = f" of {short_number(self.total)}" if self.total else ""

@@ -2,14 +2,14 @@
 
     files ─► blocks ─► units (any worker, any order) ─► parts ─► survivors of duplicates ─► shards ─► statistics
 
-Parts and shards are each one rename, so a killed run goes on with the units that are missing. What is written depends
-on the inputs and the settings alone, never on the number of workers or on how often the run was stopped.
+Parts and shards are each one rename, so a killed run goes on with the units that are missing, by their content (see
+`catalog`). What is written depends on the inputs and the settings alone, never on the executor, the number of workers
+or on how often the run was stopped.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +17,31 @@ import orjson
 from pydantic import Field
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, is_remote
-from common.progress import ProgressBar, say
-from common.settings import Settings, runtime, settings_hash
+from common.files import atomic_write
+from common.progress import say
+from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
-from data.benchmark import load_benchmark
+from data.benchmark import BenchmarkSentence, load_benchmark
+from data.catalog import Catalog
 from data.clean_settings import CleanSettings
 from data.cleaning import clean
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
-from data.executors import available_workers, run_local
+from data.executors import ExecutorName, open_executor
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, resolve_key
-from data.readers import COMPRESSED, InputFile, SourceSettings, list_files, read_blocks
+from data.readers import SourceSettings, list_files
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
-from data.units import UnitTask, UnitWork, part_path
+from data.unit_runs import ShareDone, do_share, do_units
+from data.units import UnitWork
 
 WORK = ".work"
 STATISTICS = "statistics.json"
 REJECTS = "rejects/rejects.jsonl"
-FORMAT = 1
+FORMAT = 2
 """Version of the parts in the work folder; parts of another version are not taken up."""
+NOT_IN_PARTS = ("inputs", "shard_mb", "unit_mb", "max_reject_share")
+"""Settings that parts do not depend on; what they hold of the inputs is in their own names."""
 
 
 class CorpusSettings(Settings):
@@ -57,8 +61,13 @@ class CorpusSettings(Settings):
     """Megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk."""
     unit_mb: float = Field(32, gt=0)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
+    executor: ExecutorName = runtime("local")
+    """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process
+    is an element of a Slurm array and does its share. It does not change the output."""
+    ray_address: str = runtime("auto", min_length=1)
+    """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
-    """Processes; None takes the cores this process may use. It does not change the output."""
+    """Processes (tasks at once with ray); None takes the cores there are. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
 
@@ -72,20 +81,28 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
 
     Raises:
         UserError: an input is missing, damaged or no text; nothing was read, or nothing is left; no benchmark; no key.
-        HunminError: too many lines were unreadable, or a worker died twice on one unit.
+        HunminError: too many lines were unreadable; or units failed or killed their workers: all others are done first.
+        ShareDone: this is an element of an array, and others are still at work or have to end the stage.
         DiskFullError: no space; what was finished stays.
     """
     out = Path(out)
     if (out / STATISTICS).exists():
+        if settings.executor == "slurm-array":
+            raise ShareDone("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
     files = list_files(settings.inputs)
     key = resolve_key(settings.pii) if settings.pii.enabled else None
-    work = _open_work_folder(out, settings, key)
-    workers = settings.workers or available_workers()
-    units = _do_units(settings, files, work, key, workers)
-    counts = _gather(units, out)
-    _check(counts, settings, out)
-    assembly = assemble(units, out, work, settings.deduplicate, settings.shard_mb, workers)
+    function = _unit_work(settings, key, out)
+    with open_executor(settings.executor, settings.workers, settings.ray_address, function.folder) as execute:
+        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6))
+        if settings.executor == "slurm-array":
+            do_share(catalog, function, execute)
+        else:
+            do_units(catalog, function, execute)
+        units = catalog.parts()
+        counts = _gather(units, out)
+        _check(counts, settings, out)
+        assembly = assemble(units, out, function.folder, settings.deduplicate, settings.shard_mb, execute)
     if not assembly.shards:
         raise UserError(
             "nothing is left of the corpus: " + _whereabouts(counts, assembly),
@@ -96,67 +113,33 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
     return _finish(out)
 
 
-def _open_work_folder(out: Path, settings: CorpusSettings, key: bytes | None) -> Path:
-    """Return the folder of parts, emptied if it was made by other settings or another key."""
-    work = out / WORK
-    mark = {
+def reopen_corpus(out: Path) -> None:
+    """Make an unfinished folder fit to go on with other inputs or settings: nothing in it says that it is whole."""
+    (out / STATISTICS).unlink(missing_ok=True)
+
+
+def _unit_work(settings: CorpusSettings, key: bytes | None, out: Path) -> UnitWork:
+    """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
+    benchmark = _benchmark(settings, key)
+    identity = {
         "format": FORMAT,
-        "settings": settings_hash(settings.model_dump(mode="json", exclude={"workers", "max_reject_share"})),
+        "settings": dump_settings(settings.model_copy(update=dict.fromkeys(NOT_IN_PARTS))),
         "key": key_fingerprint(key) if key else None,
+        "benchmark": settings_hash(benchmark),
     }
-    file = work / "mark.json"
-    if not file.exists() or orjson.loads(file.read_bytes()) != mark:
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(out / "shards", ignore_errors=True)
-        with atomic_write(file, "wb") as stream:
-            stream.write(orjson.dumps(mark))
-    return work
+    folder = out / WORK / settings_hash(identity)
+    for other in (out / WORK).glob("*"):
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    decontaminator = Decontaminator.build(benchmark, settings.decontaminate) if settings.decontaminate.enabled else None
+    return UnitWork(folder, settings.clean, decontaminator, key, tuple(settings.pii.types), settings.deduplicate)
 
 
-def _do_units(
-    settings: CorpusSettings, files: list[InputFile], work: Path, key: bytes | None, workers: int
-) -> list[Path]:
-    """Do every unit that is not finished and return the part files of all units in input order."""
-    units: list[Path] = []
-    function = UnitWork(
-        work,
-        settings.clean,
-        _build_decontaminator(settings, key),
-        key,
-        tuple(settings.pii.types),
-        settings.deduplicate.sentences,
-    )
-    plain = [f for f in files if not is_remote(f.path) and not f.path.endswith(COMPRESSED)]
-    size = sum(Path(f.path).stat().st_size for f in plain) / 1e6 if len(plain) == len(files) else None
-    with ProgressBar("corpus", size, "MB") as bar:
-        tasks = _tasks(files, work, int(settings.unit_mb * 1e6), units)
-        run_local(function, tasks, workers, lambda count: bar.advance(count / 1e6))
-    return units
-
-
-def _tasks(files: list[InputFile], work: Path, unit_bytes: int, units: list[Path]) -> Iterator[UnitTask]:
-    """Yield the units that are not finished; append the part files of all units, finished or not, to `units`."""
-    for number, file in enumerate(files):
-        mark = work / f"file-{number:05d}.json"
-        if mark.exists():
-            parts = [part_path(work, number, block) for block in range(orjson.loads(mark.read_bytes())["units"])]
-            if all(part.exists() for part in parts):
-                units += parts
-                continue
-        count = 0
-        for format, block in read_blocks(file, unit_bytes):
-            count += 1
-            units.append(part_path(work, number, block.number))
-            if not units[-1].exists():
-                yield UnitTask(file, number, format, block)
-        with atomic_write(mark, "wb") as stream:
-            stream.write(orjson.dumps({"units": count}))
-
-
-def _build_decontaminator(settings: CorpusSettings, key: bytes | None) -> Decontaminator | None:
-    """Return the index of the benchmark as it is, and as cleaning and pseudonymisation leave its sentences."""
+def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSentence]:
+    """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
     if not settings.decontaminate.enabled:
-        return None
+        return []
     if settings.decontaminate.benchmark is None:
         raise UserError(
             "no benchmark to decontaminate against",
@@ -170,7 +153,7 @@ def _build_decontaminator(settings: CorpusSettings, key: bytes | None) -> Decont
     if key is not None:
         treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
     changed = [b._replace(text=text) for b, text in zip(benchmark, treated, strict=True) if text != b.text]
-    return Decontaminator.build(benchmark + changed, settings.decontaminate)
+    return benchmark + changed
 
 
 def _gather(units: list[Path], out: Path) -> Counters:
@@ -226,6 +209,7 @@ def _write_reports(counts: Counters, assembly: Assembly, out: Path, key: bytes |
         "decontamination": sort_counters(counts["decontamination"]),
         "duplicates": assembly.duplicates,
         "rejects": sort_counters(counts["rejects"]),
+        "skipped": sort_counters(counts["skipped"]),
         "shards": assembly.shards,
     }
     _write_json(out / "pii.json", statistics["pii"])

@@ -7,8 +7,9 @@ import sys
 
 import typer
 
-from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, HunminError
+from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
 from common.files import disk_errors
+from common.process import Terminated, end_on_sigterm
 from common.progress import say
 from hunmin.commands import corpus, klue, model, run, tokenizer
 
@@ -28,7 +29,8 @@ app.add_typer(klue.app, name="klue")
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 failed, 2 used wrongly, 130 interrupted."""
+    """Run the command line and exit: 0 done, 1 failed, 2 used wrongly, 130 interrupted, 143 terminated."""
+    end_on_sigterm()
     sys.exit(run_command(sys.argv[1:]))
 
 
@@ -46,6 +48,9 @@ def run_command(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted: what is finished stays; the same command goes on from there", style="yellow")
         return EXIT_INTERRUPTED
+    except Terminated:
+        say("terminated: what is finished stays; the same command goes on from there", style="yellow")
+        return EXIT_TERMINATED
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_FAILED

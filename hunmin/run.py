@@ -13,11 +13,14 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import atomic_write, publish_folder
-from common.manifest import Manifest, describe_outputs, package_versions, write_manifest
+from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
 from hunmin.stages import STAGE_NAMES, STAGES, Stage, stage_named
 from hunmin.state import WORK_MARK, RunFolder, Verdict, judge
+
+SHARED_STAGE, SHARED_EXECUTOR = "corpus", "slurm-array"
+"""The stage that several processes can do together in one run folder, and the executor by which they do."""
 
 
 def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
@@ -57,15 +60,27 @@ def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> li
     Raises:
         UserError: another command is at work in the run folder, or a stage before `first` is not done.
         Interrupted: a stage was asked to stop; its state is saved.
+        ShareDone: this process is an element of an array, and another one finishes the stage.
     """
     stages = selected(first, last)
+    share = recipe.corpus.executor == SHARED_EXECUTOR
+    if share and (first or last != SHARED_STAGE):
+        raise UserError(
+            f"corpus.executor={SHARED_EXECUTOR} in a run of other stages",
+            f"the elements of an array do the stage '{SHARED_STAGE}' alone",
+            f"submit hunmin corpus build RECIPE --executor {SHARED_EXECUTOR}; then run the recipe without it",
+        )
     root = Path(recipe.out)
     root.mkdir(parents=True, exist_ok=True)
-    with _locked(root):
+    with _locked(root, share):
         folder = RunFolder(root)
         save_recipe(recipe, root / "recipe.yaml")
         verdicts = []
         for stage in stages:
+            if share and read_manifest(folder.final(stage)) is None:
+                # nothing to compare the inputs with: not every element has to hash them all
+                _do(folder, recipe, stage, share)
+                continue
             verdict = judge(folder, recipe, stage, set(), force=stage.name == first)
             verdicts.append(verdict)
             if verdict.done:
@@ -78,14 +93,41 @@ def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> li
                     f"run without --from, or with --from {stage.name}",
                 )
             say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
-            _do(folder, recipe, stage)
+            _do(folder, recipe, stage, share)
         folder.save_cache()
     return verdicts
 
 
-def _do(folder: RunFolder, recipe: Recipe, stage: Stage) -> None:
+def _do(folder: RunFolder, recipe: Recipe, stage: Stage, share: bool) -> None:
+    """Do a stage and publish its folder; with `share` several processes at once work in the unfinished folder."""
     began = time.monotonic()
-    settings, inputs = stage.settings(recipe), folder.inputs(recipe, stage)
+    settings = stage.settings(recipe)
+    partial, final = folder.partial(stage), folder.final(stage)
+    inputs = None if share else _begin(folder, recipe, stage, settings)
+    partial.mkdir(parents=True, exist_ok=True)
+    counts = stage.work(recipe, folder.path, partial)
+    outputs = describe_outputs(partial)
+    manifest = Manifest(
+        stage=stage.name,
+        settings=settings,
+        inputs=inputs or folder.inputs(recipe, stage) or {},
+        outputs=outputs,
+        counts=counts,
+        versions=package_versions("hunmin", *stage.packages),
+    )
+    write_manifest(partial, manifest)
+    (partial / WORK_MARK).unlink(missing_ok=True)
+    if stage.keep and final.exists():
+        _set_aside(final, final)
+    publish_folder(partial, final)
+    seconds = time.monotonic() - began
+    _note_time(folder.path, {"stage": stage.name, "seconds": round(seconds, 2)})
+    say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
+
+
+def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, Any]) -> dict[str, str]:
+    """Make the unfinished folder ready for these settings and inputs, and return the inputs."""
+    inputs = folder.inputs(recipe, stage)
     if inputs is None:
         raise UserError(
             f"stage '{stage.name}' lacks its input", "the stages before it must be done", "run without --from"
@@ -94,32 +136,17 @@ def _do(folder: RunFolder, recipe: Recipe, stage: Stage) -> None:
     partial, final = folder.partial(stage), folder.final(stage)
     mark = {"settings": settings, "inputs": inputs}
     if partial.exists() and folder.work_mark(stage) != mark:
-        if stage.keep and folder.work_mark(stage) is not None:
+        if stage.reopen:
+            stage.reopen(partial)
+        elif stage.keep and folder.work_mark(stage) is not None:
             _set_aside(partial, final)
         else:
             shutil.rmtree(partial)
     partial.mkdir(parents=True, exist_ok=True)
-    if not (partial / WORK_MARK).exists():
+    if folder.work_mark(stage) != mark:
         with atomic_write(partial / WORK_MARK) as stream:
             json.dump(mark, stream, ensure_ascii=False, indent=1)
-    counts = stage.work(recipe, folder.path, partial)
-    outputs = describe_outputs(partial)
-    manifest = Manifest(
-        stage=stage.name,
-        settings=settings,
-        inputs=inputs,
-        outputs=outputs,
-        counts=counts,
-        versions=package_versions("hunmin", *stage.packages),
-    )
-    write_manifest(partial, manifest)
-    (partial / WORK_MARK).unlink()
-    if stage.keep and final.exists():
-        _set_aside(final, final)
-    publish_folder(partial, final)
-    seconds = time.monotonic() - began
-    _note_time(folder.path, {"stage": stage.name, "seconds": round(seconds, 2)})
-    say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
+    return inputs
 
 
 def _set_aside(folder: Path, final: Path) -> None:
@@ -139,14 +166,17 @@ def _note_time(root: Path, row: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    with (root / ".lock").open("w") as stream:
+def _locked(root: Path, share: bool) -> Iterator[None]:
+    """Keep other commands out of the run folder; with `share` only those that do not share."""
+    with (root / ".lock").open("a+") as stream:  # for reading too: network file systems want that for a shared lock
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            fcntl.flock(stream, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
             raise UserError(
                 f"another command is at work in {root}",
                 "one command at a time works in a run folder",
                 "wait for it, or give another folder with out=FOLDER",
             ) from None
+        except OSError:
+            say(f"the file system of {root} knows no locks: run one command at a time in it", style="yellow")
         yield

@@ -36,6 +36,8 @@ class Stage:
         work: does the stage: (recipe, run folder, folder to write) → counts.
         packages: packages whose versions the output depends on.
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
+        reopen: makes an unfinished folder of other settings or inputs fit to go on in, for a stage that knows its
+            finished work by its content; without it such a folder is deleted (or moved aside).
     """
 
     name: str
@@ -46,6 +48,7 @@ class Stage:
     files: Callable[[Recipe], list[str]] = lambda recipe: []
     packages: tuple[str, ...] = ()
     keep: bool = False
+    reopen: Callable[[Path], None] | None = None
 
 
 def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
@@ -79,6 +82,12 @@ def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
     from data.corpus import build_corpus
 
     return build_corpus(recipe.corpus, out)
+
+
+def _reopen_corpus(out: Path) -> None:
+    from data.corpus import reopen_corpus
+
+    reopen_corpus(out)
 
 
 def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -151,7 +160,8 @@ def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 STAGES: tuple[Stage, ...] = (
     Stage(
-        "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files, packages=("pyarrow", "google-re2", "numba")
+        "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files,
+        packages=("pyarrow", "google-re2", "numba"), reopen=_reopen_corpus,
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,

@@ -43,6 +43,11 @@ class Failure:
     reason: str
     error: HunminError | None = None
 
+    def __str__(self) -> str:
+        """Return one line, or a few, for a person."""
+        reason = self.error.problem if self.error else self.reason
+        return reason if self.name in reason else f"{self.name}: {reason}"
+
 
 class WorkFailed(HunminError):
     """Some work units failed; the message names them."""
@@ -87,7 +92,7 @@ class Failures(list[Failure]):
         self.append(failure)
         if len(self) == 1:
             say("a work unit failed; the others go on:", style="yellow")
-        say(f"  {failure.name}: {failure.reason}", style="yellow")
+        say(f"  {failure}", style="yellow")
         if len(self) >= MOST_FAILURES:
             raise_failures(self)
 
@@ -103,7 +108,7 @@ def raise_failures(failures: Sequence[Failure]) -> None:
         return
     if len(failures) == 1 and failures[0].error:
         raise failures[0].error
-    lines = [f"  - {failure.name}: {failure.reason}" for failure in failures[:SHOWN]]
+    lines = [f"  - {failure}" for failure in failures[:SHOWN]]
     if len(failures) > SHOWN:
         lines.append(f"  - and {len(failures) - SHOWN} more, said above as they happened")
     mistakes: Any = all(isinstance(failure.error, UserError) for failure in failures)

@@ -21,7 +21,11 @@ PARENT_CHECK_SECONDS = 0.5
 
 
 def run_local(
-    function: Callable[[T], R], tasks: Iterable[T], workers: int, progress: Callable[[R], None] | None = None
+    function: Callable[[T], R],
+    tasks: Iterable[T],
+    workers: int,
+    progress: Callable[[R], None] | None = None,
+    failures: Failures | None = None,
 ) -> list[R]:
     """Return `function(task)` for every task, in the order of the tasks.
 
@@ -33,30 +37,32 @@ def run_local(
         tasks: picklable work units with a `name`.
         workers: processes, >= 1; 1 runs in this process.
         progress: called in this process with each result as it comes.
+        failures: gets the tasks that failed, which have no result; without it they are raised.
 
     Raises:
         HunminError: the function raised one, or a worker died twice on the same task; after all other tasks are done,
             and with the name of each task that failed.
         DiskFullError: at once.
     """
-    failures = Failures()
+    failed = Failures() if failures is None else failures
     if workers <= 1:
         results = []
         for task in tasks:
             result = attempt(function, task)
             if isinstance(result, Failure):
-                failures.add(result)
+                failed.add(result)
                 continue
             results.append(result)
             if progress:
                 progress(result)
     else:
-        pool = _Pool(function, workers, failures)
+        pool = _Pool(function, workers, failed)
         try:
             results = pool.run(iter(tasks), progress)
         finally:
             pool.close()
-    raise_failures(failures)
+    if failures is None:
+        raise_failures(failed)
     return results
 
 

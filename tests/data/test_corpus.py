@@ -18,6 +18,7 @@ from common.manifest import describe_outputs
 from common.settings import parse_settings
 from data import units
 from data.corpus import CorpusSettings, build_corpus
+from data.executors import WorkFailed
 from data.shards import read_shards
 
 KEY = "a key for tests only, 32 letters"
@@ -62,6 +63,23 @@ def build(chosen: CorpusSettings, out: Path) -> dict:
     return build_corpus(chosen, out)
 
 
+def parts(out: Path) -> dict[str, int]:
+    """Return name → time of writing of the parts of an unfinished corpus."""
+    return {path.name: path.stat().st_mtime_ns for path in (out / ".work").glob("*/part-*.parquet")}
+
+
+def stop_before_the_shards(chosen: CorpusSettings, out: Path, monkeypatch) -> dict[str, int]:
+    """Do all units, stop as Ctrl-C does, and return the parts."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("data.corpus.assemble", stop)
+        build(chosen, out)
+    return parts(out)
+
+
 def rows(folder: Path) -> list[dict]:
     return [row for batch in read_shards(folder) for row in batch.to_pylist()]
 
@@ -70,7 +88,7 @@ def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path)
     counts = build(settings(corpora), tmp_path / "out")
     found = rows(tmp_path / "out")
     assert counts["documents"] == len(found) == 701
-    assert counts["duplicates"] == {"documents": 50, "sentences": 0}
+    assert (counts["duplicates"]["documents"], counts["duplicates"]["sentences"]) == (50, 0)
     assert found[0] == {
         "id": "a0",
         "source": "a",
@@ -92,15 +110,17 @@ def test_only_final_files_stay_and_no_personal_data(corpora, tmp_path):
     out = tmp_path / "out"
     build(settings(corpora), out)
     names = {path.relative_to(out).parts[0] for path in out.rglob("*")}
-    assert names == {"shards", "statistics.json", "rejects", "hits.jsonl", "pii.json"}
+    assert names == {"shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl"}
     assert all(b"010-1234-5678" not in path.read_bytes() for path in out.rglob("*") if path.is_file())
     assert all("010-1234-5678" not in sentence for row in rows(out) for sentence in row["sentences"])
 
 
 def test_same_bytes_from_one_and_two_workers_and_any_unit_size(corpora, tmp_path):
-    build(settings(corpora, deduplicate={"sentences": True}), tmp_path / "one")
-    build(settings(corpora, deduplicate={"sentences": True}, workers=2), tmp_path / "two")
-    build(settings(corpora, deduplicate={"sentences": True}, unit_mb=1), tmp_path / "big")
+    kinds = {"near": True, "paragraphs": True, "min_paragraph_chars": 20, "sentences": True}
+    build(settings(corpora, deduplicate=kinds), tmp_path / "one")
+    build(settings(corpora, deduplicate=kinds, workers=2), tmp_path / "two")
+    counts = build(settings(corpora, deduplicate=kinds, unit_mb=1), tmp_path / "big")["duplicates"]
+    assert min(counts["documents"], counts["near"], counts["paragraphs"], counts["sentences"]) > 0
     assert (
         describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two") == describe_outputs(tmp_path / "big")
     )
@@ -112,7 +132,7 @@ def test_sentence_duplicates_keep_the_first(tmp_path):
     (tmp_path / "in/a.txt").write_text(f"{long} 네. {other}\n{other} 네.\n{long}\n", encoding="utf-8")
     counts = build(settings(tmp_path / "in", deduplicate={"sentences": True}), tmp_path / "out")
     assert [row["sentences"] for row in rows(tmp_path / "out")] == [[long, "네.", other], ["네."]]
-    assert counts["duplicates"] == {"documents": 0, "sentences": 2}
+    assert (counts["duplicates"]["documents"], counts["duplicates"]["sentences"]) == (0, 2)
 
 
 def test_benchmark_sentences_go_even_where_they_hold_personal_data(tmp_path):
@@ -173,14 +193,17 @@ def test_missing_path_empty_corpus_and_nothing_left(tmp_path):
         build(settings(tmp_path / "in"), tmp_path / "o3")
 
 
-def test_truncated_archive_leaves_finished_units(corpora, tmp_path):
+def test_truncated_archive_leaves_finished_units(corpora, tmp_path, monkeypatch):
     whole = (corpora / "b.txt.zst").read_bytes()
     (corpora / "b.txt.zst").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged or cut short"):
         build(settings(corpora), tmp_path / "out")
-    assert list((tmp_path / "out/.work").glob("part-00000-*.parquet"))
+    finished = parts(tmp_path / "out")
+    assert finished
     (corpora / "b.txt.zst").write_bytes(whole)
+    monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
     assert build(settings(corpora), tmp_path / "out")["documents"] == 701
+    assert finished.items() <= parts(tmp_path / "out").items()
 
 
 def test_missing_benchmark_and_missing_key_are_clear(corpora, tmp_path, monkeypatch):
@@ -218,11 +241,11 @@ def test_full_disk_keeps_finished_units_and_the_next_run_goes_on(corpora, tmp_pa
     with pytest.raises(DiskFullError, match="the disk is full"):
         build(settings(corpora), tmp_path / "out")
     monkeypatch.setattr(units, "write_table", original)
-    parts = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/.work").glob("*.parquet")}
-    assert sorted(parts) == [path.name for path in written]
+    finished = parts(tmp_path / "out")
+    assert sorted(finished) == sorted(path.name for path in written)
     monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
     build(settings(corpora), tmp_path / "out")
-    assert {p: (tmp_path / "out/.work" / p).stat().st_mtime_ns for p in parts} == parts
+    assert finished.items() <= parts(tmp_path / "out").items()
     assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
 
 
@@ -255,7 +278,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
     command = [sys.executable, str(script), chosen.model_dump_json(), str(out)]
     environment = {**os.environ, "PYTHONPATH": str(root), "HUNMIN_PII_KEY": KEY}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-    while process.poll() is None and len(list(out.glob(".work/*.parquet"))) < 2:
+    while process.poll() is None and len(list(out.glob(".work/*/*.parquet"))) < 2:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -263,3 +286,96 @@ def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
     build(chosen, out)
     assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
     assert build(chosen, out)["documents"] == 701
+
+
+def test_resume_goes_by_content_not_by_order_or_folder(corpora, tmp_path, monkeypatch):
+    before = stop_before_the_shards(settings(corpora), tmp_path / "out", monkeypatch)
+    moved = tmp_path / "elsewhere"
+    corpora.rename(moved)
+    (moved / "0.txt").write_text("\n".join(prose(60, 5)), encoding="utf-8")
+    chosen = settings(moved, inputs=[str(moved / name) for name in ("b.txt.zst", "0.txt", "a.jsonl")])
+    after = stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)
+    assert before.items() <= after.items() and len(after) == len(before) + 1
+    build(chosen, tmp_path / "out")
+    build(chosen, tmp_path / "whole")
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_changed_file_is_done_again_where_it_changed_and_nothing_stale_stays(corpora, tmp_path, monkeypatch, settled):
+    monkeypatch.setattr("data.volume.SETTLED_SECONDS", -1.0 if settled else 1e9)
+    before = stop_before_the_shards(settings(corpora), tmp_path / "out", monkeypatch)
+    facts, text = (corpora / "a.jsonl").stat(), (corpora / "a.jsonl").read_text()
+    changed = "CC9".join(text.rsplit("CC0", 1))
+    (corpora / "a.jsonl").write_text(changed)  # as long as before, at the same time as before
+    os.utime(corpora / "a.jsonl", ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    after = stop_before_the_shards(settings(corpora), tmp_path / "out", monkeypatch)
+    assert before.items() <= after.items() and 0 < len(after) - len(before) < len(before) / 2
+    build(settings(corpora), tmp_path / "out")
+    build(settings(corpora), tmp_path / "whole")
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
+    assert [row["id"] for row in rows(tmp_path / "out") if row["licence"] == "CC9"] == ["a399"]
+
+
+def test_a_file_that_went_leaves_nothing_behind(corpora, tmp_path, monkeypatch):
+    (corpora / "c.txt").write_text("\n".join(prose(200, 9)), encoding="utf-8")
+    build(settings(corpora, shard_mb=0.02), tmp_path / "out")
+    (tmp_path / "out/statistics.json").unlink()
+    stop_before_the_shards(settings(corpora, shard_mb=0.02), tmp_path / "out", monkeypatch)
+    (corpora / "c.txt").unlink()
+    build(settings(corpora, shard_mb=0.02), tmp_path / "out")
+    build(settings(corpora, shard_mb=0.02), tmp_path / "whole")
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
+
+
+def test_the_same_content_twice_is_two_sets_of_documents(tmp_path, monkeypatch):
+    for name in ("x/a.txt", "y/a.txt", "y/b.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("첫 문장이 있다.\n둘째 문장이 있다.\n", encoding="utf-8")
+    chosen = settings(
+        tmp_path, inputs=[str(tmp_path / "x"), str(tmp_path / "y")], deduplicate={"documents": False}, workers=2
+    )
+    assert len(stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)) == 3
+    build(chosen, tmp_path / "out")
+    assert [row["id"] for row in rows(tmp_path / "out")] == ["a-1", "a-2", "a~2-1", "a~2-2", "b-1", "b-2"]
+
+
+def test_finished_files_are_not_read_again(corpora, tmp_path, monkeypatch):
+    monkeypatch.setattr("data.volume.SETTLED_SECONDS", -1.0)
+    stop_before_the_shards(settings(corpora), tmp_path / "out", monkeypatch)
+
+    def refuse(*_):
+        raise AssertionError("read again")
+
+    monkeypatch.setattr("data.catalog.read_blocks", refuse)
+    assert build(settings(corpora), tmp_path / "out")["documents"] == 701
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_damaged_input_is_named_and_the_others_are_done(corpora, tmp_path, workers):
+    for name in ("0.txt.gz", "z.txt.zst"):
+        (corpora / name).write_bytes(b"\x1f\x8b\x08 broken")
+    with pytest.raises(WorkFailed, match="2 work units failed") as caught:
+        build(settings(corpora, workers=workers), tmp_path / "out")
+    assert "0.txt.gz" in str(caught.value) and "z.txt.zst" in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert len(parts(tmp_path / "out")) >= 2
+
+
+def test_a_fault_in_one_unit_names_it_and_loses_no_other(corpora, tmp_path, monkeypatch):
+    original = units._State.process
+
+    def fragile(self, documents, rules):
+        if documents[0].id == "b-1":
+            raise ValueError(documents[0].text)
+        return original(self, documents, rules)
+
+    monkeypatch.setattr(units._State, "process", fragile)
+    with pytest.raises(WorkFailed, match=r"b\.txt\.zst from line 1 .*ValueError") as caught:
+        build(settings(corpora), tmp_path / "out")
+    assert "번 사람은" not in str(caught.value)
+    finished = parts(tmp_path / "out")
+    monkeypatch.setattr(units._State, "process", original)
+    monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
+    build(settings(corpora), tmp_path / "out")
+    assert len(parts(tmp_path / "out")) == len(finished) + 1

@@ -1,0 +1,145 @@
+"""The catalogue of a corpus's units: what the inputs hold, what of it is done, and where the parts are.
+
+Resume goes by content. A unit's part is named after a hash of the unit (`units.unit_key`), so it is found again when
+files came, went, changed their order or their folder, and never taken for another content. For each file an index
+lists its units; while the file's version stands as it was, its units are known without reading it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from common.files import atomic_write
+from common.settings import settings_hash
+from data.executors.failures import Failures, failure_of
+from data.readers import InputFile, read_blocks
+from data.units import UnitTask, part_path, unit_key
+from data.volume import FileVersion, TextSize, file_version
+
+
+class Share(Protocol):
+    """Which units one of several processes with the same inputs does."""
+
+    def reads(self, file: int) -> bool:
+        """Return whether any unit of the file with this number is its own."""
+
+    def has(self, file: int, block: int) -> bool:
+        """Return whether a block of a file that it reads is its own."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A file whose units are not all done: their block numbers, or None when nobody has read the file."""
+
+    file: int
+    blocks: list[int] | None
+
+
+class Catalog:
+    """The units of a list of files.
+
+    Args:
+        folder: where parts and indices are; one folder for one set of settings.
+        files: the inputs, in order.
+        unit_bytes: size of a unit.
+    """
+
+    def __init__(self, folder: Path, files: list[InputFile], unit_bytes: int) -> None:
+        self.folder, self.files = folder, files
+        self._unit_bytes = unit_bytes
+        self._keys: dict[int, list[str]] = {}
+        self.finished_bytes = 0
+        """Input bytes of units that were found finished."""
+
+    def text_bytes(self, share: Share | None = None) -> float | None:
+        """Return how many bytes of text the files hold, about; None when that is not known of one of them."""
+        size = TextSize()
+        found = [size.of(file.path) for number, file in enumerate(self.files) if not share or share.reads(number)]
+        return None if None in found else sum(one for one in found if one is not None)
+
+    def pending(self, failures: Failures, share: Share | None = None) -> Iterator[UnitTask]:
+        """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
+
+        Args:
+            failures: gets the files that cannot be read, by name; the others go on.
+            share: leave out what belongs to other processes.
+        """
+        for number, file in enumerate(self.files):
+            if share and not share.reads(number):
+                continue
+            try:
+                yield from self._pending_of(number, file, share)
+            except Exception as error:
+                failures.add(failure_of(file.path, error))
+
+    def _pending_of(self, number: int, file: InputFile, share: Share | None) -> Iterator[UnitTask]:
+        version = file_version(file.path)
+        index = self._index(file)
+        if index and version.facts is not None and index["version"] == version.facts and index["settled"]:
+            mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
+            if all(part_path(self.folder, key).exists() for key in mine):
+                self._keys[number] = index["keys"]
+                self.finished_bytes += sum(index["bytes"])
+                return
+        keys: list[str] = []
+        sizes: list[int] = []
+        for format, block in read_blocks(file, self._unit_bytes):
+            keys.append(unit_key(file, format, block))
+            sizes.append(block.size)
+            if share and not share.has(number, block.number):
+                continue
+            if part_path(self.folder, keys[-1]).exists():
+                self.finished_bytes += sizes[-1]
+                continue
+            yield UnitTask(file, format, block, keys[-1])
+        self._keys[number] = keys
+        self._write_index(file, version, keys, sizes)
+
+    def _index_path(self, file: InputFile) -> Path:
+        source = {**file.settings.model_dump(mode="json"), "path": None}
+        name = settings_hash([file.label, file.path.rsplit("/", 1)[-1], source, self._unit_bytes])
+        return self.folder / f"file-{name}.json"
+
+    def _index(self, file: InputFile) -> dict[str, Any] | None:
+        try:
+            found: dict[str, Any] = orjson.loads(self._index_path(file).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found
+
+    def _write_index(self, file: InputFile, version: FileVersion, keys: list[str], sizes: list[int]) -> None:
+        settled = version.settled and file_version(file.path).facts == version.facts
+        tree = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes}
+        with atomic_write(self._index_path(file), "wb") as stream:
+            stream.write(orjson.dumps(tree))
+
+    def missing(self) -> list[Missing]:
+        """Return the files with units that are not done, from a fresh listing of the folder."""
+        present = {path.name for path in self.folder.iterdir()}
+        found = []
+        for number in range(len(self.files)):
+            keys = self._keys_of(number)
+            if keys is None:
+                found.append(Missing(number, None))
+                continue
+            blocks = [n for n, key in enumerate(keys) if part_path(self.folder, key).name not in present]
+            if blocks:
+                found.append(Missing(number, blocks))
+        return found
+
+    def _keys_of(self, number: int) -> list[str] | None:
+        """Return the keys of a file's units: as this process read them, else from the index another one wrote."""
+        if number not in self._keys:
+            index, version = self._index(self.files[number]), file_version(self.files[number].path)
+            if index and version.facts is not None and index["version"] == version.facts:
+                self._keys[number] = index["keys"]
+        return self._keys.get(number)
+
+    def parts(self) -> list[Path]:
+        """Return the parts of all units, in input order; all files must have been read."""
+        return [part_path(self.folder, key) for number in range(len(self.files)) for key in self._keys[number]]

@@ -1,0 +1,65 @@
+"""Which executor does the work: a choice of the moment that never changes what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, Protocol
+
+from data.executors.failures import Failures, R, T
+from data.executors.local import available_workers, run_local
+
+ExecutorName = Literal["local", "ray", "slurm-array"]
+
+
+class Executor(Protocol):
+    """Runs one function over many tasks."""
+
+    def __call__(
+        self,
+        function: Callable[[T], R],
+        tasks: Iterable[T],
+        progress: Callable[[R], None] | None = None,
+        failures: Failures | None = None,
+    ) -> list[R]:
+        """Return `function(task)` for every task, in the order of the tasks."""
+
+
+class LocalExecutor:
+    """The pool of processes on this machine, with its size."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def __call__(
+        self,
+        function: Callable[[T], R],
+        tasks: Iterable[T],
+        progress: Callable[[R], None] | None = None,
+        failures: Failures | None = None,
+    ) -> list[R]:
+        """Return `function(task)` for every task, in the order of the tasks; see `run_local`."""
+        return run_local(function, tasks, self._workers, progress, failures)
+
+
+@contextmanager
+def open_executor(name: ExecutorName, workers: int | None, address: str, shared: Path) -> Iterator[Executor]:
+    """Give the executor of that name for a `with` block.
+
+    Args:
+        name: local; ray; or slurm-array, whose elements are local pools.
+        workers: tasks at work at once; None takes all cores there are.
+        address: of the Ray cluster.
+        shared: existing folder that all workers write to.
+
+    Raises:
+        UserError: Ray is not installed, or there is no cluster at the address.
+    """
+    if name != "ray":
+        yield LocalExecutor(workers or available_workers())
+        return
+    from data.executors.ray import RayExecutor
+
+    with RayExecutor(address, workers, shared) as executor:
+        yield executor

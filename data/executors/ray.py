@@ -1,0 +1,220 @@
+"""The Ray executor: work units as tasks of a Ray cluster (Ray Core).
+
+The function goes into the object store once; a bounded number of tasks is on its way at any time, so neither the store
+nor this process ever holds more than a few work units for each core of the cluster. What a worker writes goes to the
+run folder: all nodes must see it, and run the same code; both are checked before a worker does its first unit.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import xxhash
+
+from common.errors import UserError
+from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+
+ATTEMPTS = 4
+"""How often a unit is tried when its worker or node dies: nodes of a cluster go away more often than units kill."""
+AHEAD = 2
+"""Tasks that wait at the cluster beyond one for each core, so that no core waits for this process."""
+CAPACITY_SECONDS = 5.0
+"""How often the number of cores is asked for: nodes may join."""
+SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
+
+
+@dataclass(frozen=True)
+class _Errand:
+    """A task on its way: its place among the results, its name, where it is stored, how often it was tried."""
+
+    index: int
+    name: str
+    stored: Any
+    tries: int = 1
+
+
+class RayExecutor:
+    """Runs tasks on a Ray cluster; used in a `with` block.
+
+    Args:
+        address: "auto" for the cluster this machine belongs to, "local" for one started here, or its "host:port".
+        workers: most tasks at work at once; None takes all cores of the cluster.
+        shared: an existing folder that all nodes must see.
+    """
+
+    def __init__(self, address: str, workers: int | None, shared: Path) -> None:
+        self._address, self._workers = address, workers
+        self._token = Path(shared).resolve() / f".shared-{secrets.token_hex(8)}.tmp"
+        self._capacity, self._asked = 1, -CAPACITY_SECONDS
+
+    def __enter__(self) -> RayExecutor:
+        """Connect.
+
+        Raises:
+            UserError: Ray is not installed, or there is no cluster at the address.
+        """
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError:
+            raise UserError(
+                "Ray is not installed", "--executor ray needs the package ray", "pip install 'hunmin[ray]'"
+            ) from None
+        started: dict[str, Any] = (
+            {"num_cpus": self._workers, "include_dashboard": False} if self._address == "local" else {}
+        )
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            ray.init(
+                address=self._address, namespace="hunmin", log_to_driver=False, logging_level=logging.ERROR, **started
+            )
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            raise UserError(
+                f"no Ray cluster at {self._address}: {(str(error).strip() or type(error).__name__).splitlines()[0]}",
+                "--ray-address is auto, local or the host:port of a running cluster that this machine belongs to",
+                "start one with ray start --head (and ray start --address=HOST:PORT on the other nodes)",
+            ) from None
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, before)  # ray.init puts its own in its place
+        self._token.touch()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Disconnect; the cluster ends this run's workers, and a cluster started here ends altogether."""
+        import ray
+
+        self._token.unlink(missing_ok=True)
+        ray.shutdown()
+
+    def __call__(
+        self,
+        function: Callable[[T], R],
+        tasks: Iterable[T],
+        progress: Callable[[R], None] | None = None,
+        failures: Failures | None = None,
+    ) -> list[R]:
+        """Return `function(task)` for every task, in the order of the tasks, as `run_local` does.
+
+        Raises:
+            HunminError: the function raised one, or workers or nodes died on one task too often; after all other tasks.
+            UserError: a node has other code or does not see the shared folder; at once.
+        """
+        import ray
+        from ray.exceptions import RayError
+
+        run = ray.remote(max_retries=0, num_cpus=1)(_work)
+        payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+        constant = [ray.put(payload)], xxhash.xxh3_128_hexdigest(payload), str(self._token), code_hash()
+        failed = Failures() if failures is None else failures
+        results: dict[int, Any] = {}
+        flying: dict[Any, _Errand] = {}
+        numbered = enumerate(tasks)
+        more = True
+        while True:
+            while more and len(flying) < self._limit():
+                following = next(numbered, None)
+                more = following is not None
+                if following:
+                    errand = _Errand(following[0], following[1].name, ray.put(following[1]))
+                    flying[run.remote(errand.stored, *constant)] = errand
+            if not flying:
+                break
+            ready, _ = ray.wait(list(flying), num_returns=1, timeout=CAPACITY_SECONDS)
+            for reference in ready:
+                errand = flying.pop(reference)
+                try:
+                    value = ray.get(reference)
+                except RayError as error:
+                    if errand.tries < ATTEMPTS:
+                        again = _Errand(errand.index, errand.name, errand.stored, errand.tries + 1)
+                        flying[run.remote(errand.stored, *constant)] = again
+                    else:
+                        failed.add(Failure(errand.name, _reason(error)))
+                    continue
+                if isinstance(value, UserError):
+                    raise value
+                if isinstance(value, Failure):
+                    failed.add(value)
+                    continue
+                results[errand.index] = value
+                if progress:
+                    progress(value)
+        if failures is None:
+            raise_failures(failed)
+        return [results[index] for index in sorted(results)]
+
+    def _limit(self) -> int:
+        """Return how many tasks may be on their way now."""
+        if self._workers:
+            return self._workers
+        now = time.monotonic()
+        if now - self._asked >= CAPACITY_SECONDS:
+            import ray
+
+            self._capacity, self._asked = int(ray.cluster_resources().get("CPU", 1)), now
+        return self._capacity + AHEAD
+
+
+def _reason(error: Exception) -> str:
+    cause = getattr(error, "cause", None)
+    kind = type(cause or error).__name__
+    detail = f": {cause}" if isinstance(cause, ImportError) else ""
+    return f"workers or their nodes died {ATTEMPTS} times on it, at last of {kind}{detail}"
+
+
+def _work(task: Any, payload: list[Any], name: str, token: str, code: str) -> Any:
+    """In a worker: do one task; or return why this node cannot do any."""
+    if not Path(token).exists():
+        return UserError(
+            f"the Ray node {socket.gethostname()} does not see {Path(token).parent}",
+            SHARED_RULE,
+            "put the run folder (out=…) on a file system that all nodes share, or use --executor local",
+        )
+    if code_hash() != code:
+        return UserError(
+            f"the Ray node {socket.gethostname()} runs other code of hunmin ({__file__})",
+            "all nodes run the same version, so that the same bytes come out",
+            "install the same commit on every node, or put the clone on the shared file system",
+        )
+    return attempt(_function(payload[0], name), task)
+
+
+_functions: dict[str, Any] = {}
+
+
+def _function(payload: Any, name: str) -> Any:
+    """Return the function, unpacked once in a worker process and kept until another takes its place."""
+    if name not in _functions:
+        import ray
+
+        _functions.clear()
+        _functions[name] = pickle.loads(ray.get(payload))
+    return _functions[name]
+
+
+@lru_cache
+def code_hash() -> str:
+    """Return 32 hex digits that identify the code of `data` and `common` in this process."""
+    digest = xxhash.xxh3_128()
+    root = Path(__file__).resolve().parents[2]
+    for folder in ("common", "data"):
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

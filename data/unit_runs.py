@@ -1,0 +1,83 @@
+"""Do the units of a catalogue: all that are not finished, or one array element's share of them."""
+
+from __future__ import annotations
+
+from common.errors import UserError
+from common.progress import ProgressBar, say
+from data.catalog import Catalog, Missing, Share
+from data.executors import Executor, Failures, raise_failures
+from data.executors.slurm import ArrayElement, ArrayShare
+from data.readers import InputFile
+from data.units import UnitDone, UnitWork
+from data.volume import file_bytes, file_version
+
+MISSING_SHOWN = 10
+"""Files named in the message of an element that is done before others."""
+
+
+class ShareDone(Exception):
+    """An array element has done its share; the stage is finished by another one. The message says what is missing."""
+
+
+def do_units(catalog: Catalog, function: UnitWork, execute: Executor, share: Share | None = None) -> None:
+    """Do every unit that is not finished (of the share, if there is one)."""
+    failures = Failures()
+    size = catalog.text_bytes(share)
+    rejects = 0
+    with ProgressBar("corpus", size and size / 1e6, "MB") as bar:
+
+        def report(done: UnitDone) -> None:
+            nonlocal rejects
+            rejects += done.rejects
+            finished, catalog.finished_bytes = catalog.finished_bytes, 0
+            bar.skip(finished / 1e6)
+            bar.advance(done.bytes / 1e6, f"{rejects:,} rejects")
+
+        execute(function, catalog.pending(failures, share), report, failures)
+        bar.skip(catalog.finished_bytes / 1e6)
+    raise_failures(failures)
+
+
+def do_share(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
+    """Do this array element's units; return if it is the one to finish the stage.
+
+    Raises:
+        ShareDone: it is not, and why.
+    """
+    element = ArrayElement.from_environment()
+    share = ArrayShare(element, [_stored_bytes(file) for file in catalog.files])
+    say(f"element {element.rank} of {element.count}")
+    do_units(catalog, function, execute, share)
+    missing = catalog.missing()
+    if missing:
+        raise ShareDone(_still_missing(missing, catalog, share, element))
+    owner = element.claim(function.folder)
+    if owner is not None:
+        raise ShareDone(f"element {element.rank} is done; element {owner} writes the shards")
+
+
+def _stored_bytes(file: InputFile) -> int:
+    size = file_bytes(file.path)
+    if size is None or file_version(file.path).facts is None:
+        raise UserError(
+            f"{file.path}: neither size nor version is known before it is read",
+            "the elements of an array share out files by size and know them by their version",
+            "fetch the file first and name the copy, or use --executor local or ray",
+        )
+    return size
+
+
+def _still_missing(missing: list[Missing], catalog: Catalog, share: ArrayShare, element: ArrayElement) -> str:
+    """Return what an element says when others have not done their shares."""
+    owners = {share.owner(one.file, block) for one in missing for block in (one.blocks or (None,))}
+    names = [
+        f"{catalog.files[one.file].path} ({'not read' if one.blocks is None else f'{len(one.blocks)} units'})"
+        for one in missing[:MISSING_SHOWN]
+    ]
+    names += [f"and {len(missing) - MISSING_SHOWN} files more"] if len(missing) > MISSING_SHOWN else []
+    ranks = ", ".join(str(owner) for owner in sorted(owner for owner in owners if owner is not None))
+    return (
+        f"element {element.rank} is done; not there yet: " + ", ".join(names) + "\n"
+        f"  of elements {ranks or 'that read the largest files'}: they wait or work, or are lost\n"
+        "  the last one finishes the stage; should none be left, the same command with --executor local does the rest"
+    )

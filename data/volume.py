@@ -1,0 +1,103 @@
+"""Before reading: how large the input files are, how much text a compressed byte gives, and which version they are."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from common.files import COMPRESSED, compression_ratio, is_remote
+
+SETTLED_SECONDS = 2.0
+"""A file changed more recently may change again within one tick of its file system's clock."""
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """What tells two contents of one file apart without reading it.
+
+    Args:
+        facts: size, inode and times of change of a local file (the last of them cannot be set back by a program);
+            what the store says of a remote one; None when nothing is known.
+        settled: whether the facts would differ after any later change.
+    """
+
+    facts: list[Any] | None
+    settled: bool
+
+
+def file_version(path: str) -> FileVersion:
+    """Return the version of a local file or URL."""
+    if is_remote(path):
+        return _remote_version(path)
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return FileVersion(None, False)
+    facts = [found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
+    return FileVersion(facts, time.time() - found.st_ctime > SETTLED_SECONDS)
+
+
+def _remote_version(path: str) -> FileVersion:
+    import fsspec
+
+    if path.startswith(("http://", "https://")):
+        return FileVersion(None, False)  # a web server need not say when a file changed
+    try:
+        system, name = fsspec.core.url_to_fs(path)
+        return FileVersion([system.ukey(name)], True)
+    except (OSError, ValueError, NotImplementedError):
+        return FileVersion(None, False)
+
+
+def file_bytes(path: str) -> int | None:
+    """Return a file's size as it is stored, None when it is not known before reading."""
+    try:
+        if not is_remote(path):
+            return os.stat(path).st_size  # noqa: PTH116 (a folder of the hub is no path)
+        import fsspec
+
+        system, name = fsspec.core.url_to_fs(path)
+        size = system.size(name)
+        return None if size is None else int(size)
+    except (OSError, ValueError, NotImplementedError):
+        return None
+
+
+def content_hash(path: str) -> str:
+    """Return the 128-bit xxh3 of a local file's bytes as hex; of a remote one what the store says of its version."""
+    if is_remote(path) or not Path(path).exists():
+        return repr(file_version(path).facts)
+    digest = xxhash.xxh3_128()
+    with Path(path).open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+class TextSize:
+    """Estimates how many bytes of text files hold, for an expected end; compressed ones go by their beginning.
+
+    Args:
+        samples: how many files of a kind are looked into; the others are taken to be alike.
+    """
+
+    def __init__(self, samples: int = 8) -> None:
+        self._samples = samples
+        self._ratios: dict[str, list[float]] = {}
+
+    def of(self, path: str) -> float | None:
+        """Return the bytes of text in a file, about; None when its size is not known."""
+        size = file_bytes(path)
+        suffix = next((suffix for suffix in COMPRESSED if path.endswith(suffix)), None)
+        if size is None or suffix is None or is_remote(path):
+            return size if suffix is None else None
+        known = self._ratios.setdefault(suffix, [])
+        if len(known) < self._samples:
+            known.append(compression_ratio(path))
+            return size * known[-1]
+        return size * sum(known) / len(known)
