@@ -1,0 +1,40 @@
+"""Readers: input files as blocks of whole records, and a block as documents, rejects and skipped records.
+
+A file is read once, in order, by one process (`read_blocks`), which only cuts it cheaply where records end, or refers
+to parts of it; what a block holds is parsed where the work is done (`parse_block`). Blocks, and the documents and ids
+in them, depend on the content and the settings alone, and no input can fill the memory.
+
+* `settings`, `records`: a source's settings; blocks, documents, rejects, and fields as a source maps them;
+* `paths`, `sniff`, `encoding`: which files, in which format, in which encoding;
+* `blocks`, `json_elements`: cutting text at borders, and JSON at its elements;
+* `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
+* `rows`, `parquet`, `sqlite`, `hub`: formats of rows;
+* `namumark`, `wikicode`, `html`, `markdown`: markup to text;
+* `formats`: all formats by name.
+"""
+
+from data.readers.formats import READERS, parse_block, read_blocks
+from data.readers.lines import is_utf8
+from data.readers.paths import COMPRESSED, list_files, stem
+from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
+from data.readers.settings import Format, SourceSettings
+from data.readers.sniff import resolve_format
+
+__all__ = [
+    "COMPRESSED",
+    "READERS",
+    "Block",
+    "Document",
+    "Format",
+    "InputFile",
+    "Item",
+    "Reject",
+    "Skipped",
+    "SourceSettings",
+    "is_utf8",
+    "list_files",
+    "parse_block",
+    "read_blocks",
+    "resolve_format",
+    "stem",
+]

@@ -1,0 +1,50 @@
+"""Treebanks in CoNLL-U: the text of their sentences, gathered into documents where `# newdoc` begins them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from data.readers.blocks import BLANK_LINE, BLANK_LINES, before, cut, numbered, parts_of
+from data.readers.encoding import TextStream
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
+
+_NEW_DOCUMENT = re.compile(rb"^# newdoc\b", re.MULTILINE)
+_TEXT = re.compile(r"^# text = (.*)$", re.MULTILINE)
+DOCUMENTS, SENTENCES = "documents", "sentences"
+
+
+def cut_conllu(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
+    """Yield the documents of a treebank in blocks; its sentences where the first megabyte begins no document."""
+    if _NEW_DOCUMENT.search(stream.head):
+        return numbered(cut(stream, before(_NEW_DOCUMENT), block_bytes), (DOCUMENTS,))
+    return numbered(cut(stream, BLANK_LINES, block_bytes), (SENTENCES,))
+
+
+def parse_conllu(file: InputFile, block: Block) -> Iterator[Item]:
+    """Yield a document for each sentence, or for the sentences (a line each) of a document."""
+    gathered: list[str] = []
+    first = block.first_line
+    for number, raw in parts_of(block, BLANK_LINE):
+        text = _sentence(number, raw)
+        if isinstance(text, Reject):
+            yield text
+        elif block.context == (SENTENCES,):
+            yield made_document(file, number, text)
+        else:
+            if gathered and _NEW_DOCUMENT.search(raw):
+                yield made_document(file, first, "\n".join(gathered))
+                gathered = []
+            first = first if gathered else number
+            gathered.append(text)
+    if gathered:
+        yield made_document(file, first, "\n".join(gathered))
+
+
+def _sentence(number: int, raw: bytes) -> str | Reject:
+    try:
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return Reject(number, NOT_UTF8)
+    line = _TEXT.search(text)
+    return line.group(1).strip() if line else Reject(number, "a sentence without '# text ='")

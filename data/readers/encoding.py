@@ -1,0 +1,136 @@
+"""Encodings: a file's bytes in chunks of fixed size with the encoding they turn out to have.
+
+What is decided depends on the content alone: chunks are always `READ_BYTES` long, and while a file has shown only ASCII
+nothing is decided. UTF-16 becomes UTF-8 at once, since no byte of it is safe to cut at; CP949 is left to the workers.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import IO
+
+READ_BYTES = 1 << 20
+BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+SNIFF_BYTES = 4096
+"""Beginning of a file in which zero bytes are looked for, and taken for UTF-16 or for binary data."""
+KOREAN_SHARE = 0.5
+"""Share of Hangul among the characters beyond ASCII from which bytes are believed to be CP949 (or UTF-16)."""
+UNDECODABLE = b"\xff"
+"""Stands, in data made UTF-8, for a line that could not be decoded: it is never valid UTF-8."""
+
+
+def read_full(stream: IO[bytes], count: int) -> bytes:
+    """Return `count` bytes of a stream, fewer only at its end."""
+    pieces, left = [], count
+    while left and (piece := stream.read(left)):
+        pieces.append(piece)
+        left -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+class TextStream:
+    """A binary stream as chunks of text in UTF-8 or CP949; `encoding` says which, once a chunk has shown it.
+
+    Args:
+        head: the first `READ_BYTES` of the stream, already read.
+        stream: the rest.
+        declared: the encoding the source's settings give, or auto.
+    """
+
+    def __init__(self, head: bytes, stream: IO[bytes], declared: str) -> None:
+        self._stream = stream
+        marked = next((BOMS[mark] for mark in BOMS if head.startswith(mark)), None)
+        fixed = declared if declared != "auto" else marked or _zeros(head)
+        if fixed == "utf-16":
+            fixed = marked if marked and marked != "utf-8" else "utf-16-le"
+        if marked and marked == fixed:
+            head = head[len(next(mark for mark in BOMS if head.startswith(mark))) :]
+        self._origin = "cp949" if fixed == "euc-kr" else fixed
+        utf16 = fixed is not None and fixed.startswith("utf-16")
+        self._decoder = codecs.getincrementaldecoder(fixed)("surrogatepass") if fixed and utf16 else None
+        self.head = self._as_text(head)
+        """The first chunk, in the encoding `encoding`."""
+
+    @property
+    def encoding(self) -> str:
+        """Return utf-8 or cp949: how to read every chunk up to now."""
+        return "cp949" if self._origin == "cp949" else "utf-8"
+
+    @property
+    def name(self) -> str:
+        """Return the encoding of the file itself, for people."""
+        return "UTF-16" if self._decoder else self.encoding.upper()
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self.head:
+            yield self.head
+        while chunk := read_full(self._stream, READ_BYTES):
+            yield self._as_text(chunk)
+        if self._decoder and self._decoder.getstate()[0]:
+            yield UNDECODABLE
+
+    def _as_text(self, chunk: bytes) -> bytes:
+        if self._decoder:
+            # a lone surrogate becomes bytes that are no UTF-8, so that its line is rejected like any broken one
+            return self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
+        if self._origin is None and not chunk.isascii():
+            self._origin = detect(chunk)
+        return chunk
+
+
+def detect(data: bytes) -> str:
+    """Return cp949 if the bytes are Korean in it and more of their lines are broken in UTF-8, else utf-8."""
+    broken = _broken_lines(data, "utf-8")
+    if not broken or _broken_lines(data, "cp949") >= broken:
+        return "utf-8"
+    return "cp949" if _is_korean(data.decode("cp949", "ignore")) else "utf-8"
+
+
+def utf8_lines(data: bytes, encoding: str) -> bytes:
+    """Return a block's data in UTF-8, line by line the same; a line that cannot be decoded becomes `UNDECODABLE`."""
+    if encoding == "utf-8":
+        return data
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeDecodeError:
+        return b"\n".join(_line(line, encoding) for line in data.split(b"\n"))
+
+
+def _line(line: bytes, encoding: str) -> bytes:
+    try:
+        return line.decode(encoding).encode()
+    except UnicodeDecodeError:
+        return UNDECODABLE
+
+
+def _zeros(head: bytes) -> str | None:
+    """Return the UTF-16 that a beginning without a mark is in, if it is: ASCII in it has zeros on one side only."""
+    sample = head[: SNIFF_BYTES // 2 * 2]
+    sample = sample[: len(sample) // 2 * 2]
+    if b"\0" not in sample:
+        return None
+    for encoding in ("utf-16-le", "utf-16-be"):
+        try:
+            text = sample.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text and _is_korean(text):
+            return encoding
+    return None
+
+
+def _is_korean(text: str) -> bool:
+    beyond = [character for character in text if character > "\x7f"]
+    return bool(beyond) and sum("가" <= one <= "힣" for one in beyond) >= KOREAN_SHARE * len(beyond)
+
+
+def _broken_lines(data: bytes, encoding: str) -> int:
+    """Return how many lines cannot be decoded; a character cut by the end of the data is no fault."""
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(data, final=False)
+        return 0
+    except UnicodeDecodeError:
+        pass
+    lines = data.split(b"\n")
+    return sum(_line(line, encoding) is UNDECODABLE for line in lines[:-1] or lines)

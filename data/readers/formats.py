@@ -1,0 +1,126 @@
+"""The formats by name: how a file of each is cut into blocks, and how a block is parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from common.errors import UserError
+from common.files import decompression_errors, open_bytes
+from data.readers import (
+    conllu,
+    delimited,
+    encoding,
+    json_elements,
+    lines,
+    mediawiki,
+    namuwiki,
+    nikl,
+    pages,
+    po,
+    wikitext,
+)
+from data.readers.blocks import BLANK_LINES, LINES, Borders, cut
+from data.readers.encoding import TextStream, read_full, utf8_lines
+from data.readers.hub import cut_hub, parse_hub
+from data.readers.parquet import cut_parquet, parse_parquet
+from data.readers.paths import HUB
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
+from data.readers.settings import Format
+from data.readers.sniff import resolve_format
+from data.readers.sqlite import cut_sqlite, parse_sqlite
+
+Cut = Callable[[InputFile, TextStream, int], Iterator[Block]]
+CutReference = Callable[[InputFile, int], Iterator[Block]]
+Parse = Callable[[InputFile, Block], Iterator[Item]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format.
+
+    Args:
+        parse: a block → its documents, rejects and skipped records in order.
+        cut: a stream of text → blocks of whole records.
+        refer: a file that is no text → blocks that are references to parts of it.
+    """
+
+    parse: Parse
+    cut: Cut | None = None
+    refer: CutReference | None = None
+
+
+def _at(borders: Borders) -> Cut:
+    return lambda file, stream, block_bytes: cut(stream, borders, block_bytes)
+
+
+READERS: dict[Format, Reader] = {
+    "jsonl": Reader(lines.parse_json_lines, _at(LINES)),
+    "json": Reader(json_elements.parse_json, json_elements.cut_json),
+    "text": Reader(lines.parse_lines, _at(LINES)),
+    "paragraphs": Reader(lines.parse_paragraphs, _at(BLANK_LINES)),
+    "csv": Reader(delimited.parse_table, delimited.cut_csv),
+    "tsv": Reader(delimited.parse_table, delimited.cut_tsv),
+    "parquet": Reader(parse_parquet, refer=cut_parquet),
+    "sqlite": Reader(parse_sqlite, refer=cut_sqlite),
+    "hf": Reader(parse_hub, refer=cut_hub),
+    "nikl": Reader(nikl.parse_nikl, nikl.cut_nikl),
+    "namuwiki": Reader(namuwiki.parse_namuwiki, namuwiki.cut_namuwiki),
+    "mediawiki": Reader(mediawiki.parse_mediawiki, mediawiki.cut_mediawiki),
+    "wikitext": Reader(wikitext.parse_wikitext, wikitext.cut_wikitext),
+    "html": Reader(pages.parse_html, pages.cut_page),
+    "markdown": Reader(pages.parse_markdown, pages.cut_page),
+    "po": Reader(po.parse_po, po.cut_po),
+    "conllu": Reader(conllu.parse_conllu, conllu.cut_conllu),
+}
+
+
+def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Block]]:
+    """Yield a file's format and its content in blocks of about `block_bytes` bytes, cut where records end.
+
+    A record that is longer than a block is kept whole, one longer than `MAX_RECORD_BYTES` is left out and rejected.
+    Documents and their ids do not depend on `block_bytes`.
+
+    Raises:
+        UserError: the file cannot be read, is a damaged or truncated archive, is not text, or its columns are others.
+    """
+    if file.path.startswith(HUB):
+        yield from (("hf", block) for block in cut_hub(file, block_bytes))
+        return
+    with _reading_errors(file.path), open_bytes(file.path) as stream:
+        head = read_full(stream, encoding.READ_BYTES)
+        format = resolve_format(file, head)
+        reader = READERS[format]
+        if reader.cut:
+            text = TextStream(head, stream, file.settings.encoding)
+            yield from ((format, block) for block in reader.cut(file, text, block_bytes))
+            return
+    assert reader.refer
+    yield from ((format, block) for block in reader.refer(file, block_bytes))
+
+
+@contextmanager
+def _reading_errors(path: str) -> Iterator[None]:
+    """Turn what goes wrong while a file is read into one clear error; a damaged archive has its own."""
+    try:
+        with decompression_errors(path):
+            yield
+    except OSError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror or error}",
+            "inputs are files that this user may read, from their beginning to their end",
+            "check that it is a file, its permissions and the disk or connection, or take it out of the inputs",
+        ) from None
+
+
+def parse_block(file: InputFile, format: Format, block: Block) -> Iterator[Item]:
+    """Yield the documents, rejects and skipped records of a block in order; blank lines are none of them."""
+    yield from block.rejects
+    original = block.encoding
+    if original != "utf-8":
+        block = replace(block, data=utf8_lines(block.data, original))
+    for item in READERS[format].parse(file, block):
+        if isinstance(item, Reject) and item.reason == NOT_UTF8 and original != "utf-8":
+            item = Reject(item.line, f"not {original.upper()}")
+        yield item

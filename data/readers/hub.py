@@ -1,0 +1,92 @@
+"""Data sets of the Hugging Face hub, streamed: blocks are rows as Arrow IPC, only the columns that are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from common.errors import UserError
+from data.readers.delimited import unknown_columns
+from data.readers.paths import HUB
+from data.readers.records import Block, FieldMap, InputFile, Item
+from data.readers.rows import documents_of
+
+BATCH_ROWS = 256
+
+
+def split_name(path: str) -> tuple[str, str | None, str]:
+    """Return data set, configuration and split of `hf:OWNER/NAME[/CONFIG][@SPLIT]`.
+
+    Raises:
+        UserError: the name has no such shape.
+    """
+    name, _, split = path.removeprefix(HUB).partition("@")
+    parts = name.split("/")
+    if not all(parts) or len(parts) > 3:
+        raise UserError(
+            f"'{path}' names no data set",
+            "a data set is written hf:OWNER/NAME, hf:OWNER/NAME/CONFIG or either with @SPLIT",
+            "e.g. hf:someone/korean-news/default@train",
+        )
+    return "/".join(parts[:2]), parts[2] if len(parts) == 3 else None, split or "train"
+
+
+def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
+    """Yield the rows of a data set in blocks of about `block_bytes`, in the data set's order.
+
+    Raises:
+        UserError: the data set cannot be reached or does not exist, or lacks a text column.
+    """
+    name, config, split = split_name(file.path)
+    number, first, size = 0, 1, 0
+    held: list[pa.Table] = []
+    for table in _tables(file, name, config, split):
+        held.append(table)
+        size += table.nbytes
+        if size >= block_bytes:
+            yield _block(number, first, held, size)
+            number, first, size = number + 1, first + sum(part.num_rows for part in held), 0
+            held = []
+    if held:
+        yield _block(number, first, held, size)
+
+
+def _tables(file: InputFile, name: str, config: str | None, split: str) -> Iterator[pa.Table]:
+    try:
+        import datasets
+
+        rows: Any = datasets.load_dataset(name, config, split=split, streaming=True).with_format("arrow")
+        needed: list[str] | None = None
+        for table in rows.iter(batch_size=BATCH_ROWS):
+            if needed is None:
+                needed, missing = FieldMap(file).columns(table.column_names)
+                if missing:
+                    raise unknown_columns(file, missing, table.column_names)
+            yield table.select(needed).combine_chunks()
+    except UserError:
+        raise
+    except Exception as error:  # the hub's client raises whatever its many back ends raise
+        problem = str(error).strip().splitlines()
+        raise UserError(
+            f"{file.path} cannot be read: {type(error).__name__}{': ' + problem[0] if problem else ''}",
+            "the data set, its configuration and its split exist, and the hub or a copy in the cache can be reached",
+            "check the name and the connection (HF_ENDPOINT, HF_TOKEN), or fetch the files and name them as the path",
+        ) from None
+
+
+def _block(number: int, first: int, held: list[pa.Table], size: int) -> Block:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, held[0].schema) as writer:
+        for table in held:
+            writer.write_table(table)
+    return Block(number, first, sink.getvalue().to_pybytes(), bytes=size)
+
+
+def parse_hub(file: InputFile, block: Block) -> Iterator[Item]:
+    """Yield the rows of a block."""
+    first = block.first_line
+    for batch in pa.ipc.open_stream(block.data):
+        yield from documents_of(file, batch, first)
+        first += batch.num_rows

@@ -1,0 +1,43 @@
+"""Markdown (CommonMark with tables) to text over the tokens of markdown-it: code and images go, blocks become lines."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from data.readers.html import html_to_text
+
+_DIRECTIVE = re.compile(r"^[ \t]*:::[^\n]*$", re.MULTILINE)
+"""Lines of layout (`:::row:::`) that documentation systems add."""
+_CALLOUT = re.compile(r"^\[![A-Za-z]+\]\s*")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+def markdown_to_text(source: str) -> str:
+    """Return the text of a page, a line for each block of it that holds any."""
+    lines: list[str] = []
+    for token in _parser().parse(_DIRECTIVE.sub("", source)):
+        if token.type == "inline":
+            lines += _inline(token).split("\n")
+        elif token.type == "html_block":
+            lines.append(html_to_text(token.content))
+    return "\n".join(filter(None, (_CALLOUT.sub("", line.strip()) for line in lines)))
+
+
+def _inline(token: Token) -> str:
+    pieces = []
+    for child in token.children or ():
+        if child.type in ("text", "code_inline"):
+            pieces.append(child.content)
+        elif child.type == "softbreak":
+            pieces.append(" ")
+        elif child.type == "hardbreak":
+            pieces.append("\n")
+    return "".join(pieces)

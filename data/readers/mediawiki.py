@@ -1,0 +1,59 @@
+"""MediaWiki XML dumps (pages-articles): the pages of namespace 0 that are no redirects, wikitext to text."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+
+from data.readers.blocks import Borders, cut
+from data.readers.encoding import TextStream
+from data.readers.lines import is_utf8
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
+
+_REDIRECT = re.compile(r"\s*#(?:redirect|넘겨주기)\b", re.I)
+_END = b"</page>"
+_PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
+PAGES = Borders(
+    lambda data: data.rfind(_END) + len(_END) if _END in data else 0,
+    lambda data: data.find(_END) + len(_END) if _END in data else 0,
+    lambda data: data.count(_END),
+)
+
+
+def cut_mediawiki(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
+    """Yield the pages of a dump in blocks; they are numbered from 1."""
+    return cut(stream, PAGES, block_bytes)
+
+
+def parse_mediawiki(file: InputFile, block: Block) -> Iterator[Item]:
+    """Yield the pages of a block; redirects, other namespaces and other content than wikitext are skipped."""
+    number, done = block.first_line, 0
+    for match in _PAGE.finditer(block.data):
+        yield _page(file, number, match.group())
+        number, done = number + 1, match.end()
+    if b"<page>" in block.data[done:]:
+        yield Reject(number, "cut short")
+
+
+def _page(file: InputFile, number: int, raw: bytes) -> Item:
+    from data.readers.wikicode import wikicode_to_text
+
+    try:
+        page = ElementTree.fromstring(raw)
+    except ElementTree.ParseError:
+        return Reject(number, "not well-formed XML" if is_utf8(raw) else NOT_UTF8)
+    revisions = page.findall("revision")
+    if not revisions:
+        return Reject(number, "a page without revision")
+    if page.findtext("ns", "0").strip() != "0":
+        return Skipped(number, "other namespace")
+    if page.find("redirect") is not None:
+        return Skipped(number, "redirect")
+    if revisions[-1].findtext("model", "wikitext") != "wikitext":
+        return Skipped(number, "no wikitext")
+    source = revisions[-1].findtext("text") or ""
+    if _REDIRECT.match(source):
+        return Skipped(number, "redirect")
+    identity = (page.findtext("id") or "").strip()
+    return made_document(file, identity or number, wikicode_to_text(source))

@@ -1,0 +1,42 @@
+"""The Namuwiki dump: one JSON array of {namespace, title, text, …}; pages of the main namespace, namumark to text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+
+from data.readers.encoding import TextStream
+from data.readers.json_elements import cut_elements, elements_of
+from data.readers.lines import is_utf8
+from data.readers.namumark import is_redirect, namumark_to_text
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
+
+MAIN_NAMESPACE = ("0", "", "문서")
+"""Dumps before 2021 number the namespaces (as strings or numbers), later ones may name them."""
+
+
+def cut_namuwiki(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
+    """Yield the pages of a dump in blocks."""
+    start = len(stream.head) - len(stream.head.lstrip())
+    return cut_elements(stream, start + (stream.head[start : start + 1] == b"["), block_bytes)
+
+
+def parse_namuwiki(file: InputFile, block: Block) -> Iterator[Item]:
+    """Yield the pages of a block; redirects and other namespaces are skipped."""
+    for element in elements_of(block):
+        yield element if isinstance(element, Reject) else _page(file, *element)
+
+
+def _page(file: InputFile, number: int, raw: bytes) -> Item:
+    try:
+        page = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return Reject(number, "not JSON" if is_utf8(raw) else NOT_UTF8)
+    if not isinstance(page, dict) or not isinstance(page.get("text"), str):
+        return Reject(number, "no field 'text'")
+    if str(page.get("namespace", "0")) not in MAIN_NAMESPACE:
+        return Skipped(number, "other namespace")
+    if is_redirect(page["text"]):
+        return Skipped(number, "redirect")
+    return made_document(file, number, namumark_to_text(page["text"]))

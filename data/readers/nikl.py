@@ -1,0 +1,64 @@
+"""The JSON of the NIKL's MODU corpora: written texts, newspapers, speech, messengers, and what is shaped like them.
+
+One object a file with the documents under `document` (an array; one object in the minutes of parliament); a document's
+text is the `form` of its paragraphs, utterances or sentences, a line each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from data.readers.encoding import TextStream
+from data.readers.json_elements import array_start, cut_elements, elements_of
+from data.readers.lines import is_utf8
+from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
+
+UNITS = ("paragraph", "utterance", "sentence")
+_MARKS = re.compile(r"\{[A-Za-z][A-Za-z_ :0-9-]*\}")
+"""Marks of what was no text: {emoji}, {share:photo}, {system: gift}, {laughing}."""
+_GUESSED = re.compile(r"\(\(([^()]*)\)\)")
+"""What was hard to hear, written ((so)); kept without the brackets."""
+
+
+def cut_nikl(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
+    """Yield the documents of a MODU file in blocks."""
+    return cut_elements(stream, array_start(file, stream.head, "document"), block_bytes)
+
+
+def parse_nikl(file: InputFile, block: Block) -> Iterator[Item]:
+    """Yield the documents of a block, each with the id that the corpus gives it."""
+    for element in elements_of(block):
+        yield element if isinstance(element, Reject) else _document(file, *element)
+
+
+def _document(file: InputFile, number: int, raw: bytes) -> Item:
+    try:
+        record = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return Reject(number, "not JSON" if is_utf8(raw) else NOT_UTF8)
+    units = next((record[name] for name in UNITS if name in record), None) if isinstance(record, dict) else None
+    if not isinstance(units, list):
+        return Reject(number, "no paragraph, utterance or sentence")
+    forms = [_form(unit) for unit in units]
+    if any(form is None for form in forms):
+        return Reject(number, "a paragraph or utterance without form")
+    identity = record.get("id")
+    document = made_document(file, number, "\n".join(form for form in forms if form))
+    return document._replace(id=identity) if isinstance(identity, str) and identity else document
+
+
+def _form(unit: Any) -> str | None:
+    form = unit.get("form") if isinstance(unit, dict) else None
+    if form is None and isinstance(unit, dict):
+        form = unit.get("original_form")
+    if not isinstance(form, str):
+        return None
+    if "{" in form:
+        form = _MARKS.sub("", form)
+    if "((" in form:
+        form = _GUESSED.sub(r"\1", form)
+    return form.strip()

@@ -1,0 +1,86 @@
+"""Settings of one source: where its files are, what format they have, which fields hold what."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import field_validator
+
+from common.settings import Settings
+from data.clean_settings import CleanSettings
+
+Format = Literal[
+    "auto",
+    "jsonl",
+    "json",
+    "text",
+    "paragraphs",
+    "csv",
+    "tsv",
+    "parquet",
+    "sqlite",
+    "hf",
+    "nikl",
+    "namuwiki",
+    "mediawiki",
+    "wikitext",
+    "html",
+    "markdown",
+    "po",
+    "conllu",
+]
+Encoding = Literal["auto", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp949", "euc-kr"]
+
+
+class SourceSettings(Settings):
+    """One named corpus among the inputs."""
+
+    path: str
+    """File, folder, glob or URL, or `hf:OWNER/NAME[/CONFIG][@SPLIT]` for a data set of the Hugging Face hub (split
+    `train` unless given); compressed files (.gz .bz2 .xz .zst) are read as they are."""
+    name: str | None = None
+    """Name written into the `source` column; None takes the record's own source field, else the file's name."""
+    format: Format = "auto"
+    """How documents stand in the files; auto goes by the file's name, else by its first bytes.
+
+    jsonl: an object a line. json: an array of objects, or objects one after another. text: a document a line.
+    paragraphs: documents separated by blank lines, as in CC-100 (never chosen by auto). csv, tsv: a row a document, the
+    first row names the columns. parquet, sqlite, hf: a row a document. nikl: the JSON of the MODU corpora
+    (`document[].paragraph[].form`, `document[].utterance[].form`). namuwiki: the Namuwiki dump. mediawiki: a
+    pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: a file a document. po: gettext,
+    a translation a document. conllu: treebanks, by their `# text =` lines."""
+    encoding: Encoding = "auto"
+    """Encoding of the text; auto takes a byte order mark, else UTF-8, else CP949 where the first text that is not
+    ASCII is Korean in CP949 and not in UTF-8. Lines that cannot be decoded are set aside."""
+    text_field: str | list[str] = "text"
+    """Field or column that holds the document; dots lead into nested fields (`body.text`), a list of strings is joined
+    by line ends. Several names (`[title, body]`) are joined by line ends, in that order."""
+    id_field: str = "id"
+    """Field with the document's id; where it is missing the id is made of source and line (or record) number."""
+    source_field: str = "source"
+    """Field with the record's own source, used when `name` is not given."""
+    licence_field: str = "licence"
+    """Field with the record's own licence, used when `licence` is not given."""
+    licence: str | None = None
+    """Licence of every document of this source."""
+    records_field: str | None = None
+    """For json: key of the array with the records, where the file is one object (`{"data": [...]}`)."""
+    quoting: bool | None = None
+    """For tsv: whether fields may be quoted as in CSV. None goes by the first megabyte: NSMC is not quoted, and holds
+    quotes that are text; tables saved by a spreadsheet are."""
+    table: str | None = None
+    """For sqlite: table to read; None takes the only one."""
+    clean: CleanSettings | None = None
+    """Cleaning rules for this source in place of the corpus-wide ones (web and news: `{min_sentence_chars: 200}`)."""
+
+    @field_validator("text_field")
+    @classmethod
+    def _some_field(cls, value: str | list[str]) -> str | list[str]:
+        if not value or not all(value):
+            raise ValueError("name at least one field")
+        return value
+
+    @property
+    def text_fields(self) -> list[str]:
+        """Return the names of the text fields as a list."""
+        return [self.text_field] if isinstance(self.text_field, str) else self.text_field

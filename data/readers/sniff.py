@@ -1,0 +1,110 @@
+"""Telling a file's format: by the settings, by its name, else by its first bytes."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from common.errors import UserError
+from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
+from data.readers.paths import BY_SUFFIX, suffix_of
+from data.readers.records import InputFile
+from data.readers.settings import Format
+from data.readers.wikitext import TITLE
+
+BINARY: dict[bytes, Format] = {b"PAR1": "parquet", b"SQLite format 3\0": "sqlite"}
+NOT_TEXT: tuple[Format, ...] = ("parquet", "sqlite", "hf")
+
+_OBJECT = re.compile(rb'\s*\{\s*["}]')
+_DOCUMENTS = re.compile(rb'"document"\s*:\s*[\[{]')
+_NAMU_PAGE = re.compile(rb'\s*\[?\s*\{(?=[^{}]{0,2000}?"namespace"\s*:)(?=[^{}]{0,2000}?"title"\s*:)')
+_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.DOTALL)
+_TREEBANK = re.compile(rb"\s*# (?:newdoc|newpar|sent_id|text|global\.columns)\b")
+_CATALOGUE = re.compile(rb'(?:#[^\n]*\n|\s)*msgid "')
+_COLUMN = re.compile(r"[^\W\d][\w .-]{1,39}")
+TABLE_LINES = 20
+"""Lines by whose tabs a text is taken for a table, or not."""
+AGREEING = 0.8
+"""Share of them with as many tabs as the first, which names the columns."""
+FEW_LINES = 5
+"""A text of fewer lines is a table only if a column has the name of the text field."""
+
+
+def resolve_format(file: InputFile, head: bytes) -> Format:
+    """Return the format of a file from its settings, its name, or its first bytes `head`.
+
+    Raises:
+        UserError: the content is binary, or XML that is no MediaWiki dump.
+    """
+    given = file.settings.format
+    if given == "hf":
+        raise UserError(
+            f"{file.path} is a file, not a data set of the hub",
+            "format hf goes with a path hf:OWNER/NAME",
+            "leave the format out, or write the path as hf:OWNER/NAME",
+        )
+    magic = next((format for mark, format in BINARY.items() if head.startswith(mark)), None)
+    format = given if given != "auto" else magic or BY_SUFFIX.get(suffix_of(file.path))
+    if format in NOT_TEXT:
+        return format
+    text = TextStream(head, io.BytesIO(), file.settings.encoding)
+    if b"\0" in text.head[:SNIFF_BYTES]:
+        raise UserError(
+            f"{file.path} is not text (it begins with binary data)",
+            "inputs are text in UTF-8, UTF-16 or CP949, or one of the binary formats that `format` names",
+            "convert the file, or take it out of the inputs",
+        )
+    return format or _sniff(file, utf8_lines(text.head, text.encoding))
+
+
+def _sniff(file: InputFile, head: bytes) -> Format:
+    suffix = suffix_of(file.path)
+    if b"<mediawiki" in head[:SNIFF_BYTES]:
+        return "mediawiki"
+    if suffix == ".xml":
+        raise UserError(
+            f"{file.path} is XML, and no dump of a MediaWiki",
+            "of XML only pages-articles dumps are read",
+            "convert the file, or give the source's format",
+        )
+    if head[:SNIFF_BYTES].lstrip()[:1] == b"[":
+        return _array(head, suffix)
+    if _OBJECT.match(head):
+        return _objects(head, suffix)
+    if _HTML.match(head[:SNIFF_BYTES]):
+        return "html"
+    if _TREEBANK.match(head) and b"\n1\t" in head:
+        return "conllu"
+    if TITLE.match(head.lstrip(b"\r\n")):
+        return "wikitext"
+    if _is_table(file, head):
+        return "tsv"
+    return "text"
+
+
+def _array(head: bytes, suffix: str) -> Format:
+    if _NAMU_PAGE.match(head):
+        return "namuwiki"
+    # a text may begin with a bracket, as a headline does
+    return "json" if suffix == ".json" or re.match(rb"\s*\[\s*\{\s*\"", head) else "text"
+
+
+def _objects(head: bytes, suffix: str) -> Format:
+    if _DOCUMENTS.search(head):
+        return "nikl"
+    first, _, rest = head.lstrip().partition(b"\n")
+    whole = first.rstrip().endswith(b"}") and (not rest.strip() or rest.lstrip().startswith(b"{"))
+    return "jsonl" if whole or (suffix != ".json" and first.strip() != b"{") else "json"
+
+
+def _is_table(file: InputFile, head: bytes) -> bool:
+    lines = [line.rstrip(b"\r") for line in head.split(b"\n")[: TABLE_LINES + 1]]
+    lines = [line for line in (lines if len(lines) <= TABLE_LINES else lines[:-1]) if line]
+    tabs = lines[0].count(b"\t") if lines else 0
+    if not tabs:
+        return False
+    names = [name.strip('"') for name in lines[0].decode("utf-8", "replace").split("\t")]
+    if len(lines) < FEW_LINES and not set(names) & set(file.settings.text_fields):
+        return False
+    named = len(set(names)) == len(names) and all(_COLUMN.fullmatch(name) for name in names)
+    return named and sum(line.count(b"\t") == tabs for line in lines) >= AGREEING * len(lines)

@@ -1,0 +1,107 @@
+"""SQLite: blocks are ranges of row ids of one table, which the workers read themselves."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import orjson
+
+from common.errors import UserError, nearest
+from common.files import COMPRESSED, is_remote
+from data.readers.delimited import unknown_columns
+from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
+from data.volume import content_hash
+
+
+def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
+    """Yield ranges of row ids of about `block_bytes`, as the file's size and the span of the ids suggest.
+
+    Raises:
+        UserError: the file is no database, or lacks the table or a text column.
+    """
+    if is_remote(file.path) or file.path.endswith(COMPRESSED):
+        raise UserError(
+            f"{file.path} is a database that is not a plain local file",
+            "a SQLite database is read where it lies",
+            "fetch and decompress it first",
+        )
+    with _opened(file) as database:
+        table = _table(file, database)
+        columns = [row[1].decode() for row in database.execute(f"PRAGMA table_info({_quoted(table)})")]
+        needed, missing = FieldMap(file).columns(columns)
+        if missing:
+            raise unknown_columns(file, missing, columns)
+        try:
+            first, last, count = database.execute(
+                f"SELECT min(rowid), max(rowid), count(*) FROM {_quoted(table)}"
+            ).fetchone()
+        except sqlite3.OperationalError:
+            raise UserError(f"table '{table}' of {file.path} has no row ids", "rows are read by row id") from None
+    if not count:
+        return
+    stored = Path(file.path).stat().st_size
+    pieces = min(last - first + 1, -(-stored // block_bytes))
+    borders = [first + (last - first + 1) * piece // pieces for piece in range(pieces + 1)]
+    content = content_hash(file.path)
+    for number, (start, end) in enumerate(pairwise(borders)):
+        reference = {"table": table, "columns": needed, "from": start, "before": end}
+        data = orjson.dumps({**reference, "file": content})
+        yield Block(number, start, data, bytes=stored // pieces)
+
+
+def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:
+    """Yield the rows of a range, numbered by row id.
+
+    Raises:
+        UserError: the database is damaged.
+    """
+    reference = orjson.loads(block.data)
+    names = reference["columns"]
+    fields = FieldMap(file)
+    columns = ", ".join(map(_quoted, names))
+    query = f"SELECT rowid, {columns} FROM {_quoted(reference['table'])} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+    with _opened(file) as database:
+        for number, *values in database.execute(query, (reference["from"], reference["before"])):
+            try:
+                row = [value.decode("utf-8") if isinstance(value, bytes) else value for value in values]
+            except UnicodeDecodeError:
+                yield Reject(number, NOT_UTF8)
+                continue
+            yield fields.document(dict(zip(names, row, strict=True)), number)
+
+
+def _table(file: InputFile, database: sqlite3.Connection) -> str:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    tables = [row[0].decode() for row in database.execute(query)]
+    wanted = file.settings.table
+    if wanted in tables:
+        return str(wanted)
+    if wanted is None and len(tables) == 1:
+        return tables[0]
+    problem = "has no table" if wanted is None and not tables else f"has the tables {', '.join(tables)}"
+    if wanted is not None:
+        problem = f"has no table '{wanted}'{nearest(wanted, tables)}"
+    raise UserError(f"{file.path} {problem}", "one table is read", "set the source's `table` to one of its tables")
+
+
+@contextmanager
+def _opened(file: InputFile) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(f"{Path(file.path).resolve().as_uri()}?mode=ro", uri=True)) as database:
+            # texts that are no UTF-8 are told from the rest one by one
+            database.text_factory = bytes
+            yield database
+    except sqlite3.DatabaseError as error:
+        raise UserError(
+            f"{file.path} cannot be read as a SQLite database: {error}",
+            "a database is whole and readable",
+            "fetch the file again, or take it out of the inputs",
+        ) from None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
