@@ -9,6 +9,7 @@ is bounded and what is matched is not looked at again, so the work is linear in 
 from __future__ import annotations
 
 import re
+import string
 
 from data.splitting.endings import FINAL, FUSED, LEANS
 
@@ -42,6 +43,7 @@ def _scan() -> re.Pattern[str]:
 
 
 _SCAN = _scan()
+_LEANS_OF = LEANS.get
 _DATE = re.compile(r"\d{1,4}\. ?\d{1,2}$")
 _LATIN = re.compile(r"(?<![A-Za-z.])(?:(?:[A-Za-z]\.)*[A-Za-z]|[A-Za-z]{2,8}|Ph\.D)$")
 _LEANS_QUOTE = re.compile(
@@ -54,8 +56,12 @@ _LIST_MARK = re.compile(
     r"(?:\d{1,3}|[IVXivx]{1,4}|[가나다라마바사아자차카타파하①-⑳])"
 )
 """What, at the beginning of a sentence and before a full stop, marks a list's item: 1. 나. 2.가. iv."""
-_ASIDE = re.compile(r"\s\((?!(?:\d{1,2}|[가-하]|[A-Za-z])\))(?:[^().!?=]|\d\.|p\.){1,80}\)(?!\S)")
-"""A remark in brackets after a stop, without a stop of its own, belongs to the sentence before: (웃음), (12p.)."""
+_LIST_LETTERS = frozenset("가나다라마바사아자차카타파하①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳" + string.ascii_letters + string.digits)
+"""What may stand before a full stop that is no sentence's: the last of a list mark, a number, an abbreviation."""
+LIST_MARK_CHARS = 12
+"""Longest list mark, in characters, with those above it (1. 가. 나)."""
+_ASIDE = re.compile(r"\((?!(?:\d{1,2}|[가-하]|[A-Za-z])\))(?:[^().!?=]|\d\.|p\.){1,80}\)[.!?]*(?!\S)")
+"""A remark in brackets after a sentence, without a stop of its own, belongs to the sentence before: (웃음), (12p.)."""
 ABBREVIATIONS = frozenset(
     re.findall(
         r"\w+",
@@ -98,18 +104,19 @@ def _split_line(line: str, sentences: list[str]) -> None:
         if end >= size:
             break
         first = line[begin]
-        if line[end].isspace():
-            leans = LEANS.get(first)
+        leans = _LEANS_OF(first)
+        if not line[end].isspace():
+            border = leans is None and first in _STOPS and _glued(line, begin, end)
+        else:
             if leans is not None:
                 border = leans.match(line, end + 1) is None
             elif first in _STOPS:
                 border = _stop_ends(line, start, begin, end)
-                if border and (aside := _ASIDE.match(line, end)):
-                    end = aside.end()
             else:
                 border = _span_ends(line, start, begin, end)
-        else:
-            border = first in _STOPS and _glued(line, begin, end)
+            if border and line[end + 1] == "(" and (aside := _ASIDE.match(line, end + 1)):
+                end = aside.end()
+                border = leans is None or leans.match(line, end + 1) is None
         if border:
             sentences.append(line[start:end])
             start = end
@@ -122,22 +129,20 @@ def _split_line(line: str, sentences: list[str]) -> None:
 def _stop_ends(line: str, start: int, stop: int, end: int) -> bool:
     """Return whether the stops at line[stop:end], followed by white space, end the sentence that begins at `start`."""
     before = line[stop - 1] if stop > start else ""
-    run = line[stop:end]
-    if run == ".":
-        if stop - start <= 12 and _LIST_MARK.fullmatch(line, start, stop):
-            return False
-        if before.isdigit():
-            return not (line[end + 1].isdigit() or _DATE.search(line, max(start, stop - 9), stop))
-        if before.isascii() and before.isalpha():
-            word = _LATIN.search(line, max(start, stop - 12), stop)
-            if word is None:
-                return True
-            letters = word.group()
-            return not (len(letters) == 1 or "." in letters or letters.lower() in ABBREVIATIONS)
+    if end - stop == 1 and line[stop] == ".":
+        if before in _LIST_LETTERS:
+            if stop - start <= LIST_MARK_CHARS and _LIST_MARK.fullmatch(line, start, stop):
+                return False
+            if before.isdigit():
+                return not (line[end + 1].isdigit() or _DATE.search(line, max(start, stop - 9), stop))
+            if before.isascii() and before.isalpha():
+                word = _LATIN.search(line, max(start, stop - 12), stop)
+                letters = word.group() if word else ""
+                return not (len(letters) == 1 or "." in letters or letters.lower() in ABBREVIATIONS)
         return line[end + 1] not in "\"'}>" or _LEANS_QUOTE.match(line, end + 1) is None
     if _LEANS_QUOTE.match(line, end + 1):
         return False
-    if run.startswith(("..", "…")):
+    if line.startswith(("..", "…"), stop, end):
         return before in _ELLIPSIS_FINAL or stop - start >= ELLIPSIS_CHARS
     return True
 
