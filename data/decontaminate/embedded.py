@@ -113,7 +113,4 @@ def _goes_on(index, d, length, hashes, start, end):  # type: ignore[no-untyped-d
     first, count = index.first_word_D[d], index.first_word_D[d + 1] - index.first_word_D[d]
     if count > end - start or (length < HEAD and count != length):
         return False
-    for i in range(length, count):
-        if index.hash_W[first + i] != hashes[start + i]:
-            return False
-    return True
+    return np.all(index.hash_W[first + length : first + count] == hashes[start + length : start + count])

@@ -29,8 +29,8 @@ class Oracle:
             words = tuple(folded_words(sentence.text))
             if words:
                 self._records.setdefault(words, []).append(sentence)
-        self._words = _weights([list(words) for words in self._records])
-        self._bigrams = _weights([word_bigrams(list(words)) for words in self._records])
+        self._words = weigh_sentences([list(words) for words in self._records])
+        self._bigrams = weigh_sentences([word_bigrams(list(words)) for words in self._records])
         self._pieces: dict[str, tuple[str, str]] = {}
         for (task, guid, passage), run in groupby(benchmark, key=lambda s: (s.task, s.guid, s.passage)):
             texts = ["".join(folded_words(sentence.text)) for sentence in run]
@@ -86,7 +86,7 @@ class Oracle:
         return long_enough and any(query[i : i + len(text)] == text for i in starts)
 
 
-def _weights(sentences: list[list[str]]) -> list[dict[str, int]]:
+def weigh_sentences(sentences: list[list[str]]) -> list[dict[str, int]]:
     """Return term → integer BM25 weight for each sentence."""
     frequency = Counter(term for sentence in sentences for term in set(sentence))
     mean = sum(map(len, sentences)) / len(sentences) if sentences else 1.0

@@ -6,6 +6,10 @@ import re
 
 BEFORE = 40
 """Characters before a value in which a label counts: a line of a form, or a short clause."""
+BESIDE = 18
+"""The same for values that are likely to be something else."""
+RIGHT_BEFORE = 8
+"""The same for values that are almost always something else."""
 AFTER = 15
 """Characters after a value in which a label counts ("… (신한은행)")."""
 
@@ -40,10 +44,16 @@ LABELS: dict[str, re.Pattern[str]] = {
     ),
     "VERSION": re.compile(
         r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v|release|build|sdk|update|package"
-        r"|firmware|runtime|assembly|nuget))[^0-9가-힣\n]{0,6}(?:은|는|이|가|을|를)?\s?$",
+        r"|firmware|runtime|assembly|nuget|section)|섹션)"
+        r"(?:[^0-9가-힣\n]{0,6}|[0-9.() ]{0,8})(?:은|는|이|가|을|를)?\s?$",
         re.IGNORECASE,
     ),
     "COURT": re.compile("대법원|법원|선고|판결|헌재|사건"),
+    "MENTION": re.compile(
+        r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|댓글|팔로|맞팔|소환"
+        r"|(?<![a-z])(?:rt|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
+        re.IGNORECASE,
+    ),
     "MAC": re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE),
 }
 """For every kind of context the words that make it. Those that end in $ must stand right before the value."""
@@ -52,11 +62,11 @@ VERSION_AFTER = re.compile(r"\s?(?:버전|빌드|이상|이하|미만|이전|이
 """What follows a version or a section number."""
 
 
-def labelled(kind: str, text: str, start: int, end: int) -> bool:
-    """Return whether a label of this kind stands before text[start:end] or just after it."""
+def labelled(kind: str, text: str, start: int, end: int, before: int = BEFORE) -> bool:
+    """Return whether a label of this kind stands at most `before` characters before text[start:end], or just after."""
     pattern = LABELS[kind]
     return (
-        pattern.search(text[max(0, start - BEFORE) : start]) is not None
+        pattern.search(text[max(0, start - before) : start]) is not None
         or pattern.search(text[end : end + AFTER]) is not None
     )
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
 
 from data.pii.checks import brn_ok, card_prefix_ok, ean13_ok, luhn_ok, registration_check_ok, registration_date_ok
-from data.pii.context import labelled, versioned
+from data.pii.code_words import ACCESSORS, MODULES, is_code_name, is_field_name
+from data.pii.context import BEFORE, BESIDE, RIGHT_BEFORE, labelled, versioned
 from data.pii.patterns import DASH
 from data.pii.url import url_end
 
@@ -24,18 +25,6 @@ _SUFFIXES = (
 )
 FILE_SUFFIXES = frozenset(_SUFFIXES.split())
 """Ends of file names such as icon@2x.png, which look like mail domains."""
-_KEYWORDS = (
-    "media import charset font keyframes supports layer page container scope property namespace tailwind apply "
-    "include mixin extend override deprecated param params return returns throws exception since version author see "
-    "link inherit inheritdoc interface protocol implementation synthesize selector end autowired component service "
-    "repository controller bean test before after configuration decorator decorators type types typedef template "
-    "callback augments extends implements inherits const public private protected readonly internal enum async "
-    "experimental alpha beta next latest default remarks model using section inject functions code todo helper html "
-    "viewbag viewdata layout body attribute key ref name label desc expr required classmethod staticmethod "
-    "abstractmethod dataclass contextmanager wraps pytest jit click change input keyup keydown submit echo off rem"
-)
-NO_HANDLES = frozenset(_KEYWORDS.split())
-"""Words after @ that belong to programming languages and style sheets."""
 _ACCOUNT_GROUPS = frozenset(
     {(6, 2, 6), (3, 6, 5), (3, 6, 2, 3), (3, 4, 4, 2), (4, 2, 7), (3, 2, 6), (4, 3, 6), (3, 3, 6)}
 )
@@ -49,6 +38,9 @@ _AFTER_PLATE = re.compile(
 _TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
 _MAIL_ENDS = frozenset({"com", "net", "org", "kr", "local"})
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
+_COMPARED = re.compile(r" ?[=!<>]=? ?[\"'0-9]")
+_NETWORK = re.compile("/[0-9]{1,2}(?![0-9])")
+_PACKAGE_PATH = re.compile("[A-Za-z][0-9]{0,3}/$")
 _GLOBAL_V6 = [ip_network(net) for net in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8")]
 
 
@@ -71,10 +63,13 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def email(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a mail address; file names such as icon@2x.png and the account of code hosts (git@…) are none."""
-    if match["tld"].lower() in FILE_SUFFIXES or match["local"] == "git":
+    """Accept a mail address; icon@2x.png, the account of code hosts (git@…) and members (e@joe.Age) are none."""
+    tld = match["tld"]
+    if tld.lower() in FILE_SUFFIXES or match["local"] == "git":
         return None
-    return match.span()
+    # domains are written in one case; phones capitalise the first letter
+    member = tld not in (tld.lower(), tld.upper()) and tld.lower() not in _MAIL_ENDS
+    return None if member else match.span()
 
 
 def mac(text: str, match: re.Match[str]) -> Extent | None:
@@ -99,15 +94,18 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
         known = any(six in net for net in _GLOBAL_V6) and any(c.isdigit() for c in match["v6"])
         return (start, end) if known else None
     four = IPv4Address(match["v4"])
-    if four.is_unspecified or four.is_loopback or match["v4"].startswith("255."):
-        return None
-    if versioned(text, start, end):
-        return None
-    if labelled("IP", text, start, end) or text.startswith("/", end):
-        return start, end
-    # without a word for it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
     octets = [int(part) for part in match["v4"].split(".")]
-    return None if octets[3] == 0 or (max(octets) < 100 and not four.is_private) else (start, end)
+    if octets[0] == 0 or four.is_loopback or octets[0] == 255:
+        return None
+    if versioned(text, start, end) or _PACKAGE_PATH.search(text, max(0, start - BEFORE), start):
+        return None
+    if _NETWORK.match(text, end):
+        return start, end
+    # without a word for it right beside it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
+    small = max(octets) < 100 and not four.is_private
+    if small:
+        return (start, end) if labelled("IP", text, start, end, RIGHT_BEFORE) else None
+    return (start, end) if octets[3] or labelled("IP", text, start, end) else None
 
 
 def card(text: str, match: re.Match[str]) -> Extent | None:
@@ -213,11 +211,17 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def mention(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a handle; a keyword, an identifier (camelCase, ALL_CAPS) and a mail domain (@example.com) are none."""
-    first, *_, last = match["handle"].split(".") * 2
-    if first.lower() in NO_HANDLES or _IDENTIFIER.match(first) or first.isupper():
+    """Accept a handle; an annotation, an identifier (camelCase, ALL_CAPS), a variable and a mail domain are none."""
+    start, end = match.span()
+    handle = match["handle"]
+    first, *_, last = handle.split(".") * 2
+    if _IDENTIFIER.match(first) or first.isupper() or (first != handle and last in _MAIL_ENDS):
         return None
-    return None if last in _MAIL_ENDS and first != match["handle"] else match.span()
+    if is_code_name(handle) and not (is_field_name(handle) and labelled("MENTION", text, start, end, BESIDE)):
+        return None
+    # handles with dots are lower case; System.Exception and tf.keras are not
+    member = first != handle and (handle != handle.lower() or first in MODULES or last in ACCESSORS)
+    return None if member or _COMPARED.match(text, end) else (start, end)
 
 
 RULES: dict[str, Rule] = {

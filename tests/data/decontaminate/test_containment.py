@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.decontaminate.containment import build_containment_index, search_containment, window_lengths
-from data.decontaminate.oracle import _weights, contained_share
+from data.decontaminate.oracle import weigh_sentences, contained_share
 from data.decontaminate.terms import fold_sentences, hash_words
 
 WORDS = st.lists(st.sampled_from(list("가나다라마바사아자차")), max_size=12).map(" ".join)
@@ -29,7 +29,7 @@ def test_decisions_equal_the_definition(
     benchmark: list[str], queries: list[str], threshold: float, floor: int, spread: float
 ) -> None:
     best, score = search(benchmark, queries, threshold, floor, spread)
-    weights = _weights([text.split() for text in benchmark])
+    weights = weigh_sentences([text.split() for text in benchmark])
     windows = window_lengths(np.array([len(text.split()) for text in benchmark], np.int32), spread)
     for n, query in enumerate(queries):
         shares = [
