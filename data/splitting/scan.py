@@ -51,6 +51,8 @@ _LEANS_QUOTE = re.compile(
     r"|이?라[고는며면던]|이?란|이?라면서|이?라지만|하[고며는던]|했|한다|고\b|며\b|면서|는\b|은\b|를\b|을\b|로\b|등\b"
 )
 """What shows that a quotation is part of the sentence that goes on."""
+_LEANS_STOP = re.compile(r"[\"'}>]\s?(?:이?라[고는며]|고|하[고며는]|는|며)\b|이?라[고는며]\b")
+"""What shows the same of a quotation without marks that ends in one full stop: it began as a sentence."""
 _LIST_MARK = re.compile(
     r"(?:(?:\d{1,3}|[IVXivx]{1,4}|[가나다라마바사아자차카타파하①-⑳]|[A-Za-z])[.)] ?){0,3}"
     r"(?:\d{1,3}|[IVXivx]{1,4}|[가나다라마바사아자차카타파하①-⑳])"
@@ -106,7 +108,7 @@ def _split_line(line: str, sentences: list[str]) -> None:
         first = line[begin]
         leans = _LEANS_OF(first)
         if not line[end].isspace():
-            border = leans is None and first in _STOPS and _glued(line, begin, end)
+            border = _glued(line, begin, end) if leans is None else _glued_ending(line, begin, end, leans)
         else:
             if leans is not None:
                 border = leans.match(line, end + 1) is None
@@ -139,7 +141,7 @@ def _stop_ends(line: str, start: int, stop: int, end: int) -> bool:
                 word = _LATIN.search(line, max(start, stop - 12), stop)
                 letters = word.group() if word else ""
                 return not (len(letters) == 1 or "." in letters or letters.lower() in ABBREVIATIONS)
-        return line[end + 1] not in "\"'}>" or _LEANS_QUOTE.match(line, end + 1) is None
+        return line[end + 1] not in "\"'}>라이" or _LEANS_STOP.match(line, end + 1) is None
     if _LEANS_QUOTE.match(line, end + 1):
         return False
     if line.startswith(("..", "…"), stop, end):
@@ -158,7 +160,14 @@ def _span_ends(line: str, start: int, opening: int, end: int) -> bool:
 
 def _glued(line: str, stop: int, end: int) -> bool:
     """Return whether a stop without white space after it ends a sentence (재미있다.그런데, 그래?몰랐네)."""
-    before, after = line[stop - 1 : stop], line[end]
-    if before in _GLUED_FINAL and line[end - 1] in ".!?":
+    before, last, after = line[stop - 1 : stop], line[end - 1], line[end]
+    if last not in ".!?" or _LEANS_QUOTE.match(line, end):
+        return False
+    if before in _GLUED_FINAL:
         return after.isalnum()
-    return line[end - 1] in "!?" and "가" <= before <= "힣" and "가" <= after <= "힣"
+    return last != "." and "가" <= before <= "힣" and "가" <= after <= "힣"
+
+
+def _glued_ending(line: str, last: int, end: int, leans: re.Pattern[str]) -> bool:
+    """Return whether an ending with an emoticon, but no white space, after it ends a sentence (좋아요~또 올게요)."""
+    return end - last > 1 and line[last] in _GLUED_FINAL and "가" <= line[end] <= "힣" and not leans.match(line, end)

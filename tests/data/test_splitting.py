@@ -1,6 +1,8 @@
 """Sentence splitting: hard cases, no loss, determinism, time linear in the length."""
 
+import os
 import time
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from data.splitting import split_sentences
 from data.splitting.endings import FINAL, LEANS
 
+SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data")
 CASES = [
     line.replace("⏎", "\n").split("¦")
     for line in (Path(__file__).parent / "splitting_cases.txt").read_text(encoding="utf-8").splitlines()
@@ -24,6 +27,29 @@ def test_enough_hard_cases():
 @pytest.mark.parametrize("parts", CASES, ids="¦".join)
 def test_hard_cases(parts):
     assert split_sentences("".join(parts)) == [part.strip() for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("treebank", "least"),
+    [("ko_gsd-ud-dev.conllu", 0.95), ("ko_kaist-ud-dev.conllu", 0.998)],
+)
+def test_agreement_with_a_treebank(treebank, least):
+    """Guards boundary F1 over sentences joined twenty at a time by single blanks."""
+    path = SHARED / "raw" / "ud" / treebank
+    if not path.exists():
+        pytest.skip("shared data not there")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    gold = [line[9:].strip() for line in lines if line.startswith("# text = ")]
+    hits = found = true = 0
+    for first in range(0, len(gold), 20):
+        group = gold[first : first + 20]
+        expected, got = _ends(group), _ends(split_sentences(" ".join(group)))
+        hits, found, true = hits + len(expected & got), found + len(got), true + len(expected)
+    assert 2 * hits / (found + true) > least
+
+
+def _ends(sentences: list[str]) -> set[int]:
+    return set(list(accumulate(len("".join(sentence.split())) for sentence in sentences))[:-1])
 
 
 def test_links_are_not_cut_where_no_blank_follows():
