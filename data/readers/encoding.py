@@ -74,7 +74,8 @@ class TextStream:
         if self._decoder:
             # a lone surrogate becomes bytes that are no UTF-8, so that its line is rejected like any broken one
             return self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
-        if self._origin is None and not chunk.isascii():
+        # of a character that the end of a read cuts, no encoding can be told
+        if self._origin is None and not chunk[: -3 if len(chunk) == READ_BYTES else None].isascii():
             self._origin = detect(chunk)
         return chunk
 
@@ -127,10 +128,15 @@ def _is_korean(text: str) -> bool:
 
 def _broken_lines(data: bytes, encoding: str) -> int:
     """Return how many lines cannot be decoded; a character cut by the end of the data is no fault."""
+    if _begins_well(data, encoding):
+        return 0
+    *lines, last = data.split(b"\n")
+    return sum(_line(line, encoding) is UNDECODABLE for line in lines) + (not _begins_well(last, encoding))
+
+
+def _begins_well(data: bytes, encoding: str) -> bool:
     try:
         codecs.getincrementaldecoder(encoding)().decode(data, final=False)
-        return 0
     except UnicodeDecodeError:
-        pass
-    lines = data.split(b"\n")
-    return sum(_line(line, encoding) is UNDECODABLE for line in lines[:-1] or lines)
+        return False
+    return True

@@ -18,6 +18,8 @@ _MACROS = (
 _TOKEN = re.compile(rf"\\.|\{{\{{\{{|\}}\}}\}}|\[\[|\]\]|\[\*|\[(?=(?:{_MACROS})[\](])|\]|\|\||\n", re.I)
 
 BOX, LINK, NOTE, TABLE, MACRO = "{{{", "[[", "[*", "||", "["
+MAX_DEPTH = 64
+"""Marks nested deeper are taken for text: what is closed is put together once for each mark around it."""
 _GONE_LINKS = ("파일:", "분류:", "이미지:", "file:", "category:", "image:")
 _GONE_BOXES = ("#!html", "#!syntax", "#!latex", "#!if")
 _BOX_STYLE = re.compile(r"#!(?:wiki|folding)[^\n]*\n?|[+-][1-5] |#[A-Za-z0-9]{3,20}(?:,#[A-Za-z0-9]{3,20})? ")
@@ -73,7 +75,7 @@ class _Converter:
             return
         if token == TABLE:
             self._bars(place)
-        elif token in (BOX, LINK, NOTE, MACRO):
+        elif token in (BOX, LINK, NOTE, MACRO) and len(self._marks) < MAX_DEPTH:
             self._marks.append(token)
             self._texts.append([])
             self._open[token] += 1
@@ -104,7 +106,7 @@ class _Converter:
             self._give_up()
         if self._marks[-1] == TABLE:
             self._texts[-1].append(" ")
-        elif self._line_start:
+        elif self._line_start and len(self._marks) < MAX_DEPTH:
             self._marks.append(TABLE)
             self._texts.append([])
             self._open[TABLE] += 1

@@ -1,0 +1,97 @@
+"""Tables: quoting as the file shows it, line ends in fields, rows that do not fit, columns by name."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from data.readers import Document
+from data.readers.delimited import is_quoted_tsv, quoted_borders
+
+from .reading import ids, read, rejects, texts
+
+
+def test_quoted_fields_hold_delimiters_quotes_and_line_ends(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('id,text,licence\r\n7,"첫째, ""둘째""\r\n셋째",CC0\r\n,넷째 "다섯째",\r\n'.encode())
+    assert read(path) == [
+        Document("7", "a", "CC0", '첫째, "둘째"\r\n셋째'),
+        Document("a-4", "a", "", '넷째 "다섯째"'),
+    ]
+
+
+def test_a_review_table_is_not_quoted_and_its_quotes_are_text(tmp_path):
+    path = tmp_path / "ratings.txt"
+    path.write_text(
+        'id\tdocument\tlabel\n1\t"명작"이라는 말\t1\n2\t"겨울"\t0\n3\t좋다"\t1\n둘로 나뉜\n4\t끝\t1\n', encoding="utf-8"
+    )
+    items = read(path, text_field="document")
+    assert texts(items) == ['"명작"이라는 말', '"겨울"', '좋다"', "끝"]
+    assert ids(items) == ["1", "2", "3", "4"]
+    assert rejects(items) == [(5, "another number of columns than the first row")]
+
+
+def test_a_table_saved_by_a_spreadsheet_is_quoted(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text('text\tn\n"첫째 ""말""\n둘째"\t1\n셋째\t2\n', encoding="utf-8")
+    assert texts(read(path)) == ['첫째 "말"\n둘째', "셋째"]
+    assert texts(read(path, quoting=False)) == ['둘째"', "셋째"]
+
+
+@pytest.mark.parametrize(
+    ("head", "quoted"),
+    [
+        (b"a\tb\n1\t2\n", False),
+        (b'a\tb\n1\t"x"\n', False),
+        (b'a\tb\n1\t"x ""y"""\n', True),
+        (b'a\tb\n1\t"x\ty"\n', True),
+        (b'"a"\t"b"\n1\t2\n', True),
+        (b'a\tb\n1\t"x ""y"""\n2\t"z" said he\n3\t"w" said she\n', False),
+    ],
+)
+def test_quoting_of_tsv_is_told_from_the_beginning(head, quoted):
+    assert is_quoted_tsv(head) is quoted
+
+
+def test_a_missing_column_names_those_there_are(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("번호,내용\n1,글\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"no column 'text'[\s\S]*번호, 내용"):
+        read(path)
+    with pytest.raises(UserError, match="did you mean '내용'"):
+        read(path, text_field="내 용")
+
+
+def test_several_columns_are_joined_and_empty_ones_left_out(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("title,text\n제목,글\n,혼자\n", encoding="utf-8")
+    assert texts(read(path, text_field=["title", "text"])) == ["제목\n글", "혼자"]
+
+
+def test_a_stray_quote_takes_one_row_and_no_traceback(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('n,text\n1,"열린 채\n2,다음\n3,끝\n', encoding="utf-8")
+    items = read(path)
+    assert texts(items) + rejects(items) and len(items) == 1
+
+
+def test_a_lone_carriage_return_is_a_reject(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("n,text\n1,가\r나\n2,다\n".encode())
+    items = read(path)
+    assert texts(items) == ["다"] and rejects(items) == [(2, "not a row of a table")]
+
+
+@given(st.text('",\nab', max_size=40))
+def test_borders_are_where_the_parser_ends_rows(source):
+    import csv
+
+    data = source.encode()
+    reader = csv.reader((line + "\n" for line in source.split("\n")[:-1]), delimiter=",")
+    rows = sum(1 for _ in reader)
+    borders, start, cuts = quoted_borders(","), 0, 0
+    while (end := borders.first(data[start:])) > 0:
+        start, cuts = start + end, cuts + 1
+    open_at_end = '"' in source[len(data[:start].decode()) :]
+    assert cuts == rows or (open_at_end and cuts == rows - 1)
+    assert borders.last(data) == start

@@ -1,0 +1,110 @@
+"""Encodings: detected by content, declared, and what cannot be decoded set aside; whatever the size of the reads."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.readers import encoding
+from data.readers.encoding import UNDECODABLE, TextStream, detect, read_full, utf8_lines
+
+from .reading import read, rejects, texts
+
+KOREAN = "첫째 줄이다.\n둘째 줄, 무엇을 쓸까?\n"
+
+
+def content(raw: bytes, declared: str = "auto") -> tuple[str, str]:
+    stream = TextStream(raw[: encoding.READ_BYTES], io.BytesIO(raw[encoding.READ_BYTES :]), declared)
+    data = b"".join(stream)
+    return stream.encoding, utf8_lines(data, stream.encoding).decode()
+
+
+@pytest.mark.parametrize(
+    ("codec", "found"),
+    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8"), ("cp949", "cp949"), ("euc-kr", "cp949"), ("utf-16", "utf-8"),
+     ("utf-16-le", "utf-8"), ("utf-16-be", "utf-8")],
+)  # fmt: skip
+def test_encodings_are_detected(codec, found):
+    assert content(KOREAN.encode(codec)) == (found, KOREAN)
+    assert content((chr(0xFEFF) + KOREAN).encode("utf-16-be")) == ("utf-8", KOREAN)
+
+
+@pytest.mark.parametrize("declared", ["utf-16", "utf-16-le", "utf-16-be", "cp949", "euc-kr", "utf-8"])
+def test_encodings_are_taken_as_declared(declared):
+    assert content(KOREAN.encode(declared), declared)[1] == KOREAN
+
+
+def test_utf16_without_mark_is_little_endian_when_only_utf16_is_declared():
+    assert content("abc\n".encode("utf-16-le"), "utf-16")[1] == "abc\n"
+
+
+@pytest.mark.parametrize("read_bytes", [64, 1000, 1 << 20])
+def test_ascii_decides_nothing_and_korean_that_comes_later_does(monkeypatch, read_bytes):
+    monkeypatch.setattr("data.readers.encoding.READ_BYTES", read_bytes)
+    raw = b"only ASCII\n" * 30 + (KOREAN * 20).encode("cp949")
+    assert content(raw) == ("cp949", raw.decode("cp949"))
+
+
+def test_a_broken_line_in_utf8_does_not_make_it_cp949():
+    raw = "가나다\n".encode() + "라".encode()[:2] + b"\n" + "마바사\n".encode()
+    assert detect(raw) == "utf-8"
+    assert detect(b"ascii\n" + "라".encode()[:2] + b"\n") == "utf-8"  # decodes in CP949, to no Hangul
+
+
+def test_a_broken_line_in_cp949_leaves_it_cp949(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("첫째\n".encode("cp949") + b"\xff\xff\n" + "셋째\n".encode("cp949"))
+    items = read(path)
+    assert texts(items) == ["첫째", "셋째"]
+    assert rejects(items) == [(2, "not CP949")]
+
+
+def test_the_last_line_counts_without_a_line_end():
+    assert detect(b"ascii\n" + "한글".encode("cp949")) == "cp949"
+
+
+def test_a_character_cut_by_the_end_of_a_read_is_no_fault():
+    raw = "가나다라".encode()
+    assert [detect(raw[:count]) for count in range(1, 12)] == ["utf-8"] * 11
+
+
+def test_lone_surrogates_and_odd_bytes_in_utf16_are_rejects(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(
+        b"\xff\xfe" + "하나\n".encode("utf-16-le") + b"\x00\xd8" + "\n둘\n셋".encode("utf-16-le") + b"\x01"
+    )
+    items = read(path)
+    assert texts(items) == ["하나", "둘"]
+    assert [line for line, _ in rejects(items)] == [2, 4]
+
+
+@given(st.binary(max_size=60), st.sampled_from(["cp949", "utf-8"]))
+def test_lines_stay_lines(raw, codec):
+    lines = utf8_lines(raw, codec).split(b"\n")
+    assert len(lines) == raw.count(b"\n") + 1
+    for line, original in zip(lines, raw.split(b"\n"), strict=True):
+        assert line == UNDECODABLE or line.decode("utf-8", "replace") == original.decode(codec, "replace")
+
+
+def test_read_full_puts_short_reads_together():
+    class Short(io.BytesIO):
+        def read(self, size=-1):
+            return super().read(min(size, 2))
+
+    assert read_full(Short(b"abcdefg"), 5) == b"abcde"
+
+
+@pytest.mark.parametrize("codec", ["cp949", "utf-16"])
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("a.jsonl", '{"text": "한글"}\n'),
+        ("a.csv", 'text,n\n"한,글",1\n'),
+        ("a.html", "<p>한글"),
+        ("a.po", 'msgid "a"\nmsgstr "한글"'),
+    ],
+)
+def test_formats_in_other_encodings(tmp_path, codec, name, source):
+    (tmp_path / name).write_bytes(source.encode(codec))
+    assert [text.replace(",", "") for text in texts(read(tmp_path / name))] == ["한글"]

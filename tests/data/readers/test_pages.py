@@ -1,0 +1,61 @@
+"""HTML and Markdown: the text by blocks, without what surrounds it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.readers.html import html_to_text
+from data.readers.markdown import markdown_to_text
+
+from .reading import ids, read, rejects, texts
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<p>첫 <b>문단</b>이다.</p><p>둘째\n 문단</p>", "첫 문단이다.\n둘째 문단"),
+        ("<div>앞<p>안</p>뒤</div>", "앞\n안\n뒤"),
+        ("<ul><li>하나<li>둘</ul><table><tr><td>칸<td>칸2</table>", "하나\n둘\n칸\n칸2"),
+        ("<nav>메뉴</nav><script>x()</script><style>p{}</style><p>글</p><footer>끝</footer><aside>곁</aside>", "글"),
+        ("<p>a<br>b &amp; c&nbsp;d</p><!-- 주석 --><pre>code</pre>", "a\nb & c d"),
+        ("<head><title>제목</title></head><body>몸", "몸"),
+        ("글만", "글만"),
+        ("", ""),
+        ("<p>열린 <b>채로", "열린 채로"),
+    ],
+)
+def test_html(source, text):
+    assert html_to_text(source) == text
+
+
+@given(st.text("<>/=\"' pbdivscript가!-&;", max_size=60))
+def test_any_html_is_converted(source):
+    html_to_text(source)
+
+
+def test_deep_html_takes_linear_time():
+    assert html_to_text("<b>" * 20_000 + "글" + "<i>a" * 20_000).startswith("글a")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("# 제목\n\n첫 줄\n둘째 줄  \n셋째 줄", "제목\n첫 줄 둘째 줄\n셋째 줄"),
+        ("- 하나\n- **둘** [링크](http://a.b)\n\n> 인용 `코드`", "하나\n둘 링크\n인용 코드"),
+        ("```python\nx = 1\n```\n\n    들여 쓴 코드\n\n글 ![그림](a.png)", "글"),
+        ("| 칸 | 둘 |\n|---|---|\n| 셋 | 넷 |", "칸\n둘\n셋\n넷"),
+        ("<div>상자 <b>글</b></div>\n\n뒤 <a name='x'></a>글", "상자 글\n뒤 글"),
+        (":::row:::\n열\n:::row-end:::\n\n> [!NOTE]\n> 알림이다", "열\n알림이다"),
+    ],
+)
+def test_markdown(source, text):
+    assert markdown_to_text(source) == text
+
+
+def test_a_file_is_a_document_without_its_front_matter(tmp_path):
+    (tmp_path / "a.md").write_text("---\ntitle: 제목\n---\n# 머리\n\n글", encoding="utf-8")
+    (tmp_path / "b.html").write_text("---\nslug: x\n---\n<p>글</p>", encoding="utf-8")
+    (tmp_path / "c.html").write_bytes(b"<p>\xff\xfe</p>")
+    items = read(tmp_path)
+    assert texts(items) == ["머리\n글", "글"] and ids(items) == ["a-1", "b-1"]
+    assert rejects(items) == [(1, "not UTF-8")]

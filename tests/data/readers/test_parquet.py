@@ -1,0 +1,75 @@
+"""Parquet: ranges of rows, only the columns needed, other types of text, damage."""
+
+import gzip
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from common.errors import UserError
+from data.readers import Document, SourceSettings, list_files, read_blocks
+
+from .reading import read, rejects, skipped, texts
+
+
+def write(path, table, **more):
+    pq.write_table(pa.table(table), path, **more)
+    return path
+
+
+def test_rows_are_documents(tmp_path):
+    path = write(
+        tmp_path / "a.parquet", {"id": [3, 4], "text": ["하나", "둘"], "licence": ["CC0", None], "x": [b"", b""]}
+    )
+    assert read(path) == [Document("3", "a", "CC0", "하나"), Document("4", "a", "", "둘")]
+
+
+def test_ranges_do_not_depend_on_row_groups_alone(tmp_path):
+    path = write(tmp_path / "a.parquet", {"text": [f"글 {n}" * 50 for n in range(300)]}, row_group_size=100)
+    [file] = list_files([SourceSettings(path=str(path))])
+    few, many = (list(read_blocks(file, size)) for size in (1 << 30, 2_000))
+    assert len(few) == 1 and len(many) > 3
+    assert sum(block.size for _, block in few) >= sum(block.size for _, block in many) > 0
+    assert [block.first_line for _, block in many] == sorted({block.first_line for _, block in many})
+
+
+def test_nested_binary_dictionary_and_missing_text(tmp_path):
+    path = write(tmp_path / "a.parquet", {"body": pa.array([{"text": "안쪽"}, {"text": None}])})
+    assert (
+        texts(read(path, text_field="body.text")) == ["안쪽"] and len(skipped(read(path, text_field="body.text"))) == 1
+    )
+    path = write(tmp_path / "b.parquet", {"text": pa.array([b"\xea\xb0\x80", b"\xff", "나".encode()], pa.binary())})
+    assert texts(read(path)) == ["가", "나"] and rejects(read(path)) == [(2, "not UTF-8")]
+    path = write(tmp_path / "c.parquet", {"text": pa.array(["a", "b", "a"]).dictionary_encode()})
+    assert texts(read(path)) == ["a", "b", "a"]
+    path = write(tmp_path / "d.parquet", {"text": [1, 2]})
+    assert rejects(read(path)) == [(1, "text is not a string"), (2, "text is not a string")]
+
+
+def test_by_content_whatever_the_name(tmp_path):
+    assert texts(read(write(tmp_path / "table.txt", {"text": ["글"]}))) == ["글"]
+
+
+def test_wrong_column_damage_and_compression_are_clear_errors(tmp_path):
+    path = write(tmp_path / "a.parquet", {"body": ["글" * 100] * 50})
+    with pytest.raises(UserError, match=r"no column 'text'[\s\S]*body"):
+        read(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:-20])
+    with pytest.raises(UserError, match="cannot be read as Parquet"):
+        read(path, text_field="body")
+    path.write_bytes(content[:4] + bytes(40) + content[44:])
+    with pytest.raises(UserError, match="cannot be read as Parquet"):
+        read(path, text_field="body")
+    (tmp_path / "b.parquet.gz").write_bytes(gzip.compress(content))
+    with pytest.raises(UserError, match="compressed Parquet"):
+        read(tmp_path / "b.parquet.gz")
+
+
+def test_from_a_url(tmp_path):
+    import fsspec
+
+    path = write(tmp_path / "a.parquet", {"text": ["글"]})
+    with fsspec.open("memory://readers/a.parquet", "wb") as stream:
+        stream.write(path.read_bytes())
+    assert texts(read("memory://readers/a.parquet")) == ["글"]
