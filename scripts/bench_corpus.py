@@ -10,9 +10,9 @@ k-th document of all corpora, --part-megabytes of them. A part gets what the par
 
 The whole way is `build_corpus` with its defaults (but units of 8 MB) from one plain JSON Lines file to shards, in a
 fresh process: reading, indexing the benchmark, cleaning, pseudonyms, splitting, decontamination with all rules, exact
-duplicates, Parquet, statistics. "A core" divides by the processor seconds of all its processes; two workers are compared by wall time.
-Memory is the largest high-water mark (VmHWM) of a worker process. Peers run on every k-th text, as many as is said.
-Exit code 1 when a bar is not reached.
+duplicates, Parquet, statistics. "A core" divides by the processor seconds of all its processes; two workers are
+compared by wall time. Memory is the largest high-water mark (VmHWM) of a worker process. Peers run on every k-th text,
+as many as is said. Exit code 1 when a bar is not reached.
 """
 
 from __future__ import annotations
