@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import xxhash
 
 from common.files import atomic_write
 from common.progress import ProgressBar
-from data.deduplicate import KEY, DeduplicateSettings, survivors
-from data.executors import run_local
-from data.shards import SCHEMA, SHARDS, drop_sentences, shard_name, write_shard
-from data.statistics import Counters, merge, shard_statistics, sort_counters
+from data.deduplicate import DeduplicateSettings
+from data.deduplicate.decide import decide
+from data.executors import Executor
+from data.shards import (
+    SCHEMA,
+    SHARDS,
+    drop_sentences,
+    manifest_path,
+    read_shard_manifest,
+    shard_name,
+    write_shard,
+    write_shard_manifest,
+)
+from data.statistics import Counters, merge, shard_statistics, sort_counters, total
+
+DUPLICATES = "duplicates.jsonl"
+"""Dropped documents, each with the one that stays in its stead; ids only."""
 
 
 @dataclass(frozen=True)
@@ -52,86 +62,68 @@ class ShardTask:
         """Return the shard's name."""
         return shard_name(self.index)
 
+    def fingerprint(self) -> str:
+        """Return 32 hex digits that change when a part was written anew or other rows of it are taken."""
+        digest = xxhash.xxh3_128()
+        for piece in self.pieces:
+            facts = piece.part.stat()
+            digest.update(f"{piece.part.name} {facts.st_size} {facts.st_mtime_ns} {piece.first}\n".encode())
+            digest.update(np.packbits(piece.documents))
+            digest.update(b"" if piece.sentences is None else np.packbits(piece.sentences))
+        return digest.hexdigest()
+
 
 @dataclass(frozen=True)
 class ShardWork:
-    """The function of a shard; its statistics are kept beside the parts, so a finished shard is not read again."""
+    """The function of a shard; a note beside the parts says what a finished shard was made from."""
 
     out: Path
     work: Path
 
     def __call__(self, task: ShardTask) -> Counters:
-        """Write one shard unless it is there, and return its statistics."""
-        path, notes = self.out / SHARDS / task.name, self.work / f"{task.name}.json"
-        if not (path.exists() and notes.exists()):
-            write_shard(path, pa.concat_tables([SCHEMA.empty_table(), *map(_rows, task.pieces)]))
-            with atomic_write(notes, "wb") as stream:
-                stream.write(orjson.dumps(shard_statistics(path)))
-        found: Counters = orjson.loads(notes.read_bytes())
-        return found
+        """Write one shard and its manifest, unless they are there from the same pieces, and return its statistics."""
+        shard, note = self.out / SHARDS / task.name, self.work / f"{task.name}.plan"
+        plan = task.fingerprint()
+        if not (note.exists() and note.read_text() == plan and shard.exists() and manifest_path(shard).exists()):
+            note.unlink(missing_ok=True)
+            write_shard(shard, map(_rows, task.pieces))
+            counts = sort_counters(shard_statistics(shard))
+            write_shard_manifest(shard, {"total": total(counts["sources"]), **counts})
+            with atomic_write(note) as stream:
+                stream.write(plan)
+        facts = read_shard_manifest(shard)
+        return {name: facts[name] for name in ("sources", "lengths")}
 
 
 def assemble(
-    parts: list[Path], out: Path, work: Path, settings: DeduplicateSettings, shard_mb: float, workers: int
+    parts: list[Path], out: Path, work: Path, settings: DeduplicateSettings, shard_mb: float, execute: Executor
 ) -> Assembly:
     """Write the shards of all surviving documents in input order and return their number and statistics.
 
     Args:
         parts: part files in input order.
-        out: folder that gets shards/.
+        out: folder that gets shards/ and duplicates.jsonl.
         work: folder of the parts.
         settings: which duplicates go.
         shard_mb: text in a shard, 10^6 bytes.
-        workers: processes.
+        execute: runs the tasks.
     """
-    rows = [pq.read_metadata(part).num_rows for part in parts]
-    borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
-    keep = np.ones(int(borders[-1]), bool)
-    if settings.documents:
-        keep = survivors(lambda: map(_document_keys, parts), int(borders[-1]))
-    duplicates = {"documents": int((~keep).sum()), "sentences": 0}
-    masks = [keep[first:last] for first, last in pairwise(borders)]
-    sentences: list[np.ndarray | None] = [None] * len(parts)
-    if settings.sentences:
-        found = _sentence_masks(parts, masks, settings.min_sentence_chars)
-        duplicates["sentences"] = sum(int((~mask).sum()) for mask in found)
-        sentences = list(found)
-    tasks = _plan(parts, masks, sentences, int(shard_mb * 1e6))
+    decision = decide(parts, settings, out / DUPLICATES)
+    tasks = _plan(parts, decision.documents, decision.sentences, int(shard_mb * 1e6))
+    _remove_strangers(out / SHARDS, tasks)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
-        for one in run_local(ShardWork(out, work), tasks, min(workers, max(len(tasks), 1)), lambda _: bar.advance()):
+        for one in execute(ShardWork(out, work), tasks, lambda _: bar.advance()):
             merge(statistics, one)
-    return Assembly(len(tasks), duplicates, sort_counters(statistics))
+    return Assembly(len(tasks), decision.counts, sort_counters(statistics))
 
 
-def _document_keys(part: Path) -> np.ndarray:
-    table = pq.read_table(part, columns=["high", "low"], use_threads=False)
-    keys = np.empty(table.num_rows, KEY)
-    keys["high"], keys["low"] = table.column("high").to_numpy(), table.column("low").to_numpy()
-    return keys
-
-
-def _sentence_masks(parts: list[Path], masks: list[np.ndarray], shortest: int) -> list[np.ndarray]:
-    """Return for each part which of its sentences stay: all but later copies in documents that are kept."""
-    candidates = []
-    for part, mask in zip(parts, masks, strict=True):
-        lists = pq.read_table(part, columns=["sentences"], use_threads=False).column("sentences").combine_chunks()
-        long_enough = pc.utf8_length(lists.flatten()).to_numpy(zero_copy_only=False) >= shortest
-        candidates.append(np.repeat(mask, np.diff(lists.offsets.to_numpy())) & long_enough)
-
-    def load() -> Iterator[np.ndarray]:
-        for part, chosen in zip(parts, candidates, strict=True):
-            yield np.load(part.with_suffix(".npy"))[chosen]
-
-    keep = survivors(load, sum(int(chosen.sum()) for chosen in candidates))
-    results, position = [], 0
-    for chosen in candidates:
-        stays = np.ones(len(chosen), bool)
-        count = int(chosen.sum())
-        stays[chosen] = keep[position : position + count]
-        position += count
-        results.append(stays)
-    return results
+def _remove_strangers(folder: Path, tasks: list[ShardTask]) -> None:
+    """Remove shards of an earlier plan that this one does not have."""
+    names = {name for task in tasks for name in (task.name, manifest_path(Path(task.name)).name)}
+    for path in folder.glob("shard-*"):
+        if path.name not in names:
+            path.unlink()
 
 
 def _plan(

@@ -1,16 +1,24 @@
-"""Text shards: Parquet files of documents with their sentences, written in input order, read back as batches."""
+"""Text shards: Parquet files of documents with their sentences, written in input order, read back as batches.
+
+A document's text is its sentences: joined by spaces they give it back, but for what the stage took out and for the
+white space between them. Beside each shard lies its manifest, `shard-00000.json`: file, sha256, file_bytes, and what
+the shard holds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write
+from common.files import atomic_write, sha256_file
 
 SCHEMA = pa.schema(
     [
@@ -22,7 +30,7 @@ SCHEMA = pa.schema(
 )
 SHARDS = "shards"
 ROW_GROUP_BYTES = 16 << 20
-"""Text in a row group, about; the unit in which a shard is read back."""
+"""Text in a row group: it ends with the document that fills it. The unit in which a shard is written and read."""
 
 
 def shard_name(index: int) -> str:
@@ -88,11 +96,82 @@ def write_table(path: Path, table: pa.Table, rows: int, level: int) -> None:
         pq.write_table(table, stream, compression="zstd", compression_level=level, row_group_size=rows)
 
 
-def write_shard(path: Path, table: pa.Table) -> None:
-    """Write a table with the columns of `SCHEMA` as a shard, atomically, in row groups of about 16 MB of text."""
-    size = max(table.nbytes, 1)
-    rows = max(1, table.num_rows * ROW_GROUP_BYTES // size) if table.num_rows else 1
-    write_table(path, table.select(SCHEMA.names).cast(SCHEMA), rows, level=3)
+def write_shard(path: Path, tables: Iterable[pa.Table]) -> None:
+    """Write tables with the columns of `SCHEMA` as one shard, atomically, holding a row group at a time in memory.
+
+    The bytes depend on the rows alone, not on how they are cut into tables.
+
+    Args:
+        path: the shard.
+        tables: its documents, in order, in any pieces; null lists do not occur.
+    """
+    with atomic_write(path, "wb") as stream:
+        writer = pq.ParquetWriter(stream, SCHEMA, compression="zstd", compression_level=3)
+        with writer:
+            for group in _row_groups(tables):
+                writer.write_table(group, row_group_size=group.num_rows)
+
+
+def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the rows in groups of at least `ROW_GROUP_BYTES` of text, but for the last, each in one chunk."""
+    pending: list[pa.Table] = []
+    filled = 0
+    for table in tables:
+        table = table.select(SCHEMA.names).cast(SCHEMA).combine_chunks()
+        ends = np.cumsum(_text_bytes(table))
+        start, before = 0, 0
+        while len(ends) and filled + int(ends[-1]) - before >= ROW_GROUP_BYTES:
+            stop = int(np.searchsorted(ends, ROW_GROUP_BYTES - filled + before)) + 1
+            yield _one_chunk([*pending, table.slice(start, stop - start)])
+            pending, filled = [], 0
+            start, before = stop, int(ends[stop - 1])
+        if start < table.num_rows:
+            pending.append(table.slice(start))
+            filled += int(ends[-1]) - before
+    if pending:
+        yield _one_chunk(pending)
+
+
+def _one_chunk(tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def _text_bytes(table: pa.Table) -> np.ndarray:
+    """Return the bytes of each document's sentences."""
+    if table.num_rows == 0:
+        return np.zeros(0, np.int64)
+    lists = table.column("sentences").combine_chunks()
+    sizes = pc.binary_length(lists.flatten()).to_numpy(zero_copy_only=False)
+    offsets = lists.offsets.to_numpy()
+    return np.diff(np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))[offsets - offsets[0]])
+
+
+def manifest_path(shard: Path) -> Path:
+    """Return where the manifest of a shard stands."""
+    return shard.with_suffix(".json")
+
+
+def write_shard_manifest(shard: Path, counts: dict[str, Any]) -> None:
+    """Write the manifest of a finished shard, atomically: its name, hash and size, and these counts."""
+    facts = {"file": shard.name, "sha256": sha256_file(shard), "file_bytes": shard.stat().st_size, **counts}
+    with atomic_write(manifest_path(shard), "wb") as stream:
+        stream.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_shard_manifest(shard: Path) -> dict[str, Any]:
+    """Return the manifest of a shard.
+
+    Raises:
+        HunminError: it is missing or damaged.
+    """
+    path = manifest_path(shard)
+    try:
+        found: dict[str, Any] = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise HunminError(
+            f"cannot read {path}: {error}", "a manifest lies beside each shard", "delete the corpus folder, run again"
+        ) from None
+    return found
 
 
 def drop_sentences(table: pa.Table, keep: np.ndarray) -> pa.Table:

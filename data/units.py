@@ -1,13 +1,14 @@
 """The work of one unit: a block of lines in, a part file (documents, keys) and a side file (counts) out.
 
-A unit depends on its block and the settings alone. Its part file appears last and by one rename, so a unit whose part
-is there is finished. Personal data is replaced before anything but the raw line number is written or logged.
+A unit depends on its block and the settings alone, and its part is named after a hash of both. The part file appears
+last and by one rename, so a unit whose part is there is finished. Personal data is replaced before anything but the
+raw line number is written or logged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from common.files import atomic_write
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.decontaminate import Decontaminator
-from data.deduplicate import keys_of
+from data.deduplicate import DeduplicateSettings, keys_of
+from data.deduplicate.sides import Sides
 from data.pii import Pseudonymizer
-from data.readers import Block, Document, Format, InputFile, Reject, parse_block
+from data.readers import Block, Document, Format, InputFile, Item, Reject, Skipped, parse_block
 from data.shards import SCHEMA, write_table
 from data.splitting import split_sentences
 from data.statistics import Counters, merge, text_size
@@ -35,22 +38,53 @@ PART_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class UnitTask:
-    """One block of one input file. `file_number` is the file's place among the inputs."""
+    """One block of one input file; `key` is what `unit_key` gives for it."""
 
     file: InputFile
-    file_number: int
     format: Format
     block: Block
+    key: str
 
     @property
     def name(self) -> str:
         """Return what a person needs to find the unit: the file and the lines."""
-        return f"{self.file.path} from line {self.block.first_line} ({len(self.block.data)} bytes)"
+        return f"{self.file.path} from line {self.block.first_line} ({self.block.size} bytes)"
 
 
-def part_path(folder: Path, file_number: int, block_number: int) -> Path:
+@dataclass(frozen=True)
+class UnitDone:
+    """What a unit read: bytes of input, and how many of its records hold no document."""
+
+    bytes: int
+    rejects: int
+
+
+def unit_key(file: InputFile, format: Format, block: Block) -> str:
+    """Return 32 hex digits that identify what a unit's part is made from, but for the settings of the whole corpus.
+
+    They cover the block's bytes, its place in the file, the file's label and name (they stand in ids and rejects) and
+    the source's settings; the place of the file among the inputs and its folder make no difference.
+
+    Args:
+        file: the input.
+        format: its format.
+        block: records of it; one that refers to records must hold a hash of the file in its reference.
+    """
+    facts = {
+        "label": file.label,
+        "name": file.path.rsplit("/", 1)[-1],
+        "source": {**file.settings.model_dump(mode="json"), "path": None},
+        "format": format,
+        "block": {item.name: getattr(block, item.name) for item in fields(block) if item.name != "data"},
+    }
+    digest = xxhash.xxh3_128(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))
+    digest.update(block.data)
+    return digest.hexdigest()
+
+
+def part_path(folder: Path, key: str) -> Path:
     """Return where a unit's part file stands; its side files have the same stem."""
-    return folder / f"part-{file_number:05d}-{block_number:05d}.parquet"
+    return folder / f"part-{key}.parquet"
 
 
 @dataclass(frozen=True)
@@ -62,30 +96,25 @@ class UnitWork:
     decontaminator: Decontaminator | None
     key: bytes | None = field(repr=False)
     pii_types: tuple[str, ...]
-    sentence_keys: bool
+    deduplicate: DeduplicateSettings
 
-    def __call__(self, task: UnitTask) -> int:
-        """Do one unit and return the bytes it read.
+    def __call__(self, task: UnitTask) -> UnitDone:
+        """Do one unit and return how much it read.
 
         Raises:
             DiskFullError: the part could not be written; nothing of it is left.
         """
         state = _State(self)
         rules = task.file.settings.clean or self.clean
-        tables, sentence_keys = [], []
+        tables = []
         for documents in state.batches(parse_block(task.file, task.format, task.block), task.file):
-            table = state.process(documents, rules)
-            tables.append(table)
-            if self.sentence_keys:
-                sentence_keys.append(keys_of(table.column("sentences").combine_chunks().flatten().to_pylist()))
-        path = part_path(self.folder, task.file_number, task.block.number)
-        if self.sentence_keys:
-            with atomic_write(path.with_suffix(".npy"), "wb") as stream:
-                np.save(stream, np.concatenate(sentence_keys) if sentence_keys else keys_of([]))
+            tables.append(state.process(documents, rules))
+        path = part_path(self.folder, task.key)
+        state.sides.write(path)
         with atomic_write(path.with_suffix(".json"), "wb") as stream:
             stream.write(orjson.dumps({"counts": state.counts, "rejects": state.rejects, "hits": state.hits}))
         write_table(path, pa.concat_tables([PART_SCHEMA.empty_table(), *tables]), 1 << 16, level=1)
-        return len(task.block.data)
+        return UnitDone(task.block.size, len(state.rejects))
 
 
 class _State:
@@ -93,15 +122,19 @@ class _State:
 
     def __init__(self, work: UnitWork) -> None:
         self._decontaminator = work.decontaminator
-        self._pseudonymizer = Pseudonymizer(work.key, work.pii_types) if work.key is not None else None
+        self._pseudonymizer = self._pseudonymizer_of_licences = None
+        if work.key is not None:
+            self._pseudonymizer = Pseudonymizer(work.key, work.pii_types)
+            self._pseudonymizer_of_licences = Pseudonymizer(work.key, set(work.pii_types) - {"URL"})
+        self.sides = Sides(work.deduplicate)
         self.rejects: list[dict[str, Any]] = []
         self.hits: list[dict[str, Any]] = []
         self.counts: Counters = {
-            name: {} for name in ("read", "rejects", "cleaning", "pii", "decontamination", "dropped")
+            name: {} for name in ("read", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped")
         } | {"split": 0}
 
-    def batches(self, parsed: Iterator[Document | Reject], file: InputFile) -> Iterator[list[Document]]:
-        """Yield the documents in batches, setting the rejects aside."""
+    def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
+        """Yield the documents in batches, setting the rejects aside and counting what is skipped."""
         batch: list[Document] = []
         size = 0
         for item in parsed:
@@ -109,6 +142,9 @@ class _State:
                 merge(self.counts["rejects"], {item.reason: 1})
                 name = file.path.rsplit("/", 1)[-1]
                 self.rejects.append({"source": file.label, "file": name, "line": item.line, "reason": item.reason})
+                continue
+            if isinstance(item, Skipped):
+                merge(self.counts["skipped"], {item.reason: 1})
                 continue
             batch.append(item)
             size += len(item.text)
@@ -120,22 +156,27 @@ class _State:
 
     def process(self, documents: list[Document], rules: CleanSettings) -> pa.Table:
         """Return the part's rows for a batch of documents; those that keep no sentence are counted and left out."""
+        if self._pseudonymizer:
+            documents = self._without_personal_fields(documents)
         self._count_read(documents)
         texts = [clean(document.text, rules, self.counts["cleaning"]) for document in documents]
         if self._pseudonymizer:
-            texts = self._pseudonymise(texts)
+            texts = self._pseudonymise(self._pseudonymizer, texts)
         split = [split_sentences(text) for text in texts]
         flat = [sentence for sentences in split for sentence in sentences]
         owner = np.repeat(np.arange(len(documents)), [len(sentences) for sentences in split])
         self.counts["split"] += len(flat)
         kept = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
         flat, owner = [sentence for sentence, keep in zip(flat, kept, strict=True) if keep], owner[kept]
+        numbers = np.flatnonzero(kept)
         self._count_dropped("no sentence after cleaning", len(documents) - len(np.unique(owner)))
         if self._decontaminator and flat:
             before = len(np.unique(owner))
             clear = self._decontaminate(flat, owner, documents)
             flat, owner = [sentence for sentence, keep in zip(flat, clear, strict=True) if keep], owner[clear]
+            numbers = numbers[clear]
             self._count_dropped("only benchmark sentences", before - len(np.unique(owner)))
+        self.sides.add(texts, split, numbers)
         return _table(documents, texts, flat, owner)
 
     def _count_read(self, documents: list[Document]) -> None:
@@ -149,10 +190,20 @@ class _State:
         if count:
             merge(self.counts["dropped"], {reason: count})
 
-    def _pseudonymise(self, texts: list[str]) -> list[str]:
-        assert self._pseudonymizer is not None
+    def _without_personal_fields(self, documents: list[Document]) -> list[Document]:
+        """Return the documents with id, source and licence pseudonymised; a licence may be the URL of its terms."""
+        ids = self._pseudonymise(self._pseudonymizer, [document.id for document in documents])
+        sources = self._pseudonymise(self._pseudonymizer, [document.source for document in documents])
+        licences = self._pseudonymise(self._pseudonymizer_of_licences, [document.licence for document in documents])
+        return [
+            document._replace(id=id, source=source, licence=licence)
+            for document, id, source, licence in zip(documents, ids, sources, licences, strict=True)
+        ]
+
+    def _pseudonymise(self, pseudonymizer: Pseudonymizer | None, texts: list[str]) -> list[str]:
+        assert pseudonymizer is not None
         changed = []
-        for text, replacements in self._pseudonymizer.apply_many(texts):
+        for text, replacements in pseudonymizer.apply_many(texts):
             changed.append(text)
             for replacement in replacements:
                 self.counts["pii"][replacement.type] = self.counts["pii"].get(replacement.type, 0) + 1

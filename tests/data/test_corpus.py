@@ -116,6 +116,9 @@ def test_only_final_files_stay_and_no_personal_data(corpora, tmp_path):
 
 
 def test_same_bytes_from_one_and_two_workers_and_any_unit_size(corpora, tmp_path):
+    line = "이 줄은 여러 글에 똑같이 거듭해서 나옵니다."
+    texts = [f"{text}\n{line}\n{line} {n}째로 쓴 줄." for n, text in enumerate(prose(20, 3))]
+    (corpora / "c.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
     kinds = {"near": True, "paragraphs": True, "min_paragraph_chars": 20, "sentences": True}
     build(settings(corpora, deduplicate=kinds), tmp_path / "one")
     build(settings(corpora, deduplicate=kinds, workers=2), tmp_path / "two")

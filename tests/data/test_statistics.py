@@ -19,7 +19,7 @@ DOCUMENTS = st.lists(
 def test_shard_statistics_agree_with_a_slow_count(tmp_path_factory, documents):
     path = tmp_path_factory.mktemp("statistics") / "shard.parquet"
     sources, sentences = [d[0] for d in documents], [d[1] for d in documents]
-    write_shard(path, pa.table([sources, sources, sources, sentences], schema=SCHEMA))
+    write_shard(path, [pa.table([sources, sources, sources, sentences], schema=SCHEMA)])
     found = shard_statistics(path)
     assert set(found["sources"]) == set(sources)
     for name in set(sources):

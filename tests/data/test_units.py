@@ -5,25 +5,26 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.cleaning import CleanSettings
+from data.deduplicate import DeduplicateSettings
 from data.readers import Block, InputFile, SourceSettings
-from data.units import PART_SCHEMA, UnitTask, UnitWork, part_path
+from data.units import PART_SCHEMA, UnitDone, UnitTask, UnitWork, part_path
 
 
 def work(folder, key=b"k" * 16) -> UnitWork:
-    return UnitWork(folder, CleanSettings(), None, key, ("TEL", "EMAIL"), False)
+    return UnitWork(folder, CleanSettings(), None, key, ("TEL", "EMAIL"), DeduplicateSettings())
 
 
 def task(data: bytes) -> UnitTask:
-    return UnitTask(InputFile("/in/a.txt", "a", SourceSettings(path="/in/a.txt")), 3, "text", Block(7, 11, data))
+    return UnitTask(InputFile("/in/a.txt", "a", SourceSettings(path="/in/a.txt")), "text", Block(7, 11, data), "0a1b")
 
 
 def test_part_and_side_file(tmp_path):
     data = "첫 문장이다. 둘째 문장이다.\n\xff\n전화 010-1234-5678 주세요.\nonly English\n".encode().replace(
         b"\xc3\xbf", b"\xff"
     )
-    assert work(tmp_path)(task(data)) == len(data)
-    path = part_path(tmp_path, 3, 7)
-    assert path.name == "part-00003-00007.parquet"
+    assert work(tmp_path)(task(data)) == UnitDone(len(data), 1)
+    path = part_path(tmp_path, "0a1b")
+    assert path.name == "part-0a1b.parquet"
     table = pq.read_table(path)
     assert table.schema == PART_SCHEMA
     assert table.column("id").to_pylist() == ["a-11", "a-13"]

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import xxhash
-from pydantic import Field
-
-from common.settings import Settings
 
 KEY = np.dtype([("high", "<u8"), ("low", "<u8")])
 PARTITION = 1 << 24
 """About as many keys are sorted at once: 16.8 million, some 0.8 GB at work."""
-
-
-class DeduplicateSettings(Settings):
-    """Which repeated texts are dropped."""
-
-    documents: bool = True
-    """Drop documents equal to an earlier one (Unicode NFC, runs of white space as one)."""
-    sentences: bool = False
-    """Drop sentences equal to an earlier one anywhere in the corpus. Off: the paper keeps them, and in running text a
-    short answer said twice is no noise."""
-    min_sentence_chars: int = Field(20, ge=1)
-    """Shorter sentences are never dropped as duplicates."""
 
 
 def normalise(text: str) -> str:
@@ -41,17 +26,16 @@ def keys_of(texts: list[str]) -> np.ndarray:
     return np.frombuffer(digests, ">u8").reshape(-1, 2).astype("<u8").view(KEY).reshape(-1)
 
 
-def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarray:
-    """Return a mask [total]: whether no earlier key equals this one.
+def repeats(load: Callable[[], Iterable[np.ndarray]], total: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield (places of keys that an earlier key equals, places of the first of those), a range of keys at a time.
 
-    Keys are sorted in ranges of their high half, so that the memory at work is bounded; the result is one byte a key.
+    Keys are sorted in ranges of their high half, so that the memory at work is bounded.
 
     Args:
         load: gives the key arrays (dtype `KEY`) in input order; called once a range.
         total: number of keys in all.
     """
-    keep = np.ones(total, bool)
-    ranges = -(-total // PARTITION) if total else 0
+    ranges = -(-total // PARTITION)
     for number in range(ranges):
         selected, places, offset = [], [], 0
         for keys in load():
@@ -61,6 +45,16 @@ def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarra
             offset += len(keys)
         chosen, place = np.concatenate(selected), np.concatenate(places)
         order = np.lexsort((chosen["low"], chosen["high"]))  # stable: equal keys stay in input order
-        ordered = chosen[order]
-        keep[place[order[1:][ordered[1:] == ordered[:-1]]]] = False
+        ordered, place = chosen[order], place[order]
+        again = np.zeros(len(place), bool)
+        again[1:] = ordered[1:] == ordered[:-1]
+        firsts = np.flatnonzero(~again)
+        yield place[again], place[firsts[np.cumsum(~again)[again] - 1]]
+
+
+def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarray:
+    """Return a mask [total]: whether no earlier key equals this one. Arguments as for `repeats`."""
+    keep = np.ones(total, bool)
+    for dropped, _ in repeats(load, total):
+        keep[dropped] = False
     return keep

@@ -1,11 +1,11 @@
-"""Duplicates: keys, survivors, ranges."""
+"""Exact duplicates: keys, first copies, ranges."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.deduplicate import keys_of, survivors
+from data.deduplicate.exact import keys_of, repeats, survivors
 
 
 def test_keys_ignore_white_space_and_composition():
@@ -17,9 +17,11 @@ def test_keys_ignore_white_space_and_composition():
 @pytest.mark.parametrize("partition", [1, 3, 1 << 24])
 @given(texts=st.lists(st.sampled_from("가나다라마바"), max_size=30), cut=st.integers(0, 30))
 def test_the_first_in_input_order_survives(partition, texts, cut):
+    arrays = [keys_of(texts[:cut]), keys_of(texts[cut:])]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("data.deduplicate.PARTITION", partition)
-        arrays = [keys_of(texts[:cut]), keys_of(texts[cut:])]
+        patch.setattr("data.deduplicate.exact.PARTITION", partition)
         keep = survivors(lambda: arrays, len(texts))
+        pairs = [pair for columns in repeats(lambda: arrays, len(texts)) for pair in zip(*columns, strict=True)]
     assert keep.tolist() == [text not in texts[:place] for place, text in enumerate(texts)]
     assert keep.dtype == np.bool_
+    assert sorted(pairs) == [(n, texts.index(text)) for n, text in enumerate(texts) if text in texts[:n]]

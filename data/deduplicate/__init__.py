@@ -1,0 +1,11 @@
+"""Repeated documents, near copies, paragraphs and sentences: keys made in the units, survivors chosen in the assembly.
+
+* `exact` gives texts 128-bit keys and says which keys an earlier text had;
+* `near` gives documents MinHash signatures, `cluster` finds the documents with like signatures;
+* `sides` are the files of keys that a unit leaves beside its part, `decide` reads them and says what stays.
+"""
+
+from data.deduplicate.exact import KEY, keys_of, repeats, survivors
+from data.deduplicate.settings import DeduplicateSettings
+
+__all__ = ["KEY", "DeduplicateSettings", "keys_of", "repeats", "survivors"]

@@ -1,0 +1,141 @@
+"""What stays of the parts: documents, then paragraphs and sentences of those, each the first of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from data.deduplicate.cluster import near_duplicates
+from data.deduplicate.exact import KEY, repeats, survivors
+from data.deduplicate.report import PAIR, follow, make_pairs, write_report
+from data.deduplicate.settings import DeduplicateSettings
+from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, bands_of, load_side, signature_comparer
+
+KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")
+
+
+class Decision(NamedTuple):
+    """What stays of each part, and how many duplicates of each kind were found."""
+
+    documents: list[np.ndarray]
+    """Masks of documents."""
+    sentences: list[np.ndarray | None]
+    """Masks of sentences, false in documents that go; None where all sentences of the documents that stay, stay."""
+    counts: dict[str, int]
+    """Kind → how many go: documents, near (documents), paragraphs, sentences; and emptied: documents that lost all of
+    their paragraphs or sentences."""
+
+
+def decide(parts: list[Path], settings: DeduplicateSettings, report: Path) -> Decision:
+    """Return what stays, and write one line {"id", "kept", "rule", "similarity"} a dropped document to `report`.
+
+    Of a kind the first in input order stays. Documents go before paragraphs, paragraphs before sentences, so what is
+    compared is what is still there.
+
+    Args:
+        parts: part files in input order, with the files of keys that the settings need.
+        settings: which duplicates go.
+        report: a JSON Lines file, ids only.
+    """
+    rows = [pq.read_metadata(part).num_rows for part in parts]
+    borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
+    keep, counts = _documents(parts, borders, settings, report)
+    masks = [keep[first:last] for first, last in pairwise(borders)]
+    sentences: list[np.ndarray | None] = [None] * len(parts)
+    if settings.paragraphs or settings.sentences:
+        offsets = [_sentences(part).offsets.to_numpy() for part in parts]
+        stays = [np.repeat(mask, np.diff(borders)) for mask, borders in zip(masks, offsets, strict=True)]
+        if settings.paragraphs:
+            counts["paragraphs"] = _drop_paragraphs(parts, stays, settings.min_paragraph_chars)
+        if settings.sentences:
+            counts["sentences"] = _drop_sentences(parts, stays, settings.min_sentence_chars)
+        left = [_any(mask, borders) for mask, borders in zip(stays, offsets, strict=True)]
+        counts["emptied"] = sum(int(mask.sum()) for mask in masks) - sum(int(mask.sum()) for mask in left)
+        masks, sentences = left, list(stays)
+    return Decision(masks, sentences, counts)
+
+
+def _documents(
+    parts: list[Path], borders: np.ndarray, settings: DeduplicateSettings, report: Path
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Return the mask of documents that stay and the counts, and write the report."""
+    total = int(borders[-1])
+    keep = np.ones(total, bool)
+    exact = [np.empty(0, PAIR)]
+    if settings.documents:
+        for dropped, kept in repeats(lambda: map(_document_keys, parts), total):
+            exact.append(make_pairs(dropped, kept, 1, near=False))
+            keep[dropped] = False
+    near = np.empty(0, PAIR)
+    if settings.near:
+        compare = signature_comparer(parts, borders)
+        found = near_duplicates(band_loader(parts), bands_of(settings), keep, compare, settings.near_threshold)
+        near = make_pairs(*found, near=True)
+        keep[near["dropped"]] = False
+    counts = dict.fromkeys(KINDS, 0) | {"documents": sum(map(len, exact)), "near": len(near)}
+    write_report(report, parts, borders, follow(np.concatenate(exact), near))
+    return keep, counts
+
+
+def _document_keys(part: Path) -> np.ndarray:
+    table = pq.read_table(part, columns=["high", "low"], use_threads=False)
+    keys = np.empty(table.num_rows, KEY)
+    keys["high"], keys["low"] = table.column("high").to_numpy(), table.column("low").to_numpy()
+    return keys
+
+
+def _sentences(part: Path) -> pa.ListArray:
+    return pq.read_table(part, columns=["sentences"], use_threads=False).column("sentences").combine_chunks()
+
+
+def _any(mask: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return for each document whether one of its sentences is left."""
+    return np.diff(np.concatenate(([0], np.cumsum(mask)))[offsets]) > 0
+
+
+def _drop_paragraphs(parts: list[Path], stays: list[np.ndarray], shortest: int) -> int:
+    """Deny in `stays` the sentences of later copies of paragraphs, and return how many paragraphs go."""
+    candidates = []
+    for part, mask in zip(parts, stays, strict=True):
+        paragraphs = load_side(part, PARAGRAPHS)
+        first = np.cumsum(paragraphs["sentences"]) - paragraphs["sentences"]
+        candidates.append(mask[first] & (paragraphs["characters"] >= shortest))
+    keep = _first_of(parts, candidates, lambda part: load_side(part, PARAGRAPHS)["key"])
+    for part, mask, kept in zip(parts, stays, keep, strict=True):
+        mask &= np.repeat(kept, load_side(part, PARAGRAPHS)["sentences"])
+    return sum(int((~kept).sum()) for kept in keep)
+
+
+def _drop_sentences(parts: list[Path], stays: list[np.ndarray], shortest: int) -> int:
+    """Deny in `stays` the later copies of sentences, and return how many go."""
+    candidates = []
+    for part, mask in zip(parts, stays, strict=True):
+        long_enough = pc.utf8_length(_sentences(part).flatten()).to_numpy(zero_copy_only=False) >= shortest
+        candidates.append(mask & long_enough)
+    keep = _first_of(parts, candidates, lambda part: load_side(part, SENTENCES))
+    for mask, kept in zip(stays, keep, strict=True):
+        mask &= kept
+    return sum(int((~kept).sum()) for kept in keep)
+
+
+def _first_of(parts: list[Path], candidates: list[np.ndarray], keys: Callable[[Path], np.ndarray]) -> list[np.ndarray]:
+    """Return for each part which of its texts stay: all but those candidates that an earlier candidate equals."""
+    keep = survivors(
+        lambda: (keys(part)[chosen] for part, chosen in zip(parts, candidates, strict=True)),
+        sum(int(chosen.sum()) for chosen in candidates),
+    )
+    results, position = [], 0
+    for chosen in candidates:
+        stays = np.ones(len(chosen), bool)
+        count = int(chosen.sum())
+        stays[chosen] = keep[position : position + count]
+        position += count
+        results.append(stays)
+    return results

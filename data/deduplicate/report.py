@@ -1,0 +1,69 @@
+"""Which document was dropped for which: pairs of places, written as pairs of ids."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow.parquet as pq
+
+from common.files import atomic_write
+
+PAIR = np.dtype([("dropped", "<i8"), ("kept", "<i8"), ("similarity", "<f8"), ("near", "?")])
+"""A document that goes and the earlier one that stays in its stead, by place."""
+
+
+def make_pairs(dropped: np.ndarray, kept: np.ndarray, similarity: np.ndarray | float, near: bool) -> np.ndarray:
+    """Return columns as an array of `PAIR`."""
+    pairs = np.empty(len(dropped), PAIR)
+    pairs["dropped"], pairs["kept"], pairs["similarity"], pairs["near"] = dropped, kept, similarity, near
+    return pairs
+
+
+def follow(exact: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Return all pairs, by place of the dropped.
+
+    What an exact copy is a copy of may itself go as a near copy: then both stand for the one that stays.
+
+    Args:
+        exact: `PAIR`s of equal documents, in any order.
+        near: `PAIR`s of near copies, `dropped` ascending; no `kept` is dropped by another.
+    """
+    if len(near):
+        at = np.minimum(np.searchsorted(near["dropped"], exact["kept"]), len(near) - 1)
+        gone = near["dropped"][at] == exact["kept"]
+        for name in ("similarity", "kept"):
+            exact[name] = np.where(gone, near[name][at], exact[name])
+    pairs = np.concatenate((exact, near))
+    return pairs[np.argsort(pairs["dropped"])]
+
+
+def write_report(path: Path, parts: list[Path], borders: np.ndarray, pairs: np.ndarray) -> None:
+    """Write a line {"id", "kept", "rule", "similarity"} a pair: one pass over the ids, kept ones come first.
+
+    Args:
+        path: gets JSON Lines.
+        parts: part files in input order.
+        borders: len(parts) + 1 places: where each part's documents begin.
+        pairs: `PAIR`s, `dropped` ascending.
+    """
+    wanted = np.unique(pairs["kept"])
+    names: list[str] = []
+    with atomic_write(path, "wb") as stream:
+        for part, (first, last) in zip(parts, pairwise(borders), strict=True):
+            here = pairs[np.searchsorted(pairs["dropped"], first) : np.searchsorted(pairs["dropped"], last)]
+            needed = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, last)]
+            if not len(here) and not len(needed):
+                continue
+            ids = pq.read_table(part, columns=["id"], use_threads=False).column("id").to_pylist()
+            names += [ids[place - first] for place in needed]
+            for pair, number in zip(here, np.searchsorted(wanted, here["kept"]), strict=True):
+                line = {
+                    "id": ids[pair["dropped"] - first],
+                    "kept": names[number],
+                    "rule": "near" if pair["near"] else "documents",
+                    "similarity": round(float(pair["similarity"]), 4),
+                }
+                stream.write(orjson.dumps(line) + b"\n")

@@ -1,0 +1,139 @@
+"""The keys that a unit leaves beside its part: of sentences, of paragraphs, and of whole documents for near copies.
+
+Each is a NumPy file with the part's stem, written before the part, so a part that is there has its keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from common.files import atomic_write
+from data.deduplicate.exact import KEY, keys_of
+from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands, signatures
+from data.deduplicate.settings import DeduplicateSettings
+
+SENTENCES, PARAGRAPHS = ".sentences.npy", ".paragraphs.npy"
+SIGNATURES, BANDS = ".signatures.npy", ".bands.npy"
+PARAGRAPH = np.dtype([("key", KEY), ("characters", "<i4"), ("sentences", "<i4")])
+"""A paragraph that keeps a sentence: its key, its length, and how many of its sentences are in the part."""
+
+
+class Sides:
+    """Gathers the keys of a unit, batch by batch; makes only those that the settings need."""
+
+    def __init__(self, settings: DeduplicateSettings) -> None:
+        self._settings = settings
+        self._gathered: dict[str, list[np.ndarray]] = {}
+        if settings.sentences:
+            self._gathered[SENTENCES] = [np.empty(0, KEY)]
+        if settings.paragraphs:
+            self._gathered[PARAGRAPHS] = [np.empty(0, PARAGRAPH)]
+        if settings.near:
+            self._gathered[SIGNATURES] = [np.empty((0, PERMUTATIONS), np.uint32)]
+
+    def add(self, texts: list[str], split: list[list[str]], kept: np.ndarray) -> None:
+        """Take up a batch of documents.
+
+        Args:
+            texts: the cleaned documents.
+            split: the sentences of each.
+            kept: the sentences that stay, ascending, by their number among all sentences of the batch.
+        """
+        if not self._gathered:
+            return
+        flat = [sentence for sentences in split for sentence in sentences]
+        sentences = [flat[number] for number in kept]
+        if SENTENCES in self._gathered:
+            self._gathered[SENTENCES].append(keys_of(sentences))
+        if PARAGRAPHS in self._gathered:
+            self._gathered[PARAGRAPHS].append(_paragraphs(texts, split, kept))
+        if SIGNATURES in self._gathered:
+            owner = np.repeat(np.arange(len(split)), [len(one) for one in split])[kept].tolist()
+            pairs = groupby(zip(owner, sentences, strict=True), lambda pair: pair[0])
+            self._gathered[SIGNATURES].append(signatures(["".join(text for _, text in group) for _, group in pairs]))
+
+    def write(self, part: Path) -> None:
+        """Write the keys beside a part file.
+
+        Raises:
+            DiskFullError: no space.
+        """
+        for suffix, arrays in self._gathered.items():
+            gathered = np.concatenate(arrays)
+            _save(part.with_suffix(suffix), gathered)
+            if suffix == SIGNATURES:
+                _save(part.with_suffix(BANDS), band_keys(gathered, self._settings.near_threshold))
+
+
+def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.ndarray]:
+    """Return the lines of a text that are not blank, and for each sentence the number of the line it begins in.
+
+    Args:
+        text: a document.
+        sentences: its sentences, which give back every character of it that is not white space, in order.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    ends = np.cumsum([len("".join(line.split())) for line in lines])
+    sizes = np.array([len("".join(sentence.split())) for sentence in sentences], np.int64)
+    return lines, np.searchsorted(ends, np.cumsum(sizes) - sizes, side="right")
+
+
+def _paragraphs(texts: list[str], split: list[list[str]], kept: np.ndarray) -> np.ndarray:
+    lines: list[str] = []
+    numbers = [np.empty(0, np.int64)]
+    for text, sentences in zip(texts, split, strict=True):
+        found, places = paragraph_numbers(text, sentences)
+        numbers.append(places + len(lines))
+        lines += found
+    present, counts = np.unique(np.concatenate(numbers)[kept], return_counts=True)
+    chosen = [lines[number] for number in present]
+    paragraphs = np.empty(len(chosen), PARAGRAPH)
+    paragraphs["key"], paragraphs["sentences"] = keys_of(chosen), counts
+    paragraphs["characters"] = [len(line) for line in chosen]
+    return paragraphs
+
+
+def _save(path: Path, array: np.ndarray) -> None:
+    with atomic_write(path, "wb") as stream:
+        np.save(stream, array)
+
+
+def load_side(part: Path, suffix: str) -> np.ndarray:
+    """Return the keys beside a part, mapped from the disk."""
+    found: np.ndarray = np.load(part.with_suffix(suffix), mmap_mode="r")
+    return found
+
+
+def band_loader(parts: list[Path]) -> Callable[[int], Iterator[np.ndarray]]:
+    """Return a function that gives the keys of one band, part by part."""
+    return lambda band: (np.asarray(load_side(part, BANDS)[band]) for part in parts)
+
+
+def signature_comparer(parts: list[Path], borders: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a function of places that counts the equal numbers of two documents' signatures.
+
+    Args:
+        parts: part files in input order.
+        borders: len(parts) + 1 places: where each part's documents begin.
+    """
+
+    def compare(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
+        wanted, numbers = np.unique(np.concatenate((ones, others)), return_inverse=True)
+        rows = np.empty((len(wanted), PERMUTATIONS), np.uint32)
+        cuts = np.searchsorted(wanted, borders)
+        for part in np.flatnonzero(np.diff(cuts)):
+            here = slice(cuts[part], cuts[part + 1])
+            rows[here] = load_side(parts[part], SIGNATURES)[wanted[here] - borders[part]]
+        equal: np.ndarray = (rows[numbers[: len(ones)]] == rows[numbers[len(ones) :]]).sum(axis=1)
+        return equal
+
+    return compare
+
+
+def bands_of(settings: DeduplicateSettings) -> int:
+    """Return the number of bands that these settings make."""
+    return choose_bands(settings.near_threshold)[0]
