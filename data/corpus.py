@@ -28,8 +28,8 @@ from data.cleaning import clean
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, open_executor
-from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, resolve_key
-from data.readers import SourceSettings, list_files
+from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
+from data.readers import InputFile, SourceSettings, list_files
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.unit_runs import ShareDone, do_share, do_units
@@ -90,7 +90,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         if settings.executor == "slurm-array":
             raise ShareDone("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
-    files = list_files(settings.inputs)
+    files = corpus_files(settings)
     key = resolve_key(settings.pii) if settings.pii.enabled else None
     function = _unit_work(settings, key, out)
     with open_executor(settings.executor, settings.workers, settings.ray_address, function.folder) as execute:
@@ -111,6 +111,18 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         )
     _write_reports(counts, assembly, out, key)
     return _finish(out)
+
+
+def corpus_files(settings: CorpusSettings) -> list[InputFile]:
+    """Return the input files, none of them named by personal data unless that is to be left in.
+
+    Raises:
+        UserError: an input stands for no file or for one that is not read, or a file's name is personal data.
+    """
+    files = list_files(settings.inputs)
+    if settings.pii.enabled:
+        refuse_personal_names([file.path for file in files])
+    return files
 
 
 def reopen_corpus(out: Path) -> None:

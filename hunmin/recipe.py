@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from common.errors import UserError
 from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
@@ -44,9 +45,10 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data` unless stated.
 
     Raises:
-        UserError: the file or a value is wrong.
+        UserError: the file or a value is wrong, or the key of the pseudonyms would stand beside them.
     """
-    tree = apply_overrides(load_yaml(path), overrides)
+    written = load_yaml(path)
+    tree = apply_overrides(written, overrides)
     for section in ("tokenizer", "pretrain"):
         part = tree.setdefault(section, {})
         if isinstance(part, dict):
@@ -56,7 +58,21 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
             decontaminate.setdefault("benchmark", klue["data"])
-    return parse_settings(Recipe, tree, str(path))
+    recipe = parse_settings(Recipe, tree, str(path))
+    if _has_key(written) and Path(path).resolve().is_relative_to(Path(recipe.out).resolve()):
+        raise UserError(
+            f"{path} holds corpus.pii.key and lies in the run folder {recipe.out}",
+            "the key of the pseudonyms never stands beside them: who has both can test guesses",
+            f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
+        )
+    return recipe
+
+
+def _has_key(tree: dict[str, Any]) -> bool:
+    """Return whether a recipe as written holds the key of the pseudonyms."""
+    corpus = tree.get("corpus")
+    pii = corpus.get("pii") if isinstance(corpus, dict) else None
+    return isinstance(pii, dict) and pii.get("key") is not None
 
 
 def save_recipe(recipe: Recipe, path: Path, drop: str = "secret") -> None:

@@ -70,10 +70,10 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _corpus_files(recipe: Recipe) -> list[str]:
-    from data.readers import list_files
+    from data.corpus import corpus_files
 
     benchmark = recipe.corpus.decontaminate.benchmark
-    return [file.path for file in list_files(recipe.corpus.inputs)] + (
+    return [file.path for file in corpus_files(recipe.corpus)] + (
         [benchmark] if recipe.corpus.decontaminate.enabled and benchmark else []
     )
 
