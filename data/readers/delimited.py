@@ -99,15 +99,25 @@ _TSV_QUOTE = re.compile(rb'(?:^|[\n\t])"')
 def is_quoted_tsv(head: bytes) -> bool:
     """Return whether a TSV file quotes fields, by its first bytes.
 
-    Quoted are fields that need it, or all: one that holds a doubled quote, a tab or a line end, or a quoted first row,
-    shows it. A field that begins with a quote and has no fitting end shows that quotes are text.
+    A field that begins with a quote and has no fitting end shows that quotes are text. Otherwise a quoted first row, a
+    quote doubled in a field, or rows that have as many columns as the first only if line ends and tabs may be quoted
+    show that they are quoted.
     """
     if head.startswith(b'"'):
         return bool(_TSV_FIELD.match(head))
-    fields = [match.group(1) for match in _TSV_FIELD.finditer(head)]
-    needed = any(b'""' in field or b"\t" in field or b"\n" in field for field in fields)
+    fields = _TSV_FIELD.findall(head)
     # the last field may be cut by the end of the head
-    return needed and len(_TSV_QUOTE.findall(head)) - len(fields) <= 1
+    if not fields or len(_TSV_QUOTE.findall(_TSV_FIELD.sub(b"", head))) > 1:
+        return False
+    lines = head[: head.rfind(b"\n")].decode("latin-1").split("\n")
+    quoted, plain = _misfits(_quoted_rows(lines, "\t")), _misfits(_plain_rows(lines, "\t"))
+    return quoted < plain or (quoted == plain and any(b'""' in field for field in fields))
+
+
+def _misfits(rows: Iterator[tuple[int, list[str] | None]]) -> int:
+    """Return how many rows have another number of columns than the first."""
+    counts = [len(row) for _, row in rows if row]
+    return sum(count != counts[0] for count in counts)
 
 
 def parse_table(file: InputFile, block: Block) -> Iterator[Item]:

@@ -47,6 +47,8 @@ def test_a_table_saved_by_a_spreadsheet_is_quoted(tmp_path):
         (b'a\tb\n1\t"x\ty"\n', True),
         (b'"a"\t"b"\n1\t2\n', True),
         (b'a\tb\n1\t"x ""y"""\n2\t"z" said he\n3\t"w" said she\n', False),
+        (b'a\tb\n1\t"x\n""y""\n""z"""\n2\tw\n', True),
+        (b'a\tb\n1\t"open\n2\tmiddle\n3\tclosed"\n4\tend\n5\tend\n', False),
     ],
 )
 def test_quoting_of_tsv_is_told_from_the_beginning(head, quoted):
