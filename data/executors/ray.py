@@ -13,6 +13,7 @@ import pickle
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -33,6 +34,7 @@ AHEAD = 2
 """Tasks that wait at the cluster beyond one for each core, so that no core waits for this process."""
 CAPACITY_SECONDS = 5.0
 """How often the number of cores is asked for: nodes may join."""
+CONNECT_SECONDS = 10.0
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
 
 
@@ -74,6 +76,7 @@ class RayExecutor:
             raise UserError(
                 "Ray is not installed", "--executor ray needs the package ray", "pip install 'hunmin[ray]'"
             ) from None
+        _reach(self._address)
         started: dict[str, Any] = (
             {"num_cpus": self._workers, "include_dashboard": False} if self._address == "local" else {}
         )
@@ -83,11 +86,7 @@ class RayExecutor:
                 address=self._address, namespace="hunmin", log_to_driver=False, logging_level=logging.ERROR, **started
             )
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            raise UserError(
-                f"no Ray cluster at {self._address}: {(str(error).strip() or type(error).__name__).splitlines()[0]}",
-                "--ray-address is auto, local or the host:port of a running cluster that this machine belongs to",
-                "start one with ray start --head (and ray start --address=HOST:PORT on the other nodes)",
-            ) from None
+            raise _no_cluster(self._address, (str(error).strip() or type(error).__name__).splitlines()[0]) from None
         finally:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, before)  # ray.init puts its own in its place
@@ -119,9 +118,10 @@ class RayExecutor:
         import ray
         from ray.exceptions import RayError
 
-        run = ray.remote(max_retries=0, num_cpus=1)(_work)
+        run = ray.remote(max_retries=0, num_cpus=1)(_courier())
         payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
-        constant = [ray.put(payload)], xxhash.xxh3_128_hexdigest(payload), str(self._token), code_hash()
+        paths = [path for path in map(os.path.abspath, sys.path) if Path(path).is_dir()]
+        constant = paths, [ray.put(payload)], xxhash.xxh3_128_hexdigest(payload), str(self._token), code_hash()
         failed = Failures() if failures is None else failures
         results: dict[int, Any] = {}
         flying: dict[Any, _Errand] = {}
@@ -132,7 +132,8 @@ class RayExecutor:
                 following = next(numbered, None)
                 more = following is not None
                 if following:
-                    errand = _Errand(following[0], following[1].name, ray.put(following[1]))
+                    packed = pickle.dumps(following[1], protocol=pickle.HIGHEST_PROTOCOL)
+                    errand = _Errand(following[0], following[1].name, ray.put(packed))
                     flying[run.remote(errand.stored, *constant)] = errand
             if not flying:
                 break
@@ -172,6 +173,31 @@ class RayExecutor:
         return self._capacity + AHEAD
 
 
+def _reach(address: str) -> None:
+    """Try a host:port before Ray does, which would try it for hours and not be interrupted.
+
+    Raises:
+        UserError: nobody listens there, or the address is none.
+    """
+    if address in ("auto", "local"):
+        return
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or "/" in host:
+        raise _no_cluster(address, "this is not host:port")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, str(error)) from None
+
+
+def _no_cluster(address: str, why: str) -> UserError:
+    return UserError(
+        f"no Ray cluster at {address}: {why}",
+        "--ray-address is auto, local or the host:port of a running cluster that this machine belongs to",
+        "start one with ray start --head (and ray start --address=HOST:PORT on the other nodes)",
+    )
+
+
 def _reason(error: Exception) -> str:
     cause = getattr(error, "cause", None)
     kind = type(cause or error).__name__
@@ -179,8 +205,30 @@ def _reason(error: Exception) -> str:
     return f"workers or their nodes died {ATTEMPTS} times on it, at last of {kind}{detail}"
 
 
-def _work(task: Any, payload: list[Any], name: str, token: str, code: str) -> Any:
-    """In a worker: do one task; or return why this node cannot do any."""
+def _courier() -> Callable[..., Any]:
+    """Return the function that Ray runs: it goes to the worker by value, and makes this package importable there."""
+
+    def run(task: bytes, paths: list[str], *rest: Any) -> Any:
+        import sys
+
+        sys.path[:0] = [path for path in paths if path not in sys.path]
+        from data.executors.ray import work
+
+        return work(task, *rest)
+
+    return run
+
+
+def work(task: bytes, payload: list[Any], name: str, token: str, code: str) -> Any:
+    """In a worker: do one task and return its result or failure; or return why this node cannot do any.
+
+    Args:
+        task: pickled.
+        payload: reference to the pickled function.
+        name: of the function.
+        token: file that every node must see.
+        code: what `code_hash` must give.
+    """
     if not Path(token).exists():
         return UserError(
             f"the Ray node {socket.gethostname()} does not see {Path(token).parent}",
@@ -193,7 +241,7 @@ def _work(task: Any, payload: list[Any], name: str, token: str, code: str) -> An
             "all nodes run the same version, so that the same bytes come out",
             "install the same commit on every node, or put the clone on the shared file system",
         )
-    return attempt(_function(payload[0], name), task)
+    return attempt(_function(payload[0], name), pickle.loads(task))
 
 
 _functions: dict[str, Any] = {}

@@ -57,3 +57,7 @@ def sleep(folder: Path, task: Number) -> int:
     (folder / f"{os.getpid()}.pid").touch()
     time.sleep(60)
     return task.value
+
+
+def large(data: bytes, task: Number) -> int:
+    return len(data) + task.value

@@ -1,0 +1,65 @@
+"""Ray: a cluster of two nodes on this machine; order, failures, workers and nodes that die."""
+
+import functools
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from data.executors import WorkFailed, open_executor
+
+sys.path.insert(0, str(Path(__file__).parent))
+from executor_jobs import Number, broken, die_always, die_once, large, square
+
+pytest.importorskip("ray")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def executor(cluster, tmp_path):
+    with open_executor("ray", None, cluster.address, tmp_path) as opened:
+        yield opened
+
+
+def test_results_come_in_the_order_of_the_tasks_and_large_ones_too(executor):
+    seen: list[int] = []
+    tasks = [Number(n) for n in range(40)]
+    assert executor(square, tasks, seen.append) == [n * n for n in range(40)]
+    assert sorted(seen) == sorted(n * n for n in range(40))
+    assert executor(functools.partial(large, b"x" * 5_000_000), iter(tasks[:6])) == [5_000_000 + n for n in range(6)]
+
+
+def test_failures_are_named_at_the_end_and_dead_workers_replaced(executor, tmp_path):
+    tasks = [Number(n) for n in range(6)]
+    assert executor(functools.partial(die_once, tmp_path), tasks) == list(range(6))
+    seen: list[int] = []
+    with pytest.raises(WorkFailed, match="number 1: ValueError") as caught:
+        executor(broken, tasks, seen.append)
+    assert sorted(seen) == [0, 2, 3, 4, 5] and "private words" not in str(caught.value)
+    with pytest.raises(WorkFailed, match="number 2: workers or their nodes died 4 times on it"):
+        executor(die_always, tasks)
+
+
+def test_a_node_without_the_folder_is_refused(executor, tmp_path):
+    for token in tmp_path.glob(".shared-*"):
+        token.unlink()
+    with pytest.raises(UserError, match="does not see"):
+        executor(square, [Number(1)])
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "ray://127.0.0.1:1"])
+def test_no_cluster_at_the_address(tmp_path, address):
+    with pytest.raises(UserError, match=f"no Ray cluster at {address}"), open_executor("ray", None, address, tmp_path):
+        pass
