@@ -7,8 +7,10 @@ raw line number is written or logged.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -167,13 +169,13 @@ class _State:
         owner = np.repeat(np.arange(len(documents)), [len(sentences) for sentences in split])
         self.counts["split"] += len(flat)
         kept = np.array(keep_sentences(flat, rules, self.counts["cleaning"]), bool)
-        flat, owner = [sentence for sentence, keep in zip(flat, kept, strict=True) if keep], owner[kept]
+        flat, owner = list(compress(flat, kept.tolist())), owner[kept]
         numbers = np.flatnonzero(kept)
         self._count_dropped("no sentence after cleaning", len(documents) - len(np.unique(owner)))
         if self._decontaminator and flat:
             before = len(np.unique(owner))
             clear = self._decontaminate(flat, owner, documents)
-            flat, owner = [sentence for sentence, keep in zip(flat, clear, strict=True) if keep], owner[clear]
+            flat, owner = list(compress(flat, clear.tolist())), owner[clear]
             numbers = numbers[clear]
             self._count_dropped("only benchmark sentences", before - len(np.unique(owner)))
         self.sides.add(texts, split, numbers)
@@ -202,12 +204,12 @@ class _State:
 
     def _pseudonymise(self, pseudonymizer: Pseudonymizer | None, texts: list[str]) -> list[str]:
         assert pseudonymizer is not None
-        changed = []
-        for text, replacements in pseudonymizer.apply_many(texts):
-            changed.append(text)
+        times = Counter(texts)  # most documents of a source share source and licence
+        changed = dict(zip(times, pseudonymizer.apply_many(list(times)), strict=True))
+        for text, (_, replacements) in changed.items():
             for replacement in replacements:
-                self.counts["pii"][replacement.type] = self.counts["pii"].get(replacement.type, 0) + 1
-        return changed
+                self.counts["pii"][replacement.type] = self.counts["pii"].get(replacement.type, 0) + times[text]
+        return [changed[text][0] for text in texts]
 
     def _decontaminate(self, flat: list[str], owner: np.ndarray, documents: list[Document]) -> np.ndarray:
         assert self._decontaminator is not None
