@@ -5,13 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.deduplicate.exact import keys_of, repeats, survivors
+from data.deduplicate.exact import keys_of, normalise, repeats, survivors
 
 
 def test_keys_ignore_white_space_and_composition():
     first, second, third = keys_of(["한글  하나\n둘 ", "\u1112\u1161\u11ab글 하나 둘", "한글 하나둘"])
     assert first == second != third
     assert len(keys_of([])) == 0
+
+
+@given(st.text("가b \n\t\r\x0b\x1c\x85\xa0\u2003\u2028\u3000\u200b"))
+def test_the_short_way_of_normalising_is_the_long_way(text):
+    assert normalise(text) == " ".join(text.split())
 
 
 @pytest.mark.parametrize("partition", [1, 3, 1 << 24])
