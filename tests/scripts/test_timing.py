@@ -1,0 +1,68 @@
+"""What the benchmarks measure with: medians, limits, peaks of children, bars."""
+
+import importlib.util
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def load(name):
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+timing = load("timing")
+
+
+def test_a_bar_is_reached_from_below_or_above():
+    assert timing.Row("speed", 5, "MB/s", 5).reached is True
+    assert timing.Row("speed", 4.9, "MB/s", 5).reached is False
+    assert timing.Row("memory", 1.6, "GB", 1.5, most=True).reached is False
+    assert timing.Row("speed", float("nan"), "MB/s", 5).reached is False
+    assert timing.Row("speed", 1, "MB/s").reached is None
+
+
+def test_rows_are_printed_with_their_bars(capsys):
+    timing.print_rows("title", [timing.Row("a", 1234.5, "MB/s", 2000, note="why"), timing.Row("b", 0.5, "s")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == ["title", lines[2], lines[3]]
+    assert lines[2].split() == ["a", "1,234", "MB/s", ">=", "2,000", "NO", "why"]
+    assert lines[3].split() == ["b", "0.5", "s"]
+
+
+def test_a_run_over_the_limit_is_given_up():
+    with pytest.raises(TimeoutError):
+        timing.median_seconds(lambda: time.sleep(5), 1, limit=0.1)
+    assert timing.median_seconds(lambda: sum(range(100_000)), 3, limit=30) > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_the_peak_of_a_child_is_its_own():
+    ballast = bytearray(200_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    with timing.ChildrenPeak() as peak:
+        subprocess.run([sys.executable, "-c", "x = bytearray(60_000_000); import time; time.sleep(0.5)"], check=True)
+    assert 60e6 < peak.largest < 150e6 < timing.peak_bytes()
+
+
+def test_a_sample_is_spread_evenly_and_the_same_again():
+    bench = load("bench_corpus")
+    items, sizes = list(range(1000)), [1000 + n % 7 for n in range(1000)]
+    chosen = bench.sample(items, sizes, 0.1)
+    assert abs(sum(sizes[n] for n in chosen) - 100_000) < 2000
+    assert max(b - a for a, b in pairwise(chosen)) <= 11
+    assert chosen == bench.sample(items, sizes, 0.1)
+    assert bench.sample(items, sizes, 100) == items
