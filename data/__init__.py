@@ -6,7 +6,7 @@
 * `cleaning` removes noise from a document and drops sentences that are not Korean prose;
 * `pii` replaces personal data by surrogates; `splitting` cuts a text into sentences;
 * `benchmark` and `decontaminate` find the sentences of an evaluation set in the corpus;
-* `deduplicate` finds exact duplicates; `shards` writes and reads the Parquet files;
+* `deduplicate` finds repeated documents, near copies, paragraphs, sentences; `shards` writes and reads Parquet files;
 * `statistics` counts what came out; `executors` runs independent work units in processes;
 * `commands` are the same steps as filters over JSON Lines streams; `sample` writes invented corpora to try it all on.
 """

@@ -73,7 +73,7 @@ class CorpusSettings(Settings):
 
 
 def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
-    """Write shards/, statistics.json, rejects/, hits.jsonl and pii.json into `out` and return the main counts.
+    """Write shards/, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
         settings: what to read and how to treat it.

@@ -85,8 +85,8 @@ def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("corpus", f"{corpus['sentences']:,} sentences in {corpus['documents']:,} documents, "
                    f"{human_size(corpus['bytes'])}; {corpus['benchmark_sentences']:,} benchmark sentences taken out, "
                    f"{corpus['pii']:,} pieces of personal data replaced, "
-                   f"{corpus['duplicates']['documents']:,} repeated documents and "
-                   f"{corpus['rejects']:,} unreadable lines left out"),
+                   f"{corpus['duplicates']['documents'] + corpus['duplicates'].get('near', 0):,} repeated "
+                   f"documents and {corpus['rejects']:,} unreadable lines left out"),
         ("tokenizer", f"{counts['tokenizer']['vocab_size']:,} entries"),
         ("encode", f"{tokens['tokens']:,} tokens, {100 * tokens['unk'] / max(1, tokens['tokens']):.3f}% unknown"),
         ("pretrain", training),

@@ -30,6 +30,10 @@ from data.deduplicate.exact import keys_of
 from data.deduplicate.near import PERMUTATIONS, SHINGLE, band_keys, choose_bands, shingle_hashes, signatures
 from data.deduplicate.sides import BANDS, SIGNATURES, band_loader, signature_comparer
 
+try:
+    from datasketch import MinHash
+except ImportError:
+    MinHash = None
 RUNS = 3
 THRESHOLD = 0.8
 PART = 10_000
@@ -68,8 +72,6 @@ def median_seconds(work: Callable[[], object]) -> float:
 
 def datasketch_signatures(texts: list[str]) -> None:
     """Sign the texts with datasketch, shingles as bytes in a batch a document: its fastest plain way."""
-    from datasketch import MinHash
-
     for text in texts:
         solid = "".join(text.split())
         places = range(max(len(solid) - SHINGLE + 1, 1))
@@ -91,6 +93,8 @@ def bench_keys(texts: list[str], peer: bool) -> None:
     for name, rate in rates.items():
         print(f"  {name:<30} {rate:8.1f} MB/s a core")
     if peer:
+        if MinHash is None:
+            raise SystemExit("datasketch is not installed: pip install datasketch, or --without-peer")
         sample = texts[:: max(1, round(size / 1.0))]
         small = sum(len(text.encode()) for text in sample) / 1e6
         rate = small / median_seconds(lambda: datasketch_signatures(sample))

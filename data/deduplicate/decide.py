@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from common.progress import ProgressBar
 from data.deduplicate.cluster import near_duplicates
 from data.deduplicate.exact import KEY, repeats, survivors
+from data.deduplicate.near import choose_bands
 from data.deduplicate.report import PAIR, follow, make_pairs, write_report
 from data.deduplicate.settings import DeduplicateSettings
-from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, bands_of, load_side, signature_comparer
+from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, load_side, signature_comparer
 
 KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")
 
@@ -75,8 +77,9 @@ def _documents(
             keep[dropped] = False
     near = np.empty(0, PAIR)
     if settings.near:
-        compare = signature_comparer(parts, borders)
-        found = near_duplicates(band_loader(parts), bands_of(settings), keep, compare, settings.near_threshold)
+        bands, compare = choose_bands(settings.near_threshold)[0], signature_comparer(parts, borders)
+        with ProgressBar("near copies", bands, "bands") as bar:
+            found = near_duplicates(band_loader(parts), bands, keep, compare, settings.near_threshold, bar.advance)
         near = make_pairs(*found, near=True)
         keep[near["dropped"]] = False
     counts = dict.fromkeys(KINDS, 0) | {"documents": sum(map(len, exact)), "near": len(near)}

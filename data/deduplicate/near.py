@@ -4,8 +4,8 @@ A document is the set of its *shingles*: every 5 characters in a row, blanks lef
 because Korean spacing is free (할 수 있다, 할수있다) and particles hang on the words: with words in a row every such
 variant would make several new shingles, with characters it makes none or a few. Five syllables are about two words.
 On real text (petitions, speeches, comments) 99.9% of the pairs of unrelated documents then share less than 5% of
-their shingles, against up to 11% with three characters; eight forgive no more than half the edits (2% of the
-characters changed leave a similarity of 0.83 with five, 0.75 with eight).
+their shingles, against up to 11% with three characters; and 2% of the characters changed leave a similarity of 0.83,
+against 0.75 with eight.
 
 A signature holds 128 numbers (rensa's R-MinHash, version 2); the share of equal numbers in two signatures estimates
 the Jaccard similarity of the sets with a standard deviation of at most 0.044 (0.035 at 0.8). It depends on the text

@@ -13,7 +13,7 @@ import numpy as np
 
 from common.files import atomic_write
 from data.deduplicate.exact import KEY, keys_of
-from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands, signatures
+from data.deduplicate.near import PERMUTATIONS, band_keys, signatures
 from data.deduplicate.settings import DeduplicateSettings
 
 SENTENCES, PARAGRAPHS = ".sentences.npy", ".paragraphs.npy"
@@ -132,8 +132,3 @@ def signature_comparer(parts: list[Path], borders: np.ndarray) -> Callable[[np.n
         return equal
 
     return compare
-
-
-def bands_of(settings: DeduplicateSettings) -> int:
-    """Return the number of bands that these settings make."""
-    return choose_bands(settings.near_threshold)[0]

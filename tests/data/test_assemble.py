@@ -5,10 +5,15 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from common.files import sha256_file
 from common.manifest import describe_outputs
+from common.settings import parse_settings
 from data.assemble import assemble
+from data.clean_settings import CleanSettings
+from data.corpus import CorpusSettings, build_corpus
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.executors import LocalExecutor
 from data.shards import read_shard, read_shard_manifest, read_shards, shard_paths, write_table
@@ -108,3 +113,28 @@ def test_a_kill_between_shard_manifest_and_note_is_mended(tmp_path, parts, monke
 def test_nothing_to_assemble(tmp_path):
     made = assemble([], tmp_path / "out", tmp_path, DeduplicateSettings(), 1, LocalExecutor(2))
     assert (made.shards, made.statistics) == (0, {"lengths": {}, "sources": {}})
+
+
+OFF = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.text('가나다.요! \n"(한국어1', min_size=1, max_size=80), min_size=1, max_size=8))
+def test_the_sentences_of_a_document_joined_are_the_document(tmp_path_factory, texts):
+    """Where no rule takes anything out, no character gets lost and none moves, from the input to the shards."""
+    folder = tmp_path_factory.mktemp("corpus")
+    texts = [*texts, "적어도 한 문장은 여기에 있다."]
+    (folder / "a.jsonl").write_bytes(b"\n".join(orjson.dumps({"text": text}) for text in texts))
+    tree = {
+        "inputs": [str(folder / "a.jsonl")],
+        "clean": {**OFF, "max_han_kana": None, "min_hangul_share": 0},
+        "pii": {"enabled": False},
+        "decontaminate": {"enabled": False},
+        "deduplicate": {"documents": False},
+        "workers": 1,
+        "max_reject_share": 1,
+    }
+    build_corpus(parse_settings(CorpusSettings, tree, "test"), folder / "out")
+    rows = [row for batch in read_shards(folder / "out") for row in batch.to_pylist()]
+    expected = [solid for text in texts if (solid := "".join(text.split()))]
+    assert ["".join("".join(row["sentences"]).split()) for row in rows] == expected

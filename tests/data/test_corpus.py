@@ -263,8 +263,8 @@ def test_leftovers_of_another_key_are_not_taken_up(corpora, tmp_path):
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
-    chosen = settings(corpora)
-    build(chosen, tmp_path / "whole")
+    chosen = settings(corpora, deduplicate={"near": True, "paragraphs": True, "sentences": True})
+    documents = build(chosen, tmp_path / "whole")["documents"]
     out = tmp_path / "out"
     out.mkdir()
     program = (
@@ -288,7 +288,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
     assert not (out / "statistics.json").exists()
     build(chosen, out)
     assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
-    assert build(chosen, out)["documents"] == 701
+    assert build(chosen, out)["documents"] == documents < 701
 
 
 def test_resume_goes_by_content_not_by_order_or_folder(corpora, tmp_path, monkeypatch):
