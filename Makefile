@@ -6,16 +6,20 @@
 # make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
 # make bench-splitter TREEBANK=ko_gsd-ud-dev.conllu
+# make bench-deduplicate CORPUS=texts.jsonl.zst
+# make bench-corpus BENCHMARK=klue CORPUS=corpora
 # make bench-tokenizer TOKENIZER=runs/x/tokenizer TEXT=text.txt
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := $(VENV)/.peers
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint install drills bench-pii bench-decontaminate bench-splitter bench-tokenizer
+.PHONY: quickstart test lint install drills
+.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer
 
 install: $(STAMP)
 
@@ -38,14 +42,25 @@ test: $(STAMP)
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests/drills
 
+# the tools that the benchmarks measure against
+$(PEERS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
+	touch $(PEERS)
+
 bench-pii: $(STAMP)
 	$(BIN)/python scripts/bench_pii.py $(CORPUS)
 
 bench-decontaminate: $(STAMP)
 	$(BIN)/python scripts/bench_decontaminate.py $(BENCHMARK) $(CORPUS)
 
-bench-splitter: $(STAMP)
+bench-splitter: $(PEERS)
 	$(BIN)/python scripts/bench_splitter.py $(TREEBANK)
+
+bench-deduplicate: $(PEERS)
+	$(BIN)/python scripts/bench_deduplicate.py $(CORPUS)
+
+bench-corpus: $(PEERS)
+	$(BIN)/python scripts/bench_corpus.py --benchmark $(BENCHMARK) $(CORPUS)
 
 bench-tokenizer: $(STAMP)
 	$(BIN)/python scripts/bench_tokenizer.py --tokenizer $(TOKENIZER) --text $(TEXT)
