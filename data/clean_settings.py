@@ -32,6 +32,9 @@ class CleanSettings(Settings):
     """Remove source tags (출처: …, 자료=…)."""
     news_copyright: bool = True
     """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
+    repeated_lines: bool = True
+    """Remove lines that stood in the document before: navigation, captions, table heads, boilerplate of forms. Lines
+    below 10 characters (answers, headings, marks) go only when they follow themselves."""
     max_han_kana: int | None = Field(10, ge=0)
     """Sentences with more Han or Japanese characters than this are dropped (10 in the paper); None keeps them."""
     min_hangul_share: float = Field(0.1, ge=0, le=1)

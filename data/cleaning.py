@@ -48,8 +48,9 @@ _EMPTY_BRACKETS = re.compile(
 )
 _BRACKET_ENDS = (")", "]", "}", "）", "」", "』", "】", "〉", "》", "］", "〕")
 _ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-_BLANKS = re.compile(" {2,}")
-_BREAKS = re.compile(" ?\n[ \n]*")
+REPEATED_LINE = 10
+"""Characters from which a line counts as repeated wherever it stood before; shorter ones are answers, headings of a
+manual, marks between scenes, and go only when they follow themselves."""
 
 
 def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
@@ -65,17 +66,24 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
             text = _count(name, text, rule(text), counts)
     if settings.blanks:
         text = _count("blanks", text, _collapse(text), counts)
-    for name, shorter in remove_news(text, settings):
-        text = _count(name, text, shorter, counts)
+    text, taken = remove_news(text, settings)
+    for name, characters in taken.items():
+        _add(name, 1, characters, counts)
+    if settings.repeated_lines and "\n" in text:
+        text = _count("repeated_lines", text, _remove_repeated_lines(text), counts)
     return text
 
 
 def _count(name: str, before: str, after: str, counts: Counts) -> str:
     if after != before:
-        entry = counts.setdefault(name, {"hits": 0, "characters": 0})
-        entry["hits"] += 1
-        entry["characters"] += max(len(before) - len(after), 0)
+        _add(name, 1, max(len(before) - len(after), 0), counts)
     return after
+
+
+def _add(name: str, hits: int, characters: int, counts: Counts) -> None:
+    entry = counts.setdefault(name, {"hits": 0, "characters": 0})
+    entry["hits"] += hits
+    entry["characters"] += characters
 
 
 def _remove_html(text: str) -> str:
@@ -132,11 +140,31 @@ def _remove_empty_brackets(text: str) -> str:
 def _collapse(text: str) -> str:
     if not _is_plain(text) and _ODD_BLANK.search(text):
         text = _ODD_BLANK.sub(" ", text)
-    if "  " in text:
-        text = _BLANKS.sub(" ", text)
-    if "\n" in text and (" \n" in text or "\n " in text or "\n\n" in text):
-        text = _BREAKS.sub("\n", text)
+    while "  " in text:  # each round halves a run
+        text = text.replace("  ", " ")
+    if "\n" in text:
+        if " \n" in text:
+            text = text.replace(" \n", "\n")
+        if "\n " in text:
+            text = text.replace("\n ", "\n")
+        while "\n\n" in text:
+            text = text.replace("\n\n", "\n")
     return text.strip()
+
+
+def _remove_repeated_lines(text: str) -> str:
+    """Return `text` without the lines that repeat an earlier one (long ones) or the one before them (any)."""
+    lines = text.split("\n")
+    if len(set(lines)) == len(lines):
+        return text
+    seen: set[str] = set()
+    kept: list[str] = []
+    for line in lines:
+        if line in seen and (len(line) >= REPEATED_LINE or (kept and kept[-1] == line)):
+            continue
+        seen.add(line)
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def _has_bracket_pair(text: str) -> bool:
@@ -196,9 +224,7 @@ def keep_sentences(sentences: list[str], settings: CleanSettings, counts: Counts
     for name, bad in _sentence_rules(settings, lengths, hangul, han_kana, solid):
         dropped = keep & bad
         if dropped.any():
-            entry = counts.setdefault(name, {"hits": 0, "characters": 0})
-            entry["hits"] += int(dropped.sum())
-            entry["characters"] += int(lengths[dropped].sum())
+            _add(name, int(dropped.sum()), int(lengths[dropped].sum()), counts)
             keep &= ~bad
     return keep.tolist()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import re2
 
 if TYPE_CHECKING:
     from data.clean_settings import CleanSettings
@@ -63,47 +64,56 @@ RULES: tuple[tuple[str, tuple[str, ...], tuple[re.Pattern[str], ...]], ...] = (
 """Rule, signs of which a line must hold one ("\\n" is its beginning), patterns."""
 
 
-def remove_news(text: str, settings: CleanSettings) -> Iterator[tuple[str, str]]:
-    """Yield (rule, text so far) for every news rule that found something to remove in `text`.
+def _gate() -> Any:
+    """Return one linear-time pattern over UTF-8 that is found wherever any sign of any rule is."""
+    options = re2.Options()
+    options.never_capture = True
+    signs = sorted({sign for _, signs, _ in RULES for sign in signs})
+    return re2.compile("|".join(re2.escape(sign) for sign in signs), options)
+
+
+_GATE = _gate()
+
+
+def remove_news(text: str, settings: CleanSettings) -> tuple[str, dict[str, int]]:
+    """Return a text without news furniture, and rule → characters it took away; lines left empty go.
 
     Args:
         text: a document with \\n as line end.
         settings: which of the rules apply.
     """
-    for name, signs, patterns in RULES:
-        if not getattr(settings, name):
-            continue
-        shorter = _without(text, signs, patterns)
-        if shorter != text:
-            text = shorter
-            yield name, text
-
-
-def _without(text: str, signs: tuple[str, ...], patterns: tuple[re.Pattern[str], ...]) -> str:
-    """Return `text` with the patterns removed from the lines that hold a sign; lines left empty go."""
-    begun = "\n" + text
-    lines = {span for sign in signs if sign in begun for span in _lines_with(begun, sign)}
-    kept: list[str] = []
-    position = 1
-    for start, end in sorted(lines):
-        line = begun[start:end]
-        for pattern in patterns:
-            line = pattern.sub("", line)
-        if line != begun[start:end]:
-            line = line.strip()
-            kept += [begun[position:start], line + "\n" if line else ""]
-            position = min(end + 1, len(begun))
+    begun = b"\n" + text.encode("utf-8", "surrogatepass")
+    taken: dict[str, int] = {}
+    kept: list[bytes] = []
+    done = position = 0
+    while (sign := _GATE.search(begun, position)) is not None:
+        start = begun.rfind(b"\n", 0, sign.start() + 1) + 1
+        position = begun.find(b"\n", start)
+        position = len(begun) if position < 0 else position
+        line = begun[start:position].decode("utf-8", "surrogatepass")
+        shorter = _clean_line(line, settings, taken)
+        if shorter != line:
+            # an empty line goes with its end
+            kept += [begun[done : start if shorter else start - 1], shorter.encode("utf-8", "surrogatepass")]
+            done = position
     if not kept:
-        return text
-    return "".join([*kept, begun[position:]]).strip("\n")
+        return text, taken
+    return b"".join([*kept, begun[done:]]).decode("utf-8", "surrogatepass").strip("\n"), taken
 
 
-def _lines_with(begun: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of every line that holds `sign`; `begun` starts with a line end."""
-    found = begun.find(sign)
-    while found >= 0:
-        start = begun.rfind("\n", 0, found + 1) + 1
-        end = begun.find("\n", start)
-        end = len(begun) if end < 0 else end
-        yield start, end
-        found = begun.find(sign, end)
+def _clean_line(line: str, settings: CleanSettings, taken: dict[str, int]) -> str:
+    """Return one line after all rules, adding what each took away to `taken`."""
+    for name, signs, patterns in RULES:
+        begun = "\n" + line
+        if not getattr(settings, name) or not any(sign in begun for sign in signs):
+            continue
+        shorter = line
+        for pattern in patterns:
+            shorter = pattern.sub("", shorter)
+        if shorter != line:
+            shorter = shorter.strip()
+            taken[name] = taken.get(name, 0) + len(line) - len(shorter) + (not shorter)
+            line = shorter
+            if not line:
+                break
+    return line

@@ -7,11 +7,9 @@ from data.news import remove_news
 
 
 def removed(text: str, **switches) -> tuple[str, list[str]]:
-    rules = []
-    for rule, shorter in remove_news(text, CleanSettings(**switches)):
-        rules.append(rule)
-        text = shorter
-    return text, rules
+    shorter, taken = remove_news(text, CleanSettings(**switches))
+    assert sum(taken.values()) in (len(text) - len(shorter), len(text) - len(shorter) + 1)  # the last line end
+    return shorter, list(taken)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +52,16 @@ def test_furniture_goes(line, left, rule):
 )
 def test_prose_stays(line):
     assert removed(line) == (line, [])
+
+
+def test_several_rules_on_one_line_and_lines_left_alone():
+    text = "첫 줄이다.\n(서울=가람뉴스) 김하늘 기자 = 비가 왔다. (자료=가람연구소)\n사진=김하늘\n[가람일보]\n끝 줄이다."
+    left, rules = removed(text)
+    assert left == "첫 줄이다.\n비가 왔다.\n끝 줄이다."
+    assert sorted(rules) == ["news_image", "news_press", "news_reporter", "news_source"]
+    assert removed("사진=김하늘\n[가람일보]") == ("", ["news_image", "news_press"])
+    assert removed("\n\n사진과 영상, 자료가 있다.\n") == ("\n\n사진과 영상, 자료가 있다.\n", [])
+
+
+def test_lone_surrogates_do_not_stop_it():
+    assert removed("\ud800 글\n사진=김하늘") == ("\ud800 글", ["news_image"])
