@@ -142,7 +142,9 @@ def stats_stream(input: IO[bytes]) -> Counters:
             texts.setdefault(name, []).append(record.value["text"])
         for name, of_source in texts.items():
             merge(read.setdefault(name, {}), text_size(of_source))
-    nothing: Counters = {name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates")}
+    nothing: Counters = {
+        name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates", "skipped")
+    }
     return {
         "total": {"read": total(read), "kept": total(kept["sources"])},
         "sources": {name: {"read": size, "kept": kept["sources"][name]} for name, size in sorted(read.items())},

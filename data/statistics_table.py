@@ -18,7 +18,7 @@ BAR = 24
 """Columns of the longest bar of a histogram."""
 PARTS = (
     *("total", "sources", "lengths", "split", "cleaning"),
-    *("dropped", "pii", "decontamination", "duplicates", "rejects"),
+    *("dropped", "pii", "decontamination", "duplicates", "rejects", "skipped"),
 )
 """What `statistics.json` holds and a table is made of."""
 
@@ -138,11 +138,16 @@ def _left_out(statistics: Counters) -> Table:
     lines = documents + sum(statistics["rejects"].values())
     for reason, count in _by_count(statistics["rejects"]):
         table.add_row(_name(f"line rejected: {reason}"), f"{count:,}", _share(count, lines, 3))
+    for reason, count in _by_count(statistics.get("skipped", {})):
+        table.add_row(_name(f"no document: {reason}"), f"{count:,}", "-")
+    for reason, count in _by_count(statistics["skipped"]):
+        table.add_row(_name(f"skipped: {reason}"), f"{count:,}", "")
     for reason, count in _by_count(statistics["dropped"]):
         table.add_row(_name(f"document: {reason}"), f"{count:,}", _share(count, documents, 3))
     for kind, count in _by_count(statistics["duplicates"]):
-        of = documents if kind != "sentences" else statistics["split"]
-        table.add_row(_name(f"duplicate: {kind}"), f"{count:,}", _share(count, of, 3))
+        # paragraphs are not counted as they are read, so what they are a share of is not known
+        whole = {"sentences": statistics["split"], "paragraphs": 0}.get(kind, documents)
+        table.add_row(_name(f"duplicate: {kind}"), f"{count:,}", _share(count, whole, 3))
     return _or_none(table)
 
 

@@ -24,6 +24,7 @@ def statistics(**changes):
         "decontamination": {"ynat": {"exact": 9, "words": 1}, "wos": {"fragment": 20}},
         "duplicates": {"documents": 11, "sentences": 0},
         "rejects": {"not JSON": 12},
+        "skipped": {"a redirect": 5},
         "dropped": {"only benchmark sentences": 1},
     } | changes
 
@@ -37,7 +38,18 @@ def shown(tables, width=100) -> str:
 
 def test_tables_show_every_part():
     text = shown(format_statistics(statistics()))
-    for word in ("web", "gone", "100.0%", "html", "10.000%", "TEL", "ynat", "not JSON", "only benchmark sentences"):
+    for word in (
+        "web",
+        "gone",
+        "100.0%",
+        "html",
+        "10.000%",
+        "TEL",
+        "ynat",
+        "not JSON",
+        "a redirect",
+        "only benchmark sentences",
+    ):
         assert word in text
     rows = [line.split() for line in text.splitlines()]
     assert ["wos", "0", "20", "0", "20", "66.6667%"] in rows and ["ynat", "9", "0", "1", "10", "33.3333%"] in rows
@@ -45,7 +57,9 @@ def test_tables_show_every_part():
 
 
 def test_steps_that_found_nothing_say_so():
-    empty = statistics(cleaning={}, pii={}, decontamination={}, dropped={}, rejects={}, duplicates={"documents": 0})
+    empty = statistics(
+        cleaning={}, pii={}, decontamination={}, dropped={}, rejects={}, skipped={}, duplicates={"near": 0}
+    )
     assert shown(format_statistics(empty)).count("none") == 4
 
 
