@@ -10,6 +10,7 @@ from typing import Any
 from common.files import atomic_write, expand, is_remote, sha256_file
 from common.manifest import Manifest, missing_outputs, read_manifest
 from common.settings import changed_keys
+from data.readers import HUB
 from hunmin.recipe import Recipe
 from hunmin.stages import STAGES, Stage
 
@@ -51,12 +52,14 @@ class RunFolder:
     def file_hashes(self, patterns: list[str]) -> dict[str, str]:
         """Return path → SHA-256 of every file the patterns stand for.
 
-        A local file is hashed again only when its size or time changed; a URL is identified by its name.
+        A local file is hashed again only when its size or time changed; a URL or a data set of the hub is identified by
+        its name.
         """
         found = {}
         for pattern in patterns:
-            for name in expand(pattern):
-                if is_remote(name):
+            hub = pattern.startswith(HUB)
+            for name in [pattern] if hub else expand(pattern):
+                if hub or is_remote(name):
                     found[name] = "remote"
                     continue
                 facts = Path(name).stat()

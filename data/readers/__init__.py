@@ -15,13 +15,14 @@ in them, depend on the content and the settings alone, and no input can fill the
 
 from data.readers.formats import READERS, parse_block, read_blocks
 from data.readers.lines import is_utf8
-from data.readers.paths import COMPRESSED, list_files, stem
+from data.readers.paths import COMPRESSED, HUB, list_files, stem
 from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
 from data.readers.settings import Format, SourceSettings
 from data.readers.sniff import resolve_format
 
 __all__ = [
     "COMPRESSED",
+    "HUB",
     "READERS",
     "Block",
     "Document",

@@ -1,0 +1,52 @@
+"""A folder of mixed formats through the whole stage: same shards whatever the blocks, licences kept, all counted."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from common.manifest import describe_outputs
+from common.settings import parse_settings
+from data.corpus import CorpusSettings, build_corpus
+from data.shards import read_shards
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    lines = [f"{n}번 사람이 {n % 7}번 가게에서 {n * 3}번째 책을 샀다." for n in range(120)]
+    (folder / "a.csv").write_text(
+        "text,licence\n" + "".join(f'"{line}",CC0\n' for line in lines[:30]), encoding="utf-8"
+    )
+    (folder / "b.txt").write_bytes("\r\n".join(lines[30:60]).encode("cp949"))
+    pq.write_table(pa.table({"text": lines[60:90]}), folder / "c.parquet", row_group_size=7)
+    pages = [{"namespace": "0", "title": "t", "text": f"'''{line}'''[* 각주]"} for line in lines[90:]]
+    pages += [{"namespace": "0", "title": "r", "text": "#redirect t"}, {"namespace": "0", "title": "broken"}]
+    (folder / "d.json").write_text(json.dumps(pages), encoding="utf-8")
+    return folder
+
+
+def build(folder, out, unit_mb, workers):
+    tree = {
+        "inputs": [str(folder)],
+        "pii": {"enabled": False},
+        "decontaminate": {"enabled": False},
+        "workers": workers,
+        "unit_mb": unit_mb,
+    }
+    return build_corpus(parse_settings(CorpusSettings, tree, "test"), out)
+
+
+def test_mixed_formats(folder, tmp_path):
+    counts = build(folder, tmp_path / "one", 32, 1)
+    assert counts["documents"] == 120 and counts["rejects"] == 1
+    statistics = json.loads((tmp_path / "one" / "statistics.json").read_bytes())
+    assert statistics["skipped"] == {"redirect": 1} and statistics["rejects"] == {"no field 'text'": 1}
+    rows = pa.Table.from_batches(list(read_shards(tmp_path / "one"))).to_pylist()
+    assert [row["licence"] for row in rows] == ["CC0"] * 30 + [""] * 90
+    assert [rows[n]["id"] for n in (0, 30, 60, 90)] == ["a-2", "b-1", "c-1", "d-1"]
+    build(folder, tmp_path / "two", 0.0005, 2)
+    shards = [{n: f for n, f in describe_outputs(tmp_path / out).items() if "shard" in n} for out in ("one", "two")]
+    assert shards[0] and shards[0] == shards[1]
