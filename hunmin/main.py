@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
 from common.files import disk_errors
@@ -13,8 +15,23 @@ from common.process import Terminated, end_on_sigterm
 from common.progress import say
 from hunmin.commands import corpus, klue, model, run, tokenizer
 
+GOES_ON = "what is finished stays; the same command goes on from there"
+
+
+class _Commands(TyperGroup):
+    """Says what a Ctrl-C leaves behind; typer itself would end without a word."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say(f"interrupted: {GOES_ON}", style="yellow")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="hunmin",
+    cls=_Commands,
     help="Pretraining of Korean BERT and RoBERTa models: raw text to KLUE scores by one recipe.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -46,10 +63,9 @@ def run_command(arguments: list[str]) -> int:
         say(f"error: {error}", style="red")
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted: what is finished stays; the same command goes on from there", style="yellow")
         return EXIT_INTERRUPTED
     except Terminated:
-        say("terminated: what is finished stays; the same command goes on from there", style="yellow")
+        say(f"terminated: {GOES_ON}", style="yellow")
         return EXIT_TERMINATED
     except BrokenPipeError:
         sys.stderr.close()
