@@ -1,0 +1,265 @@
+"""The corpus stage on every executor, and killed again and again: the same manifest, so the same hash of each shard."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import zstandard
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
+from mini import write_mini
+
+pytestmark = pytest.mark.drill
+ROOT = Path(__file__).parents[2]
+ENDINGS = ("갔다", "왔다", "보았다", "들었다", "적었다", "물었다", "알았다")
+
+
+def invented(documents: int, seed: int) -> Iterator[str]:
+    """Yield documents of invented sentences, some said before, some with invented personal data."""
+    draw = random.Random(seed)
+    for number in range(documents):
+        if draw.random() < 0.05:
+            yield f"같은 글은 여러 번 나옵니다. {draw.randrange(50)}번 글입니다."
+            continue
+        sentences = [
+            f"{draw.randrange(10_000)}번 사람은 {draw.randrange(900)}번 골목의 {draw.randrange(90)}번 집으로 "
+            f"{draw.choice(ENDINGS)}."
+            for _ in range(draw.randrange(1, 12))
+        ]
+        if draw.random() < 0.1:
+            sentences.append(f"문의는 010-{draw.randrange(10_000):04d}-{draw.randrange(10_000):04d} 번으로 주십시오.")
+        yield f"{number}번 글. " + " ".join(sentences)
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("drill")
+    texts = folder / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("\n".join(invented(20_000, 1)), encoding="utf-8")
+    lines = (
+        json.dumps({"id": f"b{n}", "text": text}, ensure_ascii=False) for n, text in enumerate(invented(15_000, 2))
+    )
+    (texts / "b.jsonl.zst").write_bytes(zstandard.ZstdCompressor().compress("\n".join(lines).encode()))
+    for number in range(3):
+        (texts / f"small-{number}.txt").write_text("\n".join(invented(500, 3 + number)), encoding="utf-8")
+    return write_mini(folder)
+
+
+def command(recipe: Path, out: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    texts = [str(recipe.parent / "texts"), str(recipe.parent / "sample" / "corpora" / "*")]
+    overrides = [
+        f"out={out}",
+        f"corpus.inputs={json.dumps(texts)}",
+        "corpus.unit_mb=1",
+        "corpus.shard_mb=2",
+        "corpus.deduplicate={sentences: true}",
+    ]
+    line = [sys.executable, "-m", "hunmin.main", "corpus", "build", str(recipe), *overrides, *options]
+    surroundings = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **environment}
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings, cwd=ROOT)
+
+
+def finish(process: subprocess.Popen[bytes], code: int = 0) -> str:
+    """Wait for a command and return what it wrote to stderr."""
+    _, errors = process.communicate(timeout=900)
+    assert process.returncode == code, errors.decode()
+    assert "Traceback" not in errors.decode()
+    return errors.decode()
+
+
+def manifest(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "corpus" / "manifest.json").read_bytes())
+    assert sum(name.endswith(".parquet") for name in found["outputs"]) > 5
+    assert not list(out.glob("*.partial")) and not (out / "corpus" / ".work").exists()
+    return found
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def gone(processes: list[psutil.Process]) -> None:
+    """Check that processes end within ten seconds."""
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert not [one for one in alive if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def parts(out: Path) -> int:
+    return len(list(out.glob("corpus.partial/.work/*/part-*.parquet")))
+
+
+def until_parts(process: subprocess.Popen[bytes], out: Path, count: int) -> None:
+    """Wait until a run has finished so many units."""
+    end = time.monotonic() + 300
+    while process.poll() is None and parts(out) < count:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()[1].decode()
+
+
+@pytest.fixture(scope="module")
+def straight(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], float]:
+    """Return the manifest of a run by one worker that nobody touched, and its seconds."""
+    out = tmp_path_factory.mktemp("straight")
+    began = time.monotonic()
+    finish(command(recipe, out, "corpus.workers=1"))
+    return manifest(out), time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    pytest.importorskip("ray")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+def test_two_workers(recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path) -> None:
+    finish(command(recipe, tmp_path, "corpus.workers=2"))
+    assert manifest(tmp_path) == straight[0]
+
+
+def test_ray_with_two_nodes(recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path, cluster: Any) -> None:
+    finish(command(recipe, tmp_path, "--executor", "ray", "--ray-address", cluster.address))
+    assert manifest(tmp_path) == straight[0]
+
+
+def test_ray_loses_workers_and_a_node(
+    recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path, cluster: Any
+) -> None:
+    node = cluster.add_node(num_cpus=1)
+    process = command(recipe, tmp_path, "--executor", "ray", "--ray-address", cluster.address)
+    until_parts(process, tmp_path, 2)
+    for raylet in (one for one in descendants(os.getpid()) if "raylet" in one.name()):
+        for worker in raylet.children():
+            if worker.is_running() and "ray::run" in " ".join(worker.cmdline()):
+                worker.kill()
+    until_parts(process, tmp_path, 4)
+    cluster.remove_node(node, allow_graceful=False)
+    finish(process)
+    assert manifest(tmp_path) == straight[0]
+
+
+def array(recipe: Path, out: Path, count: int, job: int) -> list[subprocess.Popen[bytes]]:
+    return [
+        command(
+            recipe, out, "corpus.workers=1", "--executor", "slurm-array",
+            SLURM_ARRAY_TASK_ID=str(5 + rank), SLURM_ARRAY_TASK_MIN="5", SLURM_ARRAY_TASK_COUNT=str(count),
+            SLURM_ARRAY_JOB_ID=str(job),
+        )
+        for rank in range(count)
+    ]  # fmt: skip
+
+
+def test_a_slurm_array(recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path) -> None:
+    messages = [finish(process) for process in array(recipe, tmp_path, 3, 71)]
+    assert sum("corpus     done" in message for message in messages) == 1
+    assert manifest(tmp_path) == straight[0]
+    assert all("corpus     done" in finish(process) for process in array(recipe, tmp_path, 2, 72))
+
+
+def test_a_slurm_array_that_loses_an_element(
+    recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path
+) -> None:
+    elements = array(recipe, tmp_path, 3, 73)
+    until_parts(elements[1], tmp_path, 1)
+    for element in elements:
+        element.send_signal(signal.SIGSTOP)
+    refused = finish(command(recipe, tmp_path, "--executor", "local"), code=2)
+    assert "another command is at work" in refused
+    elements[1].kill()
+    for element in (elements[0], elements[2]):
+        element.send_signal(signal.SIGCONT)
+    messages = [finish(elements[0]), finish(elements[2])]
+    elements[1].communicate()
+    assert all("--executor local does the rest" in message for message in messages)
+    assert not (tmp_path / "corpus").exists()
+    before = parts(tmp_path)
+    assert before > 3
+    finish(command(recipe, tmp_path, "--executor", "local"))
+    assert manifest(tmp_path) == straight[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_five_kills_of_workers_and_parents(
+    recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path, seed: int
+) -> None:
+    expected, seconds = straight
+    draw = random.Random(seed)
+    process = command(recipe, tmp_path, "corpus.workers=2")
+    killed = {"worker": 0, "parent": 0}
+    while sum(killed.values()) < 5:
+        time.sleep(draw.uniform(0.1, 0.35) * seconds)
+        if process.poll() is not None:  # it came to its end before the kill: from the beginning, into a fresh folder
+            finish(process)
+            assert manifest(tmp_path) == expected
+            subprocess.run(["rm", "-r", str(tmp_path / "corpus")], check=True)
+            process = command(recipe, tmp_path, "corpus.workers=2")
+            continue
+        children = [one for one in descendants(process.pid) if "spawn_main" in " ".join(one.cmdline())]
+        if children and draw.random() < 0.5:
+            draw.choice(children).kill()
+            killed["worker"] += 1
+            continue
+        family = descendants(process.pid)
+        process.kill()
+        process.communicate()
+        killed["parent"] += 1
+        gone(family)
+        process = command(recipe, tmp_path, "corpus.workers=2")
+    finish(process)
+    assert manifest(tmp_path) == expected
+    print(killed)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("executor", ["local", "ray"])
+def test_a_polite_stop_leaves_no_process_and_goes_on(
+    recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path, executor: str, number: int, code: int
+) -> None:
+    if executor == "ray":
+        pytest.importorskip("ray")
+    process = command(recipe, tmp_path, "corpus.workers=2", "--executor", executor, "--ray-address", "local")
+    until_parts(process, tmp_path, 2)
+    family = descendants(process.pid)
+    assert family
+    process.send_signal(number)
+    message = finish(process, code)
+    assert "the same command goes on from there" in message
+    gone(family)
+    finish(command(recipe, tmp_path, "corpus.workers=2"))
+    assert manifest(tmp_path) == straight[0]
+
+
+def test_inputs_that_change_between_kills(recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path) -> None:
+    extra = recipe.parent / "texts" / "0-extra.txt"
+    extra.write_text("\n".join(invented(8_000, 99)), encoding="utf-8")
+    process = command(recipe, tmp_path, "corpus.workers=2")
+    until_parts(process, tmp_path, 3)
+    process.kill()
+    process.communicate()
+    before = parts(tmp_path)
+    extra.unlink()
+    process = command(recipe, tmp_path, "corpus.workers=2")
+    until_parts(process, tmp_path, before)
+    finish(process)
+    assert manifest(tmp_path) == straight[0]
