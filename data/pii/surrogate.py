@@ -8,7 +8,7 @@ A pseudonym is nobody's where the type allows it:
 |---|---|---|
 | URL | host under example.com/.org/.net, invented path | names reserved for documentation (RFC 2606) |
 | EMAIL | invented name at example.com/.org/.net | the same |
-| MAC | random, locally administered bit set, no group bit | never given to a maker's device |
+| MAC | random, locally administered bit set, no group bit | no maker's device has it (phones draw such ones anew) |
 | IP | 192.0.2.0/24, 198.51.100.0/24, 203.0.113.0/24; 2001:db8::/32 | documentation ranges (RFC 5737, 3849) |
 | CARD | first digit kept, the rest random | fails the Luhn check |
 | RRN, FRN | month 13-19, day 32-39, G of the type | no such day, and the check digit fails in every form in use |
@@ -19,7 +19,7 @@ A pseudonym is nobody's where the type allows it:
 | PASSPORT | X and random digits (letter) | no passport type has X |
 | HEALTH_INSURANCE | first digit 0 | certificates begin with 1-9 |
 | VEHICLE_PLATE | class 00 or 000, letter of the same group, other region; mission 000 | classes begin with 01 and 100 |
-| ADDRESS | other province, invented district, town and road, as many digits | the district does not exist |
+| ADDRESS | other province, invented district, town and road, as many digits | no such district; 세종 gets one too |
 | MENTION | invented handle of twelve letters | not avoidable; an accidental hit has a chance below 1e-9 |
 
 Different originals can meet in one pseudonym where the form leaves little room: 762 IPv4 addresses, 10^4 plates per
@@ -263,7 +263,9 @@ def _address(value: str, normal: str, draw: Draw, key: bytes) -> str:
         name = styles[draw.below(len(styles))]
         suffixes = PROVINCES[name]
         long = len(match[group]) > 2
-        changes.append((*match.span(group), name + (suffixes[0] if long else suffixes[-1])))
+        # 세종 has no districts; without one an invented road could still be a road of the other province
+        district = "" if match["province"] else f" {_STEMS[draw.below(len(_STEMS))]}구"
+        changes.append((*match.span(group), name + (suffixes[0] if long else suffixes[-1]) + district))
     for group in ("district", "known", "town", "road", "branch", "village", "house", "lot"):
         if match[group]:
             changes.append((*match.span(group), _invent(group, match[group], draw)))

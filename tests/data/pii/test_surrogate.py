@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.pii import checks
+from data.pii.surrogate import _STEMS as STEMS
 from data.pii.surrogate import normalise, surrogate
 
 from .examples import POSITIVE, parse
@@ -98,3 +99,5 @@ def test_nobody_has_it(key: bytes) -> None:
             assert made[0] == "0"
         elif name == "VEHICLE_PLATE":
             assert digits.startswith("00")
+        elif name == "ADDRESS":
+            assert re.match(f"(?:[가-힣]+ ?)?(?:{'|'.join(STEMS)})[시군구] ", made), made
