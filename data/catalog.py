@@ -31,6 +31,9 @@ class Share(Protocol):
     def has(self, file: int, block: int) -> bool:
         """Return whether a block of a file that it reads is its own."""
 
+    def portion(self, file: int) -> float:
+        """Return about which part of the file is its own, 0 … 1."""
+
 
 @dataclass(frozen=True)
 class Missing:
@@ -57,10 +60,17 @@ class Catalog:
         """Input bytes of units that were found finished."""
 
     def text_bytes(self, share: Share | None = None) -> float | None:
-        """Return how many bytes of text the files hold, about; None when that is not known of one of them."""
+        """Return how many bytes of text the files (a share of them) hold, about; None when one's size is not known."""
         size = TextSize()
-        found = [size.of(file.path) for number, file in enumerate(self.files) if not share or share.reads(number)]
-        return None if None in found else sum(one for one in found if one is not None)
+        text = 0.0
+        for number, file in enumerate(self.files):
+            portion = share.portion(number) if share else 1.0
+            if portion:
+                found = size.of(file.path)
+                if found is None:
+                    return None
+                text += portion * found
+        return text
 
     def pending(self, failures: Failures, share: Share | None = None) -> Iterator[UnitTask]:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
@@ -84,7 +94,8 @@ class Catalog:
             mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
             if all(part_path(self.folder, key).exists() for key in mine):
                 self._keys[number] = index["keys"]
-                self.finished_bytes += sum(index["bytes"])
+                known = enumerate(index["bytes"])
+                self.finished_bytes += sum(size for block, size in known if not share or share.has(number, block))
                 return
         keys: list[str] = []
         sizes: list[int] = []

@@ -17,6 +17,8 @@ from data.executors.failures import Failure, Failures, R, T, attempt, raise_fail
 
 ATTEMPTS = 2
 """How often a work unit is tried when its worker dies."""
+FIRST_WORKERS = 2
+"""Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
 PARENT_CHECK_SECONDS = 0.5
 
 
@@ -74,15 +76,17 @@ def available_workers() -> int:
 
 
 class _Worker:
-    """One process, its pipe, and the task it has."""
+    """One process, its pipe, and the task it has; the first thing it waits for is the function."""
 
-    def __init__(self, context: Any, payload: bytes) -> None:
+    def __init__(self, context: Any) -> None:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid()), daemon=True)
         self.process.start()
         theirs.close()
         self.index = -1
         self.task: Any = None
+
+    def teach(self, payload: bytes) -> None:
         with suppress(OSError):
             self.connection.send_bytes(payload)
 
@@ -125,10 +129,15 @@ class _Pool:
         for worker in self._workers:
             if worker.task is None:
                 return worker
-        if len(self._workers) < self._limit:
-            self._workers.append(_Worker(self._context, self._payload))
-            return self._workers[-1]
-        return None
+        return self._start(max(FIRST_WORKERS, len(self._workers)))
+
+    def _start(self, count: int) -> _Worker | None:
+        """Start so many workers, as far as there may be more, and return the first of them."""
+        fresh = [_Worker(self._context) for _ in range(min(count, self._limit - len(self._workers)))]
+        self._workers += fresh  # all start before one is waited for: a pipe takes little before it is read
+        for worker in fresh:
+            worker.teach(self._payload)
+        return fresh[0] if fresh else None
 
     def _collect(self, worker: _Worker, results: dict[int, Any]) -> bool:
         """Take a worker's result; a dead worker's task goes to a new worker. Returns whether a result came."""
@@ -151,7 +160,8 @@ class _Pool:
         place = self._workers.index(worker)
         attempts = self._attempts[worker.index] = self._attempts.get(worker.index, 0) + 1
         if attempts < ATTEMPTS:
-            self._workers[place] = _Worker(self._context, self._payload)
+            self._workers[place] = _Worker(self._context)
+            self._workers[place].teach(self._payload)
             self._workers[place].give(worker.index, worker.task)
             return
         del self._workers[place]

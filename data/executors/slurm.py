@@ -97,6 +97,12 @@ class ArrayShare:
         """Return whether any unit of the file may be this element's."""
         return self.owner(file) in (None, self._element.rank)
 
+    def portion(self, file: int) -> float:
+        """Return which part of the file is this element's."""
+        if not self.reads(file):
+            return 0.0
+        return 1.0 if file in self._owners else 1 / self._element.count
+
     def has(self, file: int, block: int) -> bool:
         """Return whether a block of a file is this element's."""
         return self.owner(file, block) == self._element.rank

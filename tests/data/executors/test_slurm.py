@@ -50,6 +50,8 @@ def test_shares_are_even():
     assert [sum(share.reads(file) for file in range(40)) for share in many] == [10] * 4
     one = [ArrayShare(ArrayElement(rank, 4, "0"), [1000]) for rank in range(4)]
     assert [sum(share.has(0, block) for block in range(40)) for share in one] == [10] * 4
+    assert [share.portion(0) for share in one] == [0.25] * 4
+    assert sum(share.portion(7) for share in many) == 1
 
 
 def test_one_element_ends_the_stage_and_may_be_started_again(tmp_path):
