@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import xxhash
@@ -35,6 +35,7 @@ AHEAD = 2
 CAPACITY_SECONDS = 5.0
 """How often the number of cores is asked for: nodes may join."""
 CONNECT_SECONDS = 10.0
+WAIT_SECONDS = 1.0
 SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file system) under the same path"
 
 
@@ -61,6 +62,8 @@ class RayExecutor:
         self._address, self._workers = address, workers
         self._token = Path(shared).resolve() / f".shared-{secrets.token_hex(8)}.tmp"
         self._capacity, self._asked = 1, -CAPACITY_SECONDS
+        self._before: Any = signal.SIG_DFL
+        self._terminated = False
 
     def __enter__(self) -> RayExecutor:
         """Connect.
@@ -80,7 +83,7 @@ class RayExecutor:
         started: dict[str, Any] = (
             {"num_cpus": self._workers, "include_dashboard": False} if self._address == "local" else {}
         )
-        before = signal.getsignal(signal.SIGTERM)
+        self._before = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(
                 address=self._address, namespace="hunmin", log_to_driver=False, logging_level=logging.ERROR, **started
@@ -88,8 +91,9 @@ class RayExecutor:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             raise _no_cluster(self._address, (str(error).strip() or type(error).__name__).splitlines()[0]) from None
         finally:
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGTERM, before)  # ray.init puts its own in its place
+            # ray.init puts its own handler in the place of the program's
+            self._handle(self._before)
+        self._handle(self._terminate)
         self._token.touch()
         return self
 
@@ -100,7 +104,20 @@ class RayExecutor:
         import ray
 
         self._token.unlink(missing_ok=True)
+        self._handle(self._before)
         ray.shutdown()
+        if self._terminated:
+            os.kill(os.getpid(), signal.SIGTERM)  # now to the program's own handler
+
+    def _terminate(self, number: int, frame: FrameType | None) -> None:
+        """Take SIGTERM for a Ctrl-C, the only exception that comes through Ray's own code; `__exit__` passes it on."""
+        self._terminated = True
+        raise KeyboardInterrupt
+
+    @staticmethod
+    def _handle(handler: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
     def __call__(
         self,
@@ -137,7 +154,9 @@ class RayExecutor:
                     flying[run.remote(errand.stored, *constant)] = errand
             if not flying:
                 break
-            ready, _ = ray.wait(list(flying), num_returns=1, timeout=CAPACITY_SECONDS)
+            ready, _ = ray.wait(list(flying), num_returns=1, timeout=WAIT_SECONDS)
+            if self._terminated:
+                raise KeyboardInterrupt
             for reference in ready:
                 errand = flying.pop(reference)
                 try:
