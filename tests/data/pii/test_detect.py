@@ -103,7 +103,9 @@ def test_linear_time(piece: str) -> None:
         scan(text, 0, len(text))
         return time.process_time() - start
 
-    assert seconds(200_000) < 20 * max(seconds(20_000), 0.02)
+    # the least of two: the processor may be shared
+    long, short = (min(seconds(size), seconds(size)) for size in (200_000, 20_000))
+    assert long < 20 * max(short, 0.02)
 
 
 def test_long_line_of_digits() -> None:
