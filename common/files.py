@@ -42,11 +42,7 @@ def expand(pattern: str) -> list[str]:
         UserError: nothing is there.
     """
     if is_remote(pattern):
-        import fsspec
-
-        system, _, _ = fsspec.get_fs_token_paths(pattern)
-        protocol = pattern.split("://", 1)[0]
-        found = [f"{protocol}://{p}" for p in system.glob(pattern)] if protocol not in ("http", "https") else [pattern]
+        found = [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
     else:
         path = Path(pattern).expanduser()
         if path.is_dir():
@@ -60,6 +56,23 @@ def expand(pattern: str) -> list[str]:
     if not found:
         raise UserError(f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files")
     return sorted(found)
+
+
+def _expand_remote(pattern: str) -> list[str]:
+    """Return the files a URL of a file, folder or glob stands for."""
+    import fsspec
+
+    protocol = pattern.split("://", 1)[0]
+    try:
+        system, path = fsspec.core.url_to_fs(pattern)
+        names = system.find(path) if system.isdir(path) else [name for name in system.glob(path) if system.isfile(name)]
+    except Exception as error:  # each file system raises what its own client does
+        raise UserError(
+            f"cannot list {pattern}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+            "a URL is one that fsspec opens",
+            "check the URL, your access to it, and that its package is installed (s3fs for s3://, gcsfs for gs://)",
+        ) from None
+    return [f"{protocol}://{name}" for name in names if not name.rsplit("/", 1)[-1].startswith(".")]
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
@@ -83,7 +96,7 @@ def open_bytes(path: str | Path) -> IO[bytes]:
 
 
 def compression_ratio(path: str | Path) -> float:
-    """Return how many bytes of content a stored byte of a local file gives, by its beginning; 1 if it cannot be told."""
+    """Return how many bytes of content a stored byte of a local file gives, by its beginning; 1 if that cannot tell."""
     try:
         with Path(path).open("rb") as stream:
             sample = stream.read(RATIO_SAMPLE_BYTES)

@@ -2,7 +2,7 @@
 
 `data.corpus` is the stage; every other module is one step of it and works alone:
 
-* `readers` cut input files into blocks of lines and parse a block into documents and rejects;
+* `readers` cut input files of any format into blocks of records, and parse a block into documents and rejects;
 * `cleaning` removes noise from a document and drops sentences that are not Korean prose;
 * `pii` replaces personal data by surrogates; `splitting` cuts a text into sentences;
 * `benchmark` and `decontaminate` find the sentences of an evaluation set in the corpus;

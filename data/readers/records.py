@@ -156,6 +156,8 @@ class FieldMap:
         return "\n".join(filter(None, parts)) if parts else Skipped(number, "no text")
 
 
+MAX_DEPTH = 8
+"""Arrays nested deeper hold no text."""
 MISSING = object()
 """Stands for a field that a record does not have."""
 
@@ -177,7 +179,7 @@ def value_at(record: Mapping[str, Any], name: str) -> Any:
     return MISSING
 
 
-def _joined(value: Any) -> str | None:
+def _joined(value: Any, depth: int = 0) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -185,8 +187,8 @@ def _joined(value: Any) -> str | None:
             return value.decode("utf-8")
         except UnicodeDecodeError:
             return None
-    if isinstance(value, list):
-        parts = [_joined(element) for element in value]
+    if isinstance(value, list) and depth < MAX_DEPTH:
+        parts = [_joined(element, depth + 1) for element in value]
         return None if any(part is None for part in parts) else "\n".join(part for part in parts if part)
     return None
 

@@ -70,7 +70,7 @@ def _sniff(file: InputFile, head: bytes) -> Format:
     if head[:SNIFF_BYTES].lstrip()[:1] == b"[":
         return _array(head, suffix)
     if _OBJECT.match(head):
-        return _objects(head, suffix)
+        return "json" if file.settings.records_field else _objects(head, suffix)
     if _HTML.match(head[:SNIFF_BYTES]):
         return "html"
     if _TREEBANK.match(head) and b"\n1\t" in head:

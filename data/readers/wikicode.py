@@ -1,14 +1,17 @@
-"""Wikitext to plain text over the nodes of mwparserfromhell.
+"""Wikitext to plain text: what goes is cut out in one linear pass, what stays is read by mwparserfromhell.
 
-Templates, tables, references, files, categories, galleries and formulas go; links, headings and lists keep their text.
+Comments, tags, templates, tables, references, galleries and formulas are cut out; of links, files and categories go,
+and other links, headings and lists keep their text. The pass leaves no mark open: the parser's time grows with the
+square (and more) of the marks that nobody closed.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import mwparserfromhell
-from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
+from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Text, Wikilink
 from mwparserfromhell.wikicode import Wikicode
 
 GONE_TAGS = {
@@ -17,6 +20,16 @@ GONE_TAGS = {
     *("script", "style", "categorytree", "inputbox", "section", "indicator"),
 }
 LINE_TAGS = {"br", "hr", "p", "div", "li", "dt", "dd", "blockquote", "poem", "center", "ul", "ol", "dl"}
+_VOID_TAGS = {"br", "hr", "wbr"}
+_TOKEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*)(?=[\s/>])[^<>]*?(?P<whole>/?)>"
+    r"|\{\{|\}\}|^[ :*]*\{\||^\|\}|\[\[|\]\]|\[(?=(?:https?:|ftp:)?//)(?![^\[\]\n]{1,2000}\])",
+    re.DOTALL | re.MULTILINE,
+)
+TEMPLATE, TABLE, LINK = "{{", "{|", "[["
+_CLOSED_BY = {"}}": TEMPLATE, "|}": TABLE, "]]": LINK}
+MAX_LINK_DEPTH = 4
+"""Links nested deeper lose their brackets: captions of files hold links, and nothing else nests."""
 _NAMESPACE = re.compile(
     r"\s*(?:파일|그림|이미지|분류|file|image|media|category|[a-z]{2,3}|[a-z]{2,8}-[a-z-]{2,12}):", re.I
 )
@@ -28,9 +41,70 @@ _SWITCH = re.compile(r"__[A-Z가-힣]+__")
 def wikicode_to_text(source: str) -> str:
     """Return the text of a page, a line for each line of it that holds any."""
     pieces: list[str] = []
-    _collect(mwparserfromhell.parse(source, skip_style_tags=True), pieces)
+    _collect(mwparserfromhell.parse(_Cutter().run(source), skip_style_tags=True), pieces)
     lines = "".join(pieces).replace("'''", "").replace("''", "").split("\n")
     return "\n".join(filter(None, (_BLANKS.sub(" ", _SWITCH.sub("", line)).strip(" *#:;") for line in lines)))
+
+
+class _Cutter:
+    """Cuts out of wikitext what has no text, and marks that are not closed; links stay."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._opened: list[tuple[str, int]] = []
+        """Each open mark or tag, and how many pieces stood before it."""
+        self._counts: Counter[str] = Counter()
+
+    def run(self, source: str) -> str:
+        """Return the source with nothing but text, headings, lists and closed links."""
+        done = 0
+        for match in _TOKEN.finditer(source):
+            self._pieces.append(source[done : match.start()])
+            done = match.end()
+            if match["tag"]:
+                self._tag(match["tag"].lower(), bool(match["end"]), bool(match["whole"]))
+            else:
+                self._mark(match.group().lstrip(" :*"))
+        self._pieces.append(source[done:])
+        # what is left of "<" begins no tag, and the parser need not look for its end
+        return "".join(self._pieces).replace("<", "&lt;")
+
+    def _tag(self, name: str, end: bool, whole: bool) -> None:
+        if name in LINE_TAGS:
+            self._pieces.append("\n")
+        if name in _VOID_TAGS or whole:
+            return
+        if not end:
+            self._open(name)
+        elif self._counts[name]:
+            start = self._close(name)
+            if name in GONE_TAGS:
+                del self._pieces[start:]
+
+    def _mark(self, mark: str) -> None:
+        if mark in (TEMPLATE, TABLE) or (mark == LINK and self._counts[LINK] < MAX_LINK_DEPTH):
+            self._open(mark)
+        elif self._counts[_CLOSED_BY.get(mark, "")]:
+            start = self._close(_CLOSED_BY[mark])
+            if mark == "]]":
+                self._pieces[start] = LINK
+                self._pieces.append("]]")
+            else:
+                del self._pieces[start:]
+
+    def _open(self, name: str) -> None:
+        self._opened.append((name, len(self._pieces)))
+        # the place of a link's brackets, which are put there when they close
+        self._pieces.append("")
+        self._counts[name] += 1
+
+    def _close(self, name: str) -> int:
+        """Return where the innermost open `name` began; what was opened in it and not closed is forgotten."""
+        while True:
+            inner, start = self._opened.pop()
+            self._counts[inner] -= 1
+            if inner == name:
+                return start
 
 
 def _collect(code: Wikicode | None, pieces: list[str]) -> None:
@@ -39,8 +113,6 @@ def _collect(code: Wikicode | None, pieces: list[str]) -> None:
             pieces.append(node.value)
         elif isinstance(node, Wikilink):
             _collect_link(node, pieces)
-        elif isinstance(node, Tag):
-            _collect_tag(node, pieces)
         elif isinstance(node, ExternalLink):
             _collect(node.title, pieces)
         elif isinstance(node, Heading):
@@ -61,20 +133,10 @@ def _collect_link(link: Wikilink, pieces: list[str]) -> None:
         pieces.append(title.strip().removeprefix(":").split("#", 1)[0])
 
 
-def _collect_tag(tag: Tag, pieces: list[str]) -> None:
-    name = str(tag.tag).strip().lower()
-    if name in GONE_TAGS:
-        return
-    line = name in LINE_TAGS and not tag.wiki_markup
-    if line:
-        pieces.append("\n")
-    _collect(tag.contents, pieces)
-    if line:
-        pieces.append("\n")
-
-
 def _character(entity: HTMLEntity) -> str:
     try:
-        return str(entity.normalize())
-    except (ValueError, OverflowError):
+        character = str(entity.normalize())
+        character.encode()
+    except (ValueError, OverflowError):  # beyond Unicode, or half a character
         return ""
+    return character

@@ -76,6 +76,19 @@ def test_reads_urls() -> None:
         assert stream.read() == TEXT
 
 
+def test_urls_of_folders_and_of_unknown_systems() -> None:
+    import fsspec
+
+    for name in ("b.txt", "sub/a.txt", ".hidden"):
+        with fsspec.open(f"memory://folder/{name}", "wb") as stream:
+            stream.write(TEXT)
+    assert expand("memory://folder") == ["memory:///folder/b.txt", "memory:///folder/sub/a.txt"]
+    with pytest.raises(UserError, match="nothing found"):
+        expand("memory://folder/none*")
+    with pytest.raises(UserError, match="cannot list nosuch://x"):
+        expand("nosuch://x/y.txt")
+
+
 def test_expand_names_files_folders_and_globs(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", ".hidden", "sub/c.txt"):
         path = tmp_path / name

@@ -48,9 +48,11 @@ def test_objects_one_after_another_over_several_lines(tmp_path):
 def test_records_under_a_key(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"version": "1", "data": [{"text": "하나"}, {"text": "둘"}], "end": [{"text": "x"}]}))
-    assert texts(read(path, format="json", records_field="data")) == ["하나", "둘"]
+    assert texts(read(path, records_field="data")) == ["하나", "둘"]
     with pytest.raises(UserError, match='holds no "rows"'):
-        read(path, format="json", records_field="rows")
+        read(path, records_field="rows")
+    (tmp_path / "b.json").write_text('{"text": ' + "[" * 1000 + '"글"' + "]" * 1000 + "}")
+    assert rejects(read(tmp_path / "b.json")) == [(1, "text is not a string")]
 
 
 def test_json_lines_by_another_name_are_json_lines(tmp_path):

@@ -1,8 +1,11 @@
 """MediaWiki dumps: which pages are read, compressed in streams, and wikitext to text."""
 
 import bz2
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data.readers.wikicode import wikicode_to_text
 
@@ -58,8 +61,44 @@ def test_the_last_revision_counts(tmp_path):
         ("[https://example.org 누리집] [https://example.org]", "누리집"),
         ("__목차숨김____NOTOC__글", "글"),
         ("줄<br/>바꿈<div>상자</div>끝", "줄\n바꿈\n상자\n끝"),
-        ("{{열린 틀 글", "{{열린 틀 글"),
+        ("{{열린 틀 글 [[열린 고리 <ref>열린 주석", "열린 틀 글 열린 고리 열린 주석"),
+        ("{{틀|{{{1|}}}|[[안]]<ref>안</ref>}}글 {|\n표", "글 {|\n표"),
+        ("a < b, <3, 5 &lt; 6, &#xD800;끝", "a < b, <3, 5 < 6, 끝"),
+        ("[[가|[[나|[[다|[[라|[[마|깊은]]]]]]]]]]", "마|깊은"),
     ],
 )
 def test_wikitext(source, text):
     assert wikicode_to_text(source) == text
+
+
+MARKS = [
+    "{{a|",
+    "[[a|",
+    "\n= a",
+    "[[a|[[b",
+    "{{{a|",
+    "[http://a ",
+    "<b>",
+    "<ref>",
+    "\n{|\n|",
+    "<a <",
+    "[[a|[http://b ",
+    "''",
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_time_is_linear_in_marks_that_nobody_closes(mark):
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        wikicode_to_text(mark * count)
+        return time.process_time() - start
+
+    short, long = (min(seconds(count) for _ in range(2)) for count in (1_000, 8_000))
+    assert long < 24 * short + 0.2
+
+
+@given(st.text("[]{}|<>/='*:# \nab!-&;가", max_size=80))
+def test_anything_is_converted(source):
+    for line in wikicode_to_text(source).split("\n"):
+        assert line == line.strip()

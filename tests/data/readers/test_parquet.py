@@ -42,6 +42,11 @@ def test_nested_binary_dictionary_and_missing_text(tmp_path):
     assert texts(read(path)) == ["가", "나"] and rejects(read(path)) == [(2, "not UTF-8")]
     path = write(tmp_path / "c.parquet", {"text": pa.array(["a", "b", "a"]).dictionary_encode()})
     assert texts(read(path)) == ["a", "b", "a"]
+    broken = pa.StringArray.from_buffers(
+        2, pa.py_buffer(b"\0\0\0\0\1\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xea\xb0\x80")
+    )
+    path = write(tmp_path / "e.parquet", {"text": broken})
+    assert texts(read(path)) == ["가"] and rejects(read(path)) == [(1, "not UTF-8")]
     path = write(tmp_path / "d.parquet", {"text": [1, 2]})
     assert rejects(read(path)) == [(1, "text is not a string"), (2, "text is not a string")]
 
