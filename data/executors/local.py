@@ -15,7 +15,7 @@ from typing import Any
 
 from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
 
-ATTEMPTS = 2
+ATTEMPTS = 3
 """How often a work unit is tried when its worker dies."""
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
@@ -42,7 +42,7 @@ def run_local(
         failures: gets the tasks that failed, which have no result; without it they are raised.
 
     Raises:
-        HunminError: the function raised one, or a worker died twice on the same task; after all other tasks are done,
+        HunminError: the function raised one, or three workers died on the same task; after all other tasks are done,
             and with the name of each task that failed.
         DiskFullError: at once.
     """

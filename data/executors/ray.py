@@ -104,8 +104,8 @@ class RayExecutor:
         import ray
 
         self._token.unlink(missing_ok=True)
-        self._handle(self._before)
         ray.shutdown()
+        self._handle(self._before)  # again: ray.shutdown leaves the system's own
         if self._terminated:
             os.kill(os.getpid(), signal.SIGTERM)  # now to the program's own handler
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -203,32 +204,42 @@ def test_a_slurm_array_that_loses_an_element(
 def test_five_kills_of_workers_and_parents(
     recipe: Path, straight: tuple[dict[str, Any], float], tmp_path: Path, seed: int
 ) -> None:
-    expected, seconds = straight
     draw = random.Random(seed)
+    kills = ["worker", "worker", "parent", "parent", draw.choice(["worker", "parent"])]
+    draw.shuffle(kills)
     process = command(recipe, tmp_path, "corpus.workers=2")
-    killed = {"worker": 0, "parent": 0}
-    while sum(killed.values()) < 5:
-        time.sleep(draw.uniform(0.1, 0.35) * seconds)
-        if process.poll() is not None:  # it came to its end before the kill: from the beginning, into a fresh folder
-            finish(process)
-            assert manifest(tmp_path) == expected
-            subprocess.run(["rm", "-r", str(tmp_path / "corpus")], check=True)
-            process = command(recipe, tmp_path, "corpus.workers=2")
-            continue
-        children = [one for one in descendants(process.pid) if "spawn_main" in " ".join(one.cmdline())]
-        if children and draw.random() < 0.5:
-            draw.choice(children).kill()
-            killed["worker"] += 1
-            continue
+    for kind in kills:
+        target = parts(tmp_path) + draw.randrange(3)
+        while process.poll() is None and not (parts(tmp_path) >= target and working(process)):
+            time.sleep(0.01)
+        time.sleep(draw.uniform(0, 0.3))
         family = descendants(process.pid)
-        process.kill()
-        process.communicate()
-        killed["parent"] += 1
-        gone(family)
+        if process.poll() is not None:  # it came to its end before the kill: again, in a fresh folder
+            finish(process)
+            assert manifest(tmp_path) == straight[0]
+            shutil.rmtree(tmp_path / "corpus")
+        elif kind == "worker" and (workers := working(process)):
+            draw.choice(workers).kill()
+            continue
+        else:
+            process.kill()
+            process.communicate()
+            gone(family)
         process = command(recipe, tmp_path, "corpus.workers=2")
     finish(process)
-    assert manifest(tmp_path) == expected
-    print(killed)
+    assert manifest(tmp_path) == straight[0]
+
+
+def working(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    """Return the workers of a local run."""
+    found = []
+    for one in descendants(process.pid):
+        try:
+            if "spawn_main" in " ".join(one.cmdline()):
+                found.append(one)
+        except psutil.NoSuchProcess:
+            continue
+    return found
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

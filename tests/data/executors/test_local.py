@@ -72,9 +72,9 @@ def test_a_worker_that_dies_is_replaced_and_its_task_done_again(tmp_path):
     assert run_local(functools.partial(die_once, tmp_path), [Number(n) for n in range(6)], 2) == list(range(6))
 
 
-def test_a_task_that_kills_two_workers_is_reported_after_the_others_are_done():
+def test_a_task_that_kills_its_workers_is_reported_after_the_others_are_done():
     seen: list[int] = []
-    with pytest.raises(WorkFailed, match="number 2: a worker died 2 times on it \\(exit code 9"):
+    with pytest.raises(WorkFailed, match="number 2: a worker died 3 times on it \\(exit code 9"):
         run_local(die_always, [Number(n) for n in range(6)], 2, seen.append)
     assert sorted(seen) == [0, 1, 3, 4, 5]
 
