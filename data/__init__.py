@@ -8,7 +8,6 @@
 * `benchmark` and `decontaminate` find the sentences of an evaluation set in the corpus;
 * `deduplicate` finds repeated documents, near copies, paragraphs, sentences; `shards` writes and reads Parquet files;
 * `statistics` counts what came out; `executors` runs independent work units here, with Ray or as a Slurm array;
-* `catalog` knows the units of the inputs by their content, and which are done; `unit_runs` does the others;
-* `volume` tells sizes and versions of files before they are read;
+* `units` knows the work units of the inputs by their content, and does those that are not done; `assemble` joins them;
 * `commands` are the same steps as filters over JSON Lines streams; `sample` writes invented corpora to try it all on.
 """

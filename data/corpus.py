@@ -22,9 +22,8 @@ from common.progress import say
 from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.catalog import Catalog
-from data.clean_settings import CleanSettings
 from data.cleaning import clean
+from data.cleaning.settings import CleanSettings
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, open_executor
@@ -32,8 +31,9 @@ from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_persona
 from data.readers import InputFile, SourceSettings, list_files
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
-from data.unit_runs import ShareDone, do_share, do_units
-from data.units import UnitWork
+from data.units.catalog import Catalog
+from data.units.runs import ShareDone, do_share, do_units
+from data.units.work import UnitWork
 
 WORK = ".work"
 STATISTICS = "statistics.json"

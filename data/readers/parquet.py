@@ -16,7 +16,7 @@ from common.files import COMPRESSED, is_remote
 from data.readers.delimited import unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
-from data.volume import content_hash
+from data.readers.volume import content_hash
 
 BATCH_ROWS = 1024
 """Rows held at once."""

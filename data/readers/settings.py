@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import field_validator
 
 from common.settings import Settings
-from data.clean_settings import CleanSettings
+from data.cleaning.settings import CleanSettings
 
 Format = Literal[
     "auto",

@@ -14,7 +14,7 @@ from common.errors import UserError, nearest
 from common.files import COMPRESSED, is_remote
 from data.readers.delimited import unknown_columns
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
-from data.volume import content_hash
+from data.readers.volume import content_hash
 
 
 def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:

@@ -12,12 +12,12 @@ from common.files import sha256_file
 from common.manifest import describe_outputs
 from common.settings import parse_settings
 from data.assemble import assemble
-from data.clean_settings import CleanSettings
+from data.cleaning.settings import CleanSettings
 from data.corpus import CorpusSettings, build_corpus
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.executors import LocalExecutor
 from data.shards import read_shard, read_shard_manifest, read_shards, shard_paths, write_table
-from data.units import PART_SCHEMA
+from data.units.work import PART_SCHEMA
 
 
 def write_part(path: Path, texts: list[str]) -> Path:

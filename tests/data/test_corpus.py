@@ -16,10 +16,10 @@ from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
 from common.manifest import describe_outputs
 from common.settings import parse_settings
-from data import units
 from data.corpus import CorpusSettings, build_corpus
 from data.executors import WorkFailed
 from data.shards import read_shards
+from data.units import work as units
 
 KEY = "a key for tests only, 32 letters"
 ENDINGS = ("갔다", "왔다", "보았다", "들었다", "적었다")
@@ -269,7 +269,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
     out.mkdir()
     program = (
         "import sys, time; from pathlib import Path\n"
-        "from data import units; from data.corpus import CorpusSettings, build_corpus\n"
+        "from data.units import work as units; from data.corpus import CorpusSettings, build_corpus\n"
         "write = units.write_table\n"
         "units.write_table = lambda *a, **k: (time.sleep(0.1), write(*a, **k))  # time enough to be killed in\n"
         "if __name__ == '__main__':\n"
@@ -306,7 +306,7 @@ def test_resume_goes_by_content_not_by_order_or_folder(corpora, tmp_path, monkey
 
 @pytest.mark.parametrize("settled", [True, False])
 def test_a_changed_file_is_done_again_where_it_changed_and_nothing_stale_stays(corpora, tmp_path, monkeypatch, settled):
-    monkeypatch.setattr("data.volume.SETTLED_SECONDS", -1.0 if settled else 1e9)
+    monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0 if settled else 1e9)
     before = stop_before_the_shards(settings(corpora), tmp_path / "out", monkeypatch)
     facts, text = (corpora / "a.jsonl").stat(), (corpora / "a.jsonl").read_text()
     changed = "CC9".join(text.rsplit("CC0", 1))
@@ -344,13 +344,13 @@ def test_the_same_content_twice_is_two_sets_of_documents(tmp_path, monkeypatch):
 
 
 def test_finished_files_are_not_read_again(corpora, tmp_path, monkeypatch):
-    monkeypatch.setattr("data.volume.SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
     stop_before_the_shards(settings(corpora), tmp_path / "out", monkeypatch)
 
     def refuse(*_):
         raise AssertionError("read again")
 
-    monkeypatch.setattr("data.catalog.read_blocks", refuse)
+    monkeypatch.setattr("data.units.catalog.read_blocks", refuse)
     assert build(settings(corpora), tmp_path / "out")["documents"] == 701
 
 

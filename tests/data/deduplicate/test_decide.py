@@ -16,7 +16,7 @@ from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
 from data.shards import write_table
-from data.units import PART_SCHEMA
+from data.units.work import PART_SCHEMA
 
 from .invented import document, edited
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
+from common.manifest import describe_outputs
+from common.settings import parse_settings
+from data.corpus import CorpusSettings, build_corpus
 from data.executors import WorkFailed, open_executor
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -63,3 +66,22 @@ def test_a_node_without_the_folder_is_refused(executor, tmp_path):
 def test_no_cluster_at_the_address(tmp_path, address):
     with pytest.raises(UserError, match=f"no Ray cluster at {address}"), open_executor("ray", None, address, tmp_path):
         pass
+
+
+def test_a_corpus_from_two_nodes_has_the_bytes_of_one_process(cluster, tmp_path):
+    for name in ("a", "b"):
+        text = "\n".join(
+            f"{n}번 문장이 {name} 문서에 있다. 전화는 010-1234-{n % 10_000:04d} 번." for n in range(30_000)
+        )
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    tree = {
+        "inputs": [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")],
+        "pii": {"key": "a key for tests only, 32 letters"},
+        "decontaminate": {"enabled": False},
+        "unit_mb": 1,
+        "shard_mb": 1,
+    }
+    build_corpus(parse_settings(CorpusSettings, {**tree, "workers": 1}, "test"), tmp_path / "one")
+    choice = {"executor": "ray", "ray_address": cluster.address}
+    build_corpus(parse_settings(CorpusSettings, {**tree, **choice}, "test"), tmp_path / "two")
+    assert describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import HunminError, UserError
-from data.statistics import Counters, merge
+from data.statistics.counts import Counters, merge
 
 MOST_SOURCES = 100
 """Sources with a row of their own, the largest; the rest share one. JSON output has them all."""

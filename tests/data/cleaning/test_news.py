@@ -3,7 +3,7 @@
 import pytest
 
 from data.cleaning import CleanSettings
-from data.news import remove_news
+from data.cleaning.news import remove_news
 
 
 def removed(text: str, **switches) -> tuple[str, list[str]]:

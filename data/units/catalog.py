@@ -18,8 +18,8 @@ from common.files import atomic_write
 from common.settings import settings_hash
 from data.executors.failures import Failures, failure_of
 from data.readers import InputFile, read_blocks
-from data.units import UnitTask, part_path, unit_key
-from data.volume import FileVersion, TextSize, file_version
+from data.readers.volume import FileVersion, TextSize, file_version
+from data.units.work import UnitTask, part_path, unit_key
 
 
 class Share(Protocol):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from data.clean_settings import CleanSettings
-from data.news import remove_news
+from data.cleaning.news import remove_news
+from data.cleaning.settings import CleanSettings
 
 Counts = dict[str, dict[str, int]]
 """Rule → {"hits": documents or sentences it touched, "characters": characters it took away}."""

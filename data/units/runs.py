@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from common.errors import UserError
 from common.progress import ProgressBar, say
-from data.catalog import Catalog, Missing, Share
 from data.executors import Executor, Failures, raise_failures
 from data.executors.slurm import ArrayElement, ArrayShare
 from data.readers import InputFile
-from data.units import UnitDone, UnitWork
-from data.volume import file_bytes, file_version
+from data.readers.volume import file_bytes, file_version
+from data.units.catalog import Catalog, Missing, Share
+from data.units.work import UnitDone, UnitWork
 
 MISSING_SHOWN = 10
 """Files named in the message of an element that is done before others."""

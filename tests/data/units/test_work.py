@@ -7,7 +7,7 @@ import pytest
 from data.cleaning import CleanSettings
 from data.deduplicate import DeduplicateSettings
 from data.readers import Block, InputFile, SourceSettings
-from data.units import PART_SCHEMA, UnitDone, UnitTask, UnitWork, part_path
+from data.units.work import PART_SCHEMA, UnitDone, UnitTask, UnitWork, part_path
 
 
 def work(folder, key=b"k" * 16) -> UnitWork:
@@ -42,7 +42,7 @@ def test_part_and_side_file(tmp_path):
 
 
 def test_a_unit_that_fails_leaves_no_part(tmp_path, monkeypatch):
-    monkeypatch.setattr("data.units.orjson.dumps", lambda *_: 1 / 0)
+    monkeypatch.setattr("data.units.work.orjson.dumps", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         work(tmp_path)(task(b"x\n"))
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import re2
 
 if TYPE_CHECKING:
-    from data.clean_settings import CleanSettings
+    from data.cleaning.settings import CleanSettings
 
 _NAME = r"[가-힣]{2,4}"
 _ROLES = ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from common.files import atomic_write
-from data.statistics import Counters
-from data.statistics_table import bin_name
+from data.statistics.counts import Counters
+from data.statistics.table import bin_name
 
 TOP = 25
 """Sources with a bar of their own, the largest."""

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from data.volume import TextSize, content_hash, file_bytes, file_version
+from data.readers.volume import TextSize, content_hash, file_bytes, file_version
 
 
 def test_a_change_that_keeps_size_and_time_is_another_version(tmp_path):
@@ -23,7 +23,7 @@ def test_a_fresh_file_is_not_settled_and_an_old_one_is(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("one")
     assert not file_version(str(path)).settled
-    monkeypatch.setattr("data.volume.time.time", lambda: path.stat().st_ctime + 5)
+    monkeypatch.setattr("data.readers.volume.time.time", lambda: path.stat().st_ctime + 5)
     assert file_version(str(path)).settled
 
 

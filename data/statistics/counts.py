@@ -1,6 +1,6 @@
 """Statistics of a corpus, as Table 28 of the paper and more: what is in the shards, and where the rest went.
 
-Counted here, shown by `data.statistics_table` and drawn by `data.plots`.
+Counted here, shown by `data.statistics.table` and drawn by `data.statistics.plots`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from data.counting import count_strings, count_words
 from data.shards import read_shard
+from data.statistics.strings import count_strings, count_words
 
 Counters = dict[str, Any]
 """Nested counters: names → whole numbers or counters. `merge` adds two."""

@@ -1,0 +1,25 @@
+"""Statistics of a corpus: counted (`counts`, `strings`), shown as tables (`table`), drawn (`plots`)."""
+
+from data.statistics.counts import (
+    BINS,
+    Counters,
+    count_documents,
+    histograms,
+    merge,
+    shard_statistics,
+    sort_counters,
+    text_size,
+    total,
+)
+
+__all__ = [
+    "BINS",
+    "Counters",
+    "count_documents",
+    "histograms",
+    "merge",
+    "shard_statistics",
+    "sort_counters",
+    "text_size",
+    "total",
+]

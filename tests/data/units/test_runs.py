@@ -1,0 +1,93 @@
+"""A Slurm array in little: elements one after another or lost, one end, and the bytes of a run by one process."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from common.manifest import describe_outputs
+from common.settings import parse_settings
+from data.corpus import CorpusSettings, build_corpus
+from data.units.runs import ShareDone
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, lines in (("a.txt", 60_000), ("b.txt", 900), ("c.txt", 900), ("d.txt", 900)):
+        text = "\n".join(f"{n}번 문장이 {name[0]} 문서에 있다. 다음 문장도 있다." for n in range(lines))
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def settings(folder: Path, executor: str = "local") -> CorpusSettings:
+    tree = {
+        "inputs": [str(folder)],
+        "pii": {"enabled": False},
+        "decontaminate": {"enabled": False},
+        "workers": 1,
+        "unit_mb": 1,
+        "shard_mb": 1,
+        "executor": executor,
+    }
+    return parse_settings(CorpusSettings, tree, "test")
+
+
+def element(monkeypatch, inputs: Path, out: Path, rank: int, count: int, job: int = 1) -> None:
+    for name, value in (("TASK_ID", rank), ("TASK_MIN", 0), ("TASK_COUNT", count), ("JOB_ID", job)):
+        monkeypatch.setenv(f"SLURM_ARRAY_{name}", str(value))
+    build_corpus(settings(inputs, "slurm-array"), out)
+
+
+def test_the_last_element_ends_the_stage(inputs, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with pytest.raises(ShareDone, match=r"not there yet: .*a\.txt \(\d units\)"):
+        element(monkeypatch, inputs, out, 2, 3)
+    with pytest.raises(ShareDone, match="of elements 1"):
+        element(monkeypatch, inputs, out, 0, 3)
+    element(monkeypatch, inputs, out, 1, 3)
+    build_corpus(settings(inputs), tmp_path / "whole")
+    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+
+
+def test_what_a_lost_element_left_is_done_by_a_local_run_or_another_array(inputs, tmp_path, monkeypatch):
+    build_corpus(settings(inputs), tmp_path / "whole")
+    for name in ("local", "array"):
+        out = tmp_path / name
+        for rank in (0, 2):
+            with pytest.raises(ShareDone, match=r"of elements [^\n]*1[^$]* --executor local does the rest"):
+                element(monkeypatch, inputs, out, rank, 3)
+        if name == "local":
+            build_corpus(settings(inputs), out)
+        else:
+            element(monkeypatch, inputs, out, 0, 1, job=2)
+        assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+
+
+def test_only_one_of_two_ends_the_stage(inputs, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with pytest.raises(ShareDone):
+        element(monkeypatch, inputs, out, 0, 2)
+
+    def other_first(*arguments):
+        # while this element writes the shards, the other one (started again) finds everything done
+        with monkeypatch.context() as patch, pytest.raises(ShareDone, match="element 1 writes the shards"):
+            patch.setattr("data.corpus.assemble", original)
+            element(monkeypatch, inputs, out, 0, 2)
+        return original(*arguments)
+
+    original = sys.modules["data.corpus"].assemble
+    monkeypatch.setattr("data.corpus.assemble", other_first)
+    element(monkeypatch, inputs, out, 1, 2)
+    assert (out / "statistics.json").exists()
+
+
+def test_inputs_without_a_version_cannot_be_shared_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("data.units.catalog.read_blocks", None)
+    source = settings(tmp_path, "slurm-array").model_copy(update={"inputs": ["hf:someone/text"]})
+    for name, value in (("ID", 0), ("MIN", 0), ("COUNT", 2)):
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
+    with pytest.raises(UserError, match="neither size nor version"):
+        build_corpus(source, tmp_path / "out")
