@@ -38,7 +38,7 @@ def build(
     ] = None,
 ) -> None:
     """Do the corpus stage of a recipe; resumes."""
-    from data.unit_runs import ShareDone
+    from data.units.runs import ShareDone
     from hunmin.recipe import load_recipe
     from hunmin.run import run
 
@@ -66,8 +66,8 @@ def stats(
 
     with end_as_filters_do():
         from data.commands import stats_stream
-        from data.plots import draw_statistics
-        from data.statistics_table import format_statistics, load_statistics
+        from data.statistics.plots import draw_statistics
+        from data.statistics.table import format_statistics, load_statistics
 
         if folder == "-":
             with open_input("-") as lines:
