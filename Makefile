@@ -8,6 +8,7 @@
 # make bench-splitter TREEBANK=ko_gsd-ud-dev.conllu
 # make bench-deduplicate CORPUS=texts.jsonl.zst
 # make bench-corpus BENCHMARK=klue CORPUS=corpora
+# make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer TOKENIZER=runs/x/tokenizer TEXT=text.txt
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .PHONY: quickstart test lint install drills
-.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer
+.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer check-decontamination
 
 install: $(STAMP)
 
@@ -61,6 +62,10 @@ bench-deduplicate: $(PEERS)
 
 bench-corpus: $(PEERS)
 	$(BIN)/python scripts/bench_corpus.py --benchmark $(BENCHMARK) $(CORPUS)
+
+check-decontamination: $(STAMP)
+	$(BIN)/python scripts/check_decontamination.py oracle $(BENCHMARK) $(CORPUS)
+	$(BIN)/python scripts/check_decontamination.py planted $(BENCHMARK) $(CORPUS)
 
 bench-tokenizer: $(STAMP)
 	$(BIN)/python scripts/bench_tokenizer.py --tokenizer $(TOKENIZER) --text $(TEXT)
