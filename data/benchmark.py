@@ -101,9 +101,10 @@ def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[Benchm
                 return list(_tsv_sentences(text))
             records = _json_records(text)
         found: list[BenchmarkSentence] = []
+        stem = _stem(name)
         for number, (place, record) in enumerate(records):
             try:
-                found += _record_sentences(record, f"{_stem(name)}:{number}", _stem(name), splitter, contexts)
+                found += _record_sentences(record, f"{stem}:{number}", stem, splitter, contexts)
             except _NotRecognisedError as error:
                 raise _NotRecognisedError(f"{place}: {error}") from None
         return found

@@ -99,20 +99,41 @@ def _weigh(
     """Return (sentence, hash, weight, frequency) of every entry, by sentence, then heaviest first, then by hash."""
     lengths = np.diff(terms.first_term_N)
     documents = len(lengths)
-    owner = np.repeat(np.arange(documents), lengths)
-    order = np.lexsort((terms.hash_T, owner))
-    owner, hashes = owner[order], terms.hash_T[order]
-    new = np.ones(len(hashes), bool)
-    new[1:] = (owner[1:] != owner[:-1]) | (hashes[1:] != hashes[:-1])
-    starts = np.flatnonzero(new)
-    counts = np.diff(np.append(starts, len(hashes)))
-    sentence, term = owner[starts], hashes[starts]
+    sentence, term, counts = _distinct_terms(terms.hash_T, terms.first_term_N)
     _, which, frequency = np.unique(term, return_inverse=True, return_counts=True)
     frequency = frequency[which]
     mean = float(lengths.mean()) if documents else 1.0
     weight = bm25_weights(counts, frequency, lengths[sentence], documents, mean)
-    order = np.lexsort((term, -weight, sentence))
-    return sentence[order], term[order], weight[order], frequency[order]
+    order = _heaviest_first(weight, np.searchsorted(sentence, np.arange(documents + 1)))
+    return sentence, term[order], weight[order], frequency[order]
+
+
+@njit(cache=True)
+def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
+    """Return (sentence, hash, occurrences) of every distinct term of each sentence, by sentence, then by hash."""
+    sentence = np.empty(len(hashes), np.int64)
+    term = np.empty(len(hashes), np.uint64)
+    counts = np.empty(len(hashes), np.int64)
+    found = 0
+    for d in range(len(first_term) - 1):
+        mine = np.sort(hashes[first_term[d] : first_term[d + 1]])
+        for i in range(len(mine)):
+            if i > 0 and mine[i] == mine[i - 1]:
+                counts[found - 1] += 1
+                continue
+            sentence[found], term[found], counts[found] = d, mine[i], 1
+            found += 1
+    return sentence[:found], term[:found], counts[:found]
+
+
+@njit(cache=True)
+def _heaviest_first(weight, first_entry):  # type: ignore[no-untyped-def]
+    """Return the order of the entries by sentence, then heaviest first; equal weights stay as they are."""
+    order = np.empty(len(weight), np.int64)
+    for d in range(len(first_entry) - 1):
+        start, end = first_entry[d], first_entry[d + 1]
+        order[start:end] = start + np.argsort(-weight[start:end], kind="mergesort")
+    return order
 
 
 @njit(cache=True)

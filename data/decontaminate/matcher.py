@@ -67,7 +67,12 @@ def _distinct(sources: list[Source]) -> list[Source]:
     single = set(lines[[n for n, source in enumerate(sources) if not source.passage]].tolist())
     _, first = np.unique(lines, return_index=True)
     letters = np.diff(text.first_letter_N)
-    return [sources[n]._replace(passage=int(lines[n]) not in single) for n in sorted(first.tolist()) if letters[n] > 0]
+    found = []
+    for n in sorted(first.tolist()):
+        if letters[n] > 0:
+            source = sources[n]
+            found.append(source._replace(passage=False) if source.passage and int(lines[n]) in single else source)
+    return found
 
 
 class Decontaminator:
