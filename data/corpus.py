@@ -59,7 +59,7 @@ class CorpusSettings(Settings):
     """Removal of repeated documents and sentences."""
     shard_mb: float = Field(256, gt=0)
     """Megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk."""
-    unit_mb: float = Field(32, gt=0)
+    unit_mb: float = Field(16, gt=0)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")
     """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process

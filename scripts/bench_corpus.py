@@ -8,7 +8,7 @@ MB are 10^6 bytes of UTF-8 of the documents' text as read: JSON syntax is read b
 processor seconds of this process (median of --repeat runs after one warm run, so compilation is not counted), on every
 k-th document of all corpora, --part-megabytes of them. A part gets what the part before it leaves.
 
-The whole way is `build_corpus` with its defaults (but units of 8 MB) from one plain JSON Lines file to shards, in a
+The whole way is `build_corpus` with its defaults from one plain JSON Lines file to shards, in a
 fresh process: reading, indexing the benchmark, cleaning, pseudonyms, splitting, decontamination with all rules, exact
 duplicates, Parquet, statistics. "A core" divides by the processor seconds of all its processes; two workers are
 compared by wall time. Memory is the largest high-water mark (VmHWM) of a worker process. Peers run on every k-th text,
@@ -51,8 +51,6 @@ from data.statistics import shard_statistics, text_size
 KEY = "a key for measuring only"
 BATCH = 2_000_000
 """Characters handled at once, as the stage does."""
-UNIT_MB = 8
-"""Input in a work unit of the whole way: so little text in the default units would leave one of two workers idle."""
 SMALL, ENOUGH = 50, 200
 """Megabytes at which a worker's memory is measured as well, and from which the bars of the whole way hold: below,
 indexing the benchmark takes a large share of the time."""
@@ -224,7 +222,6 @@ def _build(connection: Any, raw: str, benchmark: str, workers: int) -> None:
     settings = CorpusSettings(
         inputs=[raw],
         workers=workers,
-        unit_mb=UNIT_MB,
         decontaminate=DecontaminateSettings(benchmark=benchmark),
     )
     with tempfile.TemporaryDirectory(dir=Path(raw).parent) as out, ChildrenPeak() as children:
