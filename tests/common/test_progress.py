@@ -34,3 +34,13 @@ def test_errors_carry_three_parts_across_processes() -> None:
     assert HunminError("x").exit_code == 1 and str(HunminError("x")) == "x"
     assert nearest("corpsu", ["corpus", "klue"]) == " (did you mean 'corpus'?)"
     assert nearest("zzz", ["corpus"]) == ""
+
+
+def test_skipped_units_do_not_count_into_the_rate(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("common.progress.time.monotonic", lambda: now[0])
+    bar = ProgressBar("corpus", 100, "MB")
+    bar.skip(80)
+    now[0] = 10.0
+    bar.done += 10
+    assert bar._line(now[0]) == "corpus: 90 of 100 MB, 1 MB/s, 10s left"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 from collections.abc import Callable
 from pathlib import Path
@@ -145,6 +146,41 @@ def test_pieces_of_other_settings_are_not_taken_up_and_training_is_moved_aside(
     house.go(lr=4e-4)
     assert (house.folder / "run" / "b.before-2" / "result").exists()
     assert "moved to b.before-2" in capsys.readouterr().err
+
+
+def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reopened: list[Path] = []
+    table = (dataclasses.replace(stages.STAGES[0], reopen=reopened.append), *stages.STAGES[1:])
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", table)
+    house.fail = "a"
+    with pytest.raises(KeyboardInterrupt):
+        house.go()
+    house.fail = ""
+    (house.folder / "input.txt").write_text("other")
+    assert house.go(last="a") == ["a+"]
+    assert [path.name for path in reopened] == ["a.partial"]
+
+
+def test_elements_of_an_array_share_the_folder_and_keep_others_out(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "SHARED_STAGE", "a")
+    array = {"inputs": ["x"], "executor": "slurm-array"}
+    with (
+        pytest.raises(UserError, match="the elements of an array do the stage 'a' alone"),
+    ):
+        house.go(corpus=array)
+    (house.folder / "run").mkdir(exist_ok=True)
+    with (house.folder / "run" / ".lock").open("a+") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        with pytest.raises(UserError, match="another command is at work"):
+            house.go(last="a")
+        assert house.go(corpus=array, last="a") == ["a"]
+    assert house.go(corpus=array, last="a") == []
+    assert house.go(last="a") == []  # the manifest is the one any other executor leaves
 
 
 def test_from_and_until(house: House) -> None:

@@ -16,7 +16,7 @@ from data.units.runs import ShareDone
 def inputs(tmp_path: Path) -> Path:
     folder = tmp_path / "in"
     folder.mkdir()
-    for name, lines in (("a.txt", 60_000), ("b.txt", 900), ("c.txt", 900), ("d.txt", 900)):
+    for name, lines in (("a.txt", 25_000), ("b.txt", 900), ("c.txt", 900), ("d.txt", 900)):
         text = "\n".join(f"{n}번 문장이 {name[0]} 문서에 있다. 다음 문장도 있다." for n in range(lines))
         (folder / name).write_text(text, encoding="utf-8")
     return folder
