@@ -13,6 +13,7 @@ from torch.nn import functional
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 from common.errors import UserError
+from pretrain.initialisation import begin_local
 from pretrain.loss import linear_cross_entropy
 from pretrain.settings import ModelSettings, PretrainSettings
 
@@ -62,11 +63,20 @@ def build_config(model: ModelSettings, vocab_size: int, special_ids: dict[str, i
     )
 
 
-def build_model(config: RobertaConfig, seed: int) -> RobertaForMaskedLM:
-    """Return a freshly initialised model; the same seed gives the same weights."""
+def build_model(config: RobertaConfig, seed: int, initialisation: str = "original") -> RobertaForMaskedLM:
+    """Return a freshly initialised model; the same seed gives the same weights.
+
+    Args:
+        config: see `build_config`.
+        seed: of the weights.
+        initialisation: see `ModelSettings.initialisation`.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return RobertaForMaskedLM(config)
+        model = RobertaForMaskedLM(config)
+    if initialisation == "local":
+        begin_local(model, seed)
+    return model
 
 
 class MaskedRowsModel(nn.Module):

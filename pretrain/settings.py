@@ -26,6 +26,9 @@ class ModelSettings(Settings):
     """Dropout of hidden states and attention, 0.1 as in the originals."""
     initializer_range: float = Field(0.02, gt=0)
     """Standard deviation of the initial weights."""
+    initialisation: Literal["original", "local"] = "original"
+    """`original`: all weights at random, as in the originals. `local`: attention begins by looking near, from which a
+    run of hours on a small machine learns word order; at random it takes no note of it for thousands of steps."""
 
     @model_validator(mode="after")
     def _heads_divide_hidden(self) -> ModelSettings:

@@ -90,7 +90,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     shards = TokenShards(tokens)
     loader = Loader(settings, tokens, tokenizer, rank, world)
     config = build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length)
-    model = MaskedRowsModel(build_model(config, settings.seed))
+    model = MaskedRowsModel(build_model(config, settings.seed, settings.model.initialisation))
     engine = engines.start_engine(model, settings)
     trainer = engines.Trainer(engine, loader)
     checkpoints = out / "checkpoints"
