@@ -14,8 +14,8 @@ LINE_BYTES = 128 << 20
 def line_batches(stream: IO[bytes], batch_bytes: int) -> Iterator[list[bytes | None]]:
     """Yield the lines of a stream without their line ends; None stands for a line of more than `LINE_BYTES`.
 
-    A batch ends at about `batch_bytes`, at the end of the stream, or when a pipe has nothing more for now: what came
-    in is handed on at once, however slowly the rest comes.
+    A batch ends at about `batch_bytes`, at the end of the stream, or when a pipe is empty: what came in is handed on at
+    once, however slowly the rest comes.
 
     Args:
         stream: a file, pipe or buffer.

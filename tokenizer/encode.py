@@ -49,7 +49,7 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     work = partial(_encode_shard, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
     workers = min(settings.workers or available_workers(), len(tasks))
     with ProgressBar("encode", total=len(shards), unit="shards", done=len(shards) - len(tasks)) as bar:
-        run_local(work, tasks, workers, progress=lambda _: bar.advance())
+        run_local(work, tasks, lambda _: bar.advance(), workers=workers)
     _encoder.cache_clear()  # frees the table, and another tokenizer may come to stand at the same path
     marks = [json.loads(_mark(out, index).read_text(encoding="utf-8")) for index in range(len(shards))]
     entries = [piece for mark in marks for piece in mark["pieces"]]

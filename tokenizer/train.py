@@ -52,10 +52,10 @@ def train_tokenizer(settings: TokenizerSettings, corpus: Path, out: Path) -> dic
     """
     pieces = corpus_pieces(corpus)
     workers = min(settings.workers or available_workers(), len(pieces))
-    sizes = add_counts(run_local(source_sizes, pieces, workers))
+    sizes = add_counts(run_local(source_sizes, pieces, workers=workers))
     shares = source_shares(sizes, settings.sample_mb * 1e6)
     say(f"tokenizer: counting words of {sum(sizes[name] * shares[name] for name in sizes) / 1e6:.1f} MB")
-    words = add_counts(run_local(partial(count_words, shares=shares, seed=settings.seed), pieces, workers))
+    words = add_counts(run_local(partial(count_words, shares=shares, seed=settings.seed), pieces, workers=workers))
     if not words:
         raise UserError(f"{corpus} holds no words", "a vocabulary is trained on text", "check the corpus")
     marked = words if settings.pretokenizer == "none" else _segment(words, settings.workers)
@@ -99,7 +99,7 @@ def _segment(words: dict[str, int], workers: int | None) -> dict[str, int]:
     ordered = sorted(words.items())
     starts = range(0, len(ordered), SEGMENT_WORDS)
     chunks = [_Chunk(f"words from {start}", ordered[start : start + SEGMENT_WORDS]) for start in starts]
-    return add_counts(run_local(_count_chunk, chunks, min(workers or available_workers(), len(chunks))))
+    return add_counts(run_local(_count_chunk, chunks, workers=min(workers or available_workers(), len(chunks))))
 
 
 def train_vocabulary(

@@ -10,7 +10,7 @@ tasks are picklable and a task's work depends on nothing else, so where it runs 
 All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).
 """
 
-from data.executors.choice import Executor, ExecutorName, LocalExecutor, open_executor
+from data.executors.choice import Executor, ExecutorName, open_executor
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
 from data.executors.local import available_workers, run_local
 
@@ -19,7 +19,6 @@ __all__ = [
     "ExecutorName",
     "Failure",
     "Failures",
-    "LocalExecutor",
     "Task",
     "WorkFailed",
     "available_workers",

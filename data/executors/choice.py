@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -26,23 +27,6 @@ class Executor(Protocol):
         """Return `function(task)` for every task, in the order of the tasks."""
 
 
-class LocalExecutor:
-    """The pool of processes on this machine, with its size."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-
-    def __call__(
-        self,
-        function: Callable[[T], R],
-        tasks: Iterable[T],
-        progress: Callable[[R], None] | None = None,
-        failures: Failures | None = None,
-    ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks; see `run_local`."""
-        return run_local(function, tasks, self._workers, progress, failures)
-
-
 @contextmanager
 def open_executor(name: ExecutorName, workers: int | None, address: str, shared: Path) -> Iterator[Executor]:
     """Give the executor of that name for a `with` block.
@@ -57,7 +41,7 @@ def open_executor(name: ExecutorName, workers: int | None, address: str, shared:
         UserError: Ray is not installed, or there is no cluster at the address.
     """
     if name != "ray":
-        yield LocalExecutor(workers or available_workers())
+        yield partial(run_local, workers=workers or available_workers())
         return
     from data.executors.ray import RayExecutor
 

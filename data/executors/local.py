@@ -25,9 +25,10 @@ PARENT_CHECK_SECONDS = 0.5
 def run_local(
     function: Callable[[T], R],
     tasks: Iterable[T],
-    workers: int,
     progress: Callable[[R], None] | None = None,
     failures: Failures | None = None,
+    *,
+    workers: int,
 ) -> list[R]:
     """Return `function(task)` for every task, in the order of the tasks.
 
@@ -37,9 +38,9 @@ def run_local(
     Args:
         function: picklable; sent once to each worker, so it may hold large read-only data (functools.partial).
         tasks: picklable work units with a `name`.
-        workers: processes, >= 1; 1 runs in this process.
         progress: called in this process with each result as it comes.
         failures: gets the tasks that failed, which have no result; without it they are raised.
+        workers: processes, >= 1; 1 runs in this process.
 
     Raises:
         HunminError: the function raised one, or three workers died on the same task; after all other tasks are done,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,28 +42,37 @@ def file_version(path: str) -> FileVersion:
 
 
 def _remote_version(path: str) -> FileVersion:
-    import fsspec
-
     if path.startswith(("http://", "https://")):
         return FileVersion(None, False)  # a web server need not say when a file changed
+    key = _ask_store(path, "ukey")
+    return FileVersion(None, False) if key is None else FileVersion([key], True)
+
+
+def _ask_store(path: str, question: str) -> Any:
+    """Return what the store of a remote file answers, None when it has no answer.
+
+    Args:
+        path: a URL.
+        question: method of an fsspec file system that takes a file's name.
+    """
+    import fsspec
+
     try:
         system, name = fsspec.core.url_to_fs(path)
-        return FileVersion([system.ukey(name)], True)
+        return getattr(system, question)(name)
     except (OSError, ValueError, NotImplementedError):
-        return FileVersion(None, False)
+        # not there, not allowed, an unknown store, nothing known: whoever reads the file gets the error that says so
+        return None
 
 
 def file_bytes(path: str) -> int | None:
     """Return a file's size as it is stored, None when it is not known before reading."""
-    try:
-        if not is_remote(path):
-            return os.stat(path).st_size  # noqa: PTH116 (a folder of the hub is no path)
-        import fsspec
-
-        system, name = fsspec.core.url_to_fs(path)
-        size = system.size(name)
+    if is_remote(path):
+        size = _ask_store(path, "size")
         return None if size is None else int(size)
-    except (OSError, ValueError, NotImplementedError):
+    try:
+        return Path(path).stat().st_size
+    except OSError:
         return None
 
 

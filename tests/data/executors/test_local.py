@@ -21,19 +21,19 @@ from executor_jobs import Number, broken, die_always, die_once, full, misused, s
 def test_results_come_in_the_order_of_the_tasks(workers):
     seen: list[int] = []
     tasks = [Number(n) for n in range(20)]
-    assert run_local(square, tasks, workers, seen.append) == [n * n for n in range(20)]
+    assert run_local(square, tasks, seen.append, workers=workers) == [n * n for n in range(20)]
     assert sorted(seen) == [n * n for n in range(20)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_there_may_be_no_task(workers):
-    assert run_local(square, iter([]), workers) == []
+    assert run_local(square, iter([]), workers=workers) == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_errors_keep_their_parts(workers):
     with pytest.raises(DiskFullError) as caught:
-        run_local(full, [Number(n) for n in range(6)], workers)
+        run_local(full, [Number(n) for n in range(6)], workers=workers)
     assert (caught.value.rule, caught.value.remedy) == ("rule", "remedy")
 
 
@@ -41,7 +41,7 @@ def test_errors_keep_their_parts(workers):
 def test_a_programming_error_names_the_unit_but_not_the_text_and_the_others_are_done(workers, capsys):
     seen: list[int] = []
     with pytest.raises(WorkFailed) as caught:
-        run_local(broken, [Number(n) for n in range(6)], workers, seen.append)
+        run_local(broken, [Number(n) for n in range(6)], seen.append, workers=workers)
     assert sorted(seen) == [0, 2, 3, 4, 5]
     assert "number 1: ValueError" in str(caught.value) and "in broken" in str(caught.value)
     assert "private words" not in str(caught.value) + capsys.readouterr().err
@@ -50,7 +50,7 @@ def test_a_programming_error_names_the_unit_but_not_the_text_and_the_others_are_
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_failure_is_named_and_users_mistakes_exit_with_2(workers):
     with pytest.raises(WorkFailed, match="2 work units failed") as caught:
-        run_local(misused, [Number(n) for n in range(6)], workers)
+        run_local(misused, [Number(n) for n in range(6)], workers=workers)
     assert "number 1: bad 1" in str(caught.value) and "number 4: bad 4" in str(caught.value)
     assert caught.value.exit_code == 2
 
@@ -64,18 +64,18 @@ def test_a_fault_in_every_unit_stops_the_run(capsys):
             yield Number(3 * n + 1)
 
     with pytest.raises(WorkFailed, match=f"{MOST_FAILURES} work units failed"):
-        run_local(misused, numbers(), 1)
+        run_local(misused, numbers(), workers=1)
     assert len(seen) == MOST_FAILURES
 
 
 def test_a_worker_that_dies_is_replaced_and_its_task_done_again(tmp_path):
-    assert run_local(functools.partial(die_once, tmp_path), [Number(n) for n in range(6)], 2) == list(range(6))
+    assert run_local(functools.partial(die_once, tmp_path), [Number(n) for n in range(6)], workers=2) == list(range(6))
 
 
 def test_a_task_that_kills_its_workers_is_reported_after_the_others_are_done():
     seen: list[int] = []
     with pytest.raises(WorkFailed, match="number 2: a worker died 3 times on it \\(exit code 9"):
-        run_local(die_always, [Number(n) for n in range(6)], 2, seen.append)
+        run_local(die_always, [Number(n) for n in range(6)], seen.append, workers=2)
     assert sorted(seen) == [0, 1, 3, 4, 5]
 
 
@@ -88,7 +88,7 @@ def test_workers_end_with_a_killed_parent(tmp_path):
         "import sys, functools; from pathlib import Path; sys.path[:0] = sys.argv[2:]\n"
         "from executor_jobs import Number, sleep\nfrom data.executors import run_local\n"
         "if __name__ == '__main__':\n"
-        "    run_local(functools.partial(sleep, Path(sys.argv[1])), [Number(1), Number(2)], 2)\n"
+        "    run_local(functools.partial(sleep, Path(sys.argv[1])), [Number(1), Number(2)], workers=2)\n"
     )
     (tmp_path / "program.py").write_text(program)
     here = Path(__file__).resolve()

@@ -20,4 +20,6 @@ def test_ordinary_names_pass() -> None:
         "part-00000-of-00128.parquet",
         "v1.2.3.4",
     ]
-    refuse_personal_names([f"s3://bucket@region/2020/{name}" for name in names])
+    paths = [f"s3://bucket@region/2020/{name}" for name in names]
+    with pytest.raises(UserError, match="input file 5 of 5"):  # the first that is refused is the personal one
+        refuse_personal_names([*paths, "010-1234-5678.txt"])

@@ -29,8 +29,10 @@ def test_html(source, text):
 
 
 @given(st.text("<>/=\"' pbdivscript가!-&;", max_size=60))
-def test_any_html_is_converted(source):
-    html_to_text(source)
+def test_any_html_gives_lines_of_its_own_letters_without_blanks_at_their_ends(source):
+    text = html_to_text(source)
+    assert text.count("가") <= source.count("가")
+    assert all(line and line == " ".join(line.split()) for line in text.split("\n") if text)
 
 
 def test_deep_html_takes_linear_time():
