@@ -129,17 +129,21 @@ def _remove_strangers(folder: Path, tasks: list[ShardTask]) -> None:
 def _plan(
     parts: list[Path], masks: list[np.ndarray], sentences: list[np.ndarray | None], shard_bytes: int
 ) -> list[ShardTask]:
-    """Return the shards: a new one begins with the first document after each full `shard_bytes` of text."""
+    """Return the shards: as few as hold `shard_bytes` of text each, and all of one size, so that workers share evenly.
+
+    A shard begins with the first document after its share of the text, so it may be longer by a part of a document.
+    """
+    total = sum(int(_sizes(part, mask)[mask].sum()) for part, mask in zip(parts, masks, strict=True))
+    count = max(-(-total // shard_bytes), 1)
+    share = max(-(-total // count), 1)
     tasks: list[ShardTask] = []
     written = 0
     for part, mask, stays in zip(parts, masks, sentences, strict=True):
         if not mask.any():
             continue
-        table = pq.read_table(part, columns=["bytes"], use_threads=False)
-        sizes = table.column("bytes").to_numpy() * mask
-        before = written + np.concatenate(([0], np.cumsum(sizes)))
+        before = written + np.concatenate(([0], np.cumsum(_sizes(part, mask) * mask)))
         written = int(before[-1])
-        shard = before[:-1] // shard_bytes
+        shard = before[:-1] // share
         firsts = np.flatnonzero(np.diff(shard, prepend=-1))
         for first, last in zip(firsts, [*firsts[1:], len(mask)], strict=True):
             if not mask[first:last].any():
@@ -150,6 +154,14 @@ def _plan(
     for index, task in enumerate(tasks):
         task.index = index
     return tasks
+
+
+def _sizes(part: Path, mask: np.ndarray) -> np.ndarray:
+    """Return the bytes of text of each document of a part; of none of them when no document stays."""
+    if not mask.any():
+        return np.zeros(len(mask), np.int64)
+    sizes: np.ndarray = pq.read_table(part, columns=["bytes"], use_threads=False).column("bytes").to_numpy()
+    return sizes
 
 
 def _rows(piece: Piece) -> pa.Table:

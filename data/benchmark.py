@@ -179,7 +179,8 @@ def _tsv_sentences(text: str) -> Iterator[BenchmarkSentence]:
     """Yield the header sentences of a KLUE-NER or KLUE-DP file; the rows tell which (6 columns: DP)."""
     columns = next((row.count("\t") + 1 for row in text.split("\n") if row and not row.startswith("##")), 0)
     task = "klue-dp" if columns >= 3 else "klue-ner"
-    headers = [match for row in text.split("\n") if (match := _TSV_HEADER.fullmatch(row.rstrip("\r")))]
+    marked = (row.rstrip("\r") for row in text.split("\n") if row.startswith("##"))
+    headers = [match for row in marked if (match := _TSV_HEADER.fullmatch(row))]
     if not headers:
         raise _NotRecognisedError('it starts with "##" but no line is "## guid<TAB>sentence"')
     for match in headers:
@@ -196,14 +197,16 @@ def _record_sentences(
     """Yield the benchmark text of one record; `contexts` holds the MRC contexts already given."""
     if not isinstance(record, dict):
         raise _NotRecognisedError(f"a {type(record).__name__} where a record should be")
-    known = next((record[key] for key in ("guid", "id") if record.get(key) not in (None, "")), guid)
-    guid = str(known)
+    for key in ("id", "guid"):
+        if record.get(key) not in (None, ""):
+            guid = str(record[key])
     task, texts, passages = _texts(record, stem, splitter, contexts)
-    for text, passage in [(text, False) for text in texts] + [(text, True) for text in passages]:
-        if not isinstance(text, str):
-            raise _NotRecognisedError(f"a {type(text).__name__} where text should be")
-        if text.strip():
-            yield BenchmarkSentence(task, guid, text.strip(), passage)
+    for passage, group in ((False, texts), (True, passages)):
+        for text in group:
+            if not isinstance(text, str):
+                raise _NotRecognisedError(f"a {type(text).__name__} where text should be")
+            if stripped := text.strip():
+                yield BenchmarkSentence(task, guid, stripped, passage)
 
 
 def _texts(

@@ -9,6 +9,7 @@ or on how often the run was stopped.
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,14 @@ from data.cleaning import clean
 from data.cleaning.settings import CleanSettings
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
-from data.executors import ExecutorName, open_executor
+from data.executors import ExecutorName, available_workers, open_executor
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
 from data.readers import InputFile, SourceSettings, list_files
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import ShareDone, do_share, do_units
-from data.units.work import UnitWork
+from data.units.work import UnitWork, warm_up
 
 WORK = ".work"
 STATISTICS = "statistics.json"
@@ -58,8 +59,9 @@ class CorpusSettings(Settings):
     deduplicate: DeduplicateSettings = DeduplicateSettings()
     """Removal of repeated documents and sentences."""
     shard_mb: float = Field(256, gt=0)
-    """Megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk."""
-    unit_mb: float = Field(16, gt=0)
+    """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
+    of a corpus are of one size."""
+    unit_mb: float = Field(8, gt=0)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")
     """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process
@@ -92,8 +94,10 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         return _finish(out)
     files = corpus_files(settings)
     key = resolve_key(settings.pii) if settings.pii.enabled else None
-    function = _unit_work(settings, key, out)
-    with open_executor(settings.executor, settings.workers, settings.ray_address, function.folder) as execute:
+    work = out / WORK
+    work.mkdir(parents=True, exist_ok=True)
+    with open_executor(settings.executor, settings.workers, settings.ray_address, work, warm_up) as execute:
+        function = _unit_work(settings, key, work)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6))
         if settings.executor == "slurm-array":
             do_share(catalog, function, execute)
@@ -130,7 +134,7 @@ def reopen_corpus(out: Path) -> None:
     (out / STATISTICS).unlink(missing_ok=True)
 
 
-def _unit_work(settings: CorpusSettings, key: bytes | None, out: Path) -> UnitWork:
+def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
     benchmark = _benchmark(settings, key)
     identity = {
@@ -139,12 +143,15 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, out: Path) -> UnitWo
         "key": key_fingerprint(key) if key else None,
         "benchmark": settings_hash(benchmark),
     }
-    folder = out / WORK / settings_hash(identity)
-    for other in (out / WORK).glob("*"):
-        if other != folder:
+    folder = work / settings_hash(identity)
+    for other in work.iterdir():
+        if other.is_dir() and other != folder:
             shutil.rmtree(other, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    decontaminator = Decontaminator.build(benchmark, settings.decontaminate) if settings.decontaminate.enabled else None
+    folder.mkdir(exist_ok=True)
+    decontaminator = None
+    if settings.decontaminate.enabled:
+        threads = settings.workers or available_workers()
+        decontaminator = Decontaminator.build(benchmark, settings.decontaminate, threads)
     return UnitWork(folder, settings.clean, decontaminator, key, tuple(settings.pii.types), settings.deduplicate)
 
 
@@ -160,6 +167,7 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
         )
     say("indexing the benchmark")
     benchmark = load_benchmark(Path(settings.decontaminate.benchmark), split_sentences)
+    gc.freeze()  # else each collection from here on walks all of its sentences again, for nothing
     rules = settings.clean.model_copy(update={name: False for name in CleanSettings.model_fields if name[:4] == "news"})
     treated = [clean(sentence.text, rules, {}) for sentence in benchmark]
     if key is not None:

@@ -38,7 +38,7 @@ from common.files import decompression_errors, open_bytes
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
 from data.decontaminate.bm25 import needed_weight
-from data.decontaminate.matcher import Source, better, distinct_sentences
+from data.decontaminate.matcher import better, distinct_sentences
 from data.decontaminate.normalise import exact_key, folded_words, word_bigrams
 from data.decontaminate.oracle import contained_share, weigh_sentences
 from data.decontaminate.settings import Rule
@@ -143,7 +143,7 @@ def alter_all(kind: str, texts: list[str], around: list[str], limit: int, seed: 
 class SparseOracle:
     """BM25 containment of every benchmark sentence in every corpus sentence, by matrix products over strings."""
 
-    def __init__(self, sources: list[Source], rule: Rule) -> None:
+    def __init__(self, sources: list[BenchmarkSentence], rule: Rule) -> None:
         self._rule, self._sources = rule, sources
         terms = [self.terms(source.text) for source in sources]
         self._weights = weigh_sentences(terms)
@@ -226,7 +226,7 @@ def hardware() -> str:
 
 def check_oracle(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
     """Print the table of differing decisions and return the exit code."""
-    sources = distinct_sentences(benchmark)
+    sources, _ = distinct_sentences(benchmark)
     real = [sentence for _, sentence in read_sentences(options.corpus, options.sentences, options.seed)]
     texts = [source.text for source in sources]
     random.Random(options.seed).shuffle(texts)
@@ -267,7 +267,7 @@ def _merge(hits: tuple[Hit | None, ...]) -> Hit | None:
 def check_planted(benchmark: list[BenchmarkSentence], options: argparse.Namespace) -> int:
     """Print recall by kind and false alarms by file, and return 1 where one is beyond its bound."""
     decontaminator = Decontaminator.build(benchmark, DecontaminateSettings())
-    sources = distinct_sentences(benchmark)
+    sources, _ = distinct_sentences(benchmark)
     random.Random(options.seed).shuffle(sources)
     real = read_sentences(options.corpus, options.sentences, options.seed)
     around = [sentence for _, sentence in real[:20_000] if len(sentence) >= 10]

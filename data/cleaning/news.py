@@ -82,6 +82,8 @@ def remove_news(text: str, settings: CleanSettings) -> tuple[str, dict[str, int]
         text: a document with \\n as line end.
         settings: which of the rules apply.
     """
+    if not any(getattr(settings, name) for name, _, _ in RULES):
+        return text, {}
     begun = b"\n" + text.encode("utf-8", "surrogatepass")
     taken: dict[str, int] = {}
     kept: list[bytes] = []

@@ -65,7 +65,7 @@ def build_containment_index(
     first_entry_D = np.searchsorted(sentence_E, np.arange(documents + 1)).astype(np.int64)
     total_D = np.add.reduceat(np.append(weight_E, 0), first_entry_D[:-1]) if documents else np.empty(0, np.int64)
     total_D = np.where(np.diff(first_entry_D) > 0, total_D, 0).astype(np.int64)
-    need_D = np.array([needed_weight(int(total), threshold) for total in total_D], np.int64)
+    need_D = needed_weight(total_D, threshold)
     chosen_D = eligible_D & (np.diff(first_entry_D) >= floor)
     filed_E, may_miss_D, low_D, high_D = _prefix(
         first_entry_D, hash_E, weight_E, frequency_E, total_D, need_D, chosen_D
@@ -100,15 +100,26 @@ def _weigh(
     lengths = np.diff(terms.first_term_N)
     documents = len(lengths)
     sentence, term, counts = _distinct_terms(terms.hash_T, terms.first_term_N)
-    _, which, frequency = np.unique(term, return_inverse=True, return_counts=True)
-    frequency = frequency[which]
+    frequency = _frequencies(term, np.argsort(term))
     mean = float(lengths.mean()) if documents else 1.0
     weight = bm25_weights(counts, frequency, lengths[sentence], documents, mean)
     order = _heaviest_first(weight, np.searchsorted(sentence, np.arange(documents + 1)))
     return sentence, term[order], weight[order], frequency[order]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _frequencies(term, order):  # type: ignore[no-untyped-def]
+    """Return for each entry how many entries have its term; `order` sorts the entries by term."""
+    frequency = np.empty(len(term), np.int64)
+    start = 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or term[order[end]] != term[order[start]]:
+            frequency[order[start:end]] = end - start
+            start = end
+    return frequency
+
+
+@njit(cache=True, nogil=True)
 def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
     """Return (sentence, hash, occurrences) of every distinct term of each sentence, by sentence, then by hash."""
     sentence = np.empty(len(hashes), np.int64)
@@ -126,7 +137,7 @@ def _distinct_terms(hashes, first_term):  # type: ignore[no-untyped-def]
     return sentence[:found], term[:found], counts[:found]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _heaviest_first(weight, first_entry):  # type: ignore[no-untyped-def]
     """Return the order of the entries by sentence, then heaviest first; equal weights stay as they are."""
     order = np.empty(len(weight), np.int64)
@@ -136,7 +147,7 @@ def _heaviest_first(weight, first_entry):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _prefix(first_entry, hashes, weights, frequencies, totals, needs, chosen):  # type: ignore[no-untyped-def]
     """Return which entries are filed, and for each sentence how many terms may be missing, and its signature."""
     documents = len(totals)

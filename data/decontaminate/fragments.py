@@ -61,7 +61,7 @@ def build_fragment_index(text: FoldedText, threshold: float, min_characters: int
     )
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _seeds(letters, first_letter):  # type: ignore[no-untyped-def]
     """Return (place, hash) of every seed that fits into its text."""
     places = np.empty(len(letters) // STRIDE + len(first_letter), np.int64)

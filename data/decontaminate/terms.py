@@ -59,6 +59,19 @@ def fold_sentences(sentences: list[str]) -> FoldedText:
     return FoldedText(*fold_buffer(buffer, len(sentences), fold_table()))
 
 
+def take_sentences(text: FoldedText, chosen_N: NDArray[np.bool_]) -> FoldedText:
+    """Return the chosen sentences of a batch, as folding them alone would give them."""
+    letters_N, words_N = np.diff(text.first_letter_N), np.diff(text.first_word_N)
+    words = np.diff(text.word_start_W)[np.repeat(chosen_N, words_N)]
+    return FoldedText(
+        text.letters_L[np.repeat(chosen_N, letters_N)],
+        *(
+            np.append(0, np.cumsum(counts)).astype(np.int32)
+            for counts in (letters_N[chosen_N], words, words_N[chosen_N])
+        ),
+    )
+
+
 def hash_words(text: FoldedText) -> Terms:
     """Return the hashes of the words of each sentence."""
     return Terms(_hash_runs(text.letters_L, text.word_start_W), text.first_word_N)
@@ -74,7 +87,7 @@ def hash_sentences(text: FoldedText) -> NDArray[np.uint64]:
     return _hash_runs(text.letters_L, text.first_letter_N)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def fold_buffer(buffer, sentences, table):  # type: ignore[no-untyped-def]
     """Return the fields of a FoldedText for a UTF-8 buffer of `sentences` lines, each ended by a newline."""
     letters = np.empty(len(buffer), np.uint16)
@@ -155,7 +168,7 @@ def _hash_lists(hashes, bounds):  # type: ignore[no-untyped-def]
     return lists
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hash_runs(letters, bounds):  # type: ignore[no-untyped-def]
     hashes = np.empty(len(bounds) - 1, np.uint64)
     for i in range(len(hashes)):
@@ -163,7 +176,7 @@ def _hash_runs(letters, bounds):  # type: ignore[no-untyped-def]
     return hashes
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hash_bigrams(letters, word_start, first_word):  # type: ignore[no-untyped-def]
     hashes = np.empty(len(letters), np.uint64)
     first_term = np.zeros(len(first_word), np.int32)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
 from data.executors.failures import Failures, R, T
-from data.executors.local import available_workers, run_local
+from data.executors.local import LocalPool, available_workers
 
 ExecutorName = Literal["local", "ray", "slurm-array"]
 
@@ -28,7 +27,9 @@ class Executor(Protocol):
 
 
 @contextmanager
-def open_executor(name: ExecutorName, workers: int | None, address: str, shared: Path) -> Iterator[Executor]:
+def open_executor(
+    name: ExecutorName, workers: int | None, address: str, shared: Path, prepare: Callable[[], None] | None = None
+) -> Iterator[Executor]:
     """Give the executor of that name for a `with` block.
 
     Args:
@@ -36,12 +37,14 @@ def open_executor(name: ExecutorName, workers: int | None, address: str, shared:
         workers: tasks at work at once; None takes all cores there are.
         address: of the Ray cluster.
         shared: existing folder that all workers write to.
+        prepare: what local workers do as they start, while this process goes on.
 
     Raises:
         UserError: Ray is not installed, or there is no cluster at the address.
     """
     if name != "ray":
-        yield partial(run_local, workers=workers or available_workers())
+        with LocalPool(workers or available_workers(), prepare) as pool:
+            yield pool
         return
     from data.executors.ray import RayExecutor
 

@@ -20,6 +20,8 @@ ATTEMPTS = 3
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
 PARENT_CHECK_SECONDS = 0.5
+LEARN = "learn"
+"""Message that a pickled function follows; all others are tasks."""
 
 
 def run_local(
@@ -30,43 +32,9 @@ def run_local(
     *,
     workers: int,
 ) -> list[R]:
-    """Return `function(task)` for every task, in the order of the tasks.
-
-    Tasks are drawn one at a time as workers become free, so they may carry large payloads. Workers are fresh
-    processes (no fork: threads of the parent cannot deadlock them); they ignore Ctrl-C and end with the parent.
-
-    Args:
-        function: picklable; sent once to each worker, so it may hold large read-only data (functools.partial).
-        tasks: picklable work units with a `name`.
-        progress: called in this process with each result as it comes.
-        failures: gets the tasks that failed, which have no result; without it they are raised.
-        workers: processes, >= 1; 1 runs in this process.
-
-    Raises:
-        HunminError: the function raised one, or three workers died on the same task; after all other tasks are done,
-            and with the name of each task that failed.
-        DiskFullError: at once.
-    """
-    failed = Failures() if failures is None else failures
-    if workers <= 1:
-        results = []
-        for task in tasks:
-            result = attempt(function, task)
-            if isinstance(result, Failure):
-                failed.add(result)
-                continue
-            results.append(result)
-            if progress:
-                progress(result)
-    else:
-        pool = _Pool(function, workers, failed)
-        try:
-            results = pool.run(iter(tasks), progress)
-        finally:
-            pool.close()
-    if failures is None:
-        raise_failures(failed)
-    return results
+    """Return `function(task)` for every task, in the order of the tasks, from a pool for this one call."""
+    with LocalPool(workers) as execute:
+        return execute(function, tasks, progress, failures)
 
 
 def available_workers() -> int:
@@ -76,37 +44,88 @@ def available_workers() -> int:
     return os.cpu_count() or 1
 
 
-class _Worker:
-    """One process, its pipe, and the task it has; the first thing it waits for is the function."""
+class LocalPool:
+    """Runs functions over tasks in processes that stay from call to call; used in a `with` block.
 
-    def __init__(self, context: Any) -> None:
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, os.getpid()), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.index = -1
-        self.task: Any = None
+    Workers are fresh processes (no fork: threads of the parent cannot deadlock them); they ignore Ctrl-C and end with
+    the parent.
 
-    def teach(self, payload: bytes) -> None:
-        with suppress(OSError):
-            self.connection.send_bytes(payload)
+    Args:
+        workers: most processes, >= 1; 1 runs in this process.
+        prepare: picklable; what each worker does as it starts. The first workers then start on entering the block, and
+            import and load what they need while this process goes on.
+    """
 
-    def give(self, index: int, task: Any) -> None:
-        self.index, self.task = index, task
-        with suppress(OSError):  # a worker that is already dead shows up as the end of its pipe
-            self.connection.send(task)
-
-
-class _Pool:
-    def __init__(self, function: Callable[[Any], Any], workers: int, failures: Failures) -> None:
+    def __init__(self, workers: int, prepare: Callable[[], None] | None = None) -> None:
         self._context = multiprocessing.get_context("spawn")
-        self._payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
-        self._limit, self._failures = workers, failures
+        self._limit, self._prepare = workers, prepare
         self._workers: list[_Worker] = []
         self._attempts: dict[int, int] = {}
+        self._failures = Failures()
+        self._payload = b""
 
-    def run(self, tasks: Iterator[Any], progress: Callable[[Any], None] | None) -> list[Any]:
-        """Return the function's results in the tasks' order, without those of failed tasks."""
+    def __enter__(self) -> LocalPool:
+        """Start the first workers if there is something to prepare."""
+        if self._prepare and self._limit > 1:
+            self._start(FIRST_WORKERS)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the workers."""
+        self._close()
+
+    def __call__(
+        self,
+        function: Callable[[T], R],
+        tasks: Iterable[T],
+        progress: Callable[[R], None] | None = None,
+        failures: Failures | None = None,
+    ) -> list[R]:
+        """Return `function(task)` for every task, in the order of the tasks.
+
+        Tasks are drawn one at a time as workers become free, so they may carry large payloads.
+
+        Args:
+            function: picklable; sent once to each worker, so it may hold large read-only data (functools.partial).
+            tasks: picklable work units with a `name`.
+            progress: called in this process with each result as it comes.
+            failures: gets the tasks that failed, which have no result; without it they are raised.
+
+        Raises:
+            HunminError: the function raised one, or three workers died on the same task; after all other tasks are
+                done, and with the name of each task that failed.
+            DiskFullError: at once.
+        """
+        self._failures = Failures() if failures is None else failures
+        if self._limit > 1:
+            try:
+                results = self._run(function, iter(tasks), progress)
+            except BaseException:
+                self._close()  # what is still at work belongs to nobody
+                raise
+        else:
+            results = self._run_here(function, tasks, progress)
+        if failures is None:
+            raise_failures(self._failures)
+        return results
+
+    def _run_here(
+        self, function: Callable[[T], R], tasks: Iterable[T], progress: Callable[[R], None] | None
+    ) -> list[R]:
+        results = []
+        for task in tasks:
+            result = attempt(function, task)
+            if isinstance(result, Failure):
+                self._failures.add(result)
+                continue
+            results.append(result)
+            if progress:
+                progress(result)
+        return results
+
+    def _run(self, function: Any, tasks: Iterator[Any], progress: Callable[[Any], None] | None) -> list[Any]:
+        self._payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+        self._attempts = {}
         results: dict[int, Any] = {}
         numbered = enumerate(tasks)
         more = True
@@ -115,7 +134,7 @@ class _Pool:
                 following = next(numbered, None)
                 more = following is not None
                 if following:
-                    worker.give(*following)
+                    worker.give(*following, self._payload)
             busy = [worker for worker in self._workers if worker.task is not None]
             if not busy:
                 return [results[index] for index in sorted(results)]
@@ -134,10 +153,8 @@ class _Pool:
 
     def _start(self, count: int) -> _Worker | None:
         """Start so many workers, as far as there may be more, and return the first of them."""
-        fresh = [_Worker(self._context) for _ in range(min(count, self._limit - len(self._workers)))]
-        self._workers += fresh  # all start before one is waited for: a pipe takes little before it is read
-        for worker in fresh:
-            worker.teach(self._payload)
+        fresh = [_Worker(self._context, self._prepare) for _ in range(min(count, self._limit - len(self._workers)))]
+        self._workers += fresh
         return fresh[0] if fresh else None
 
     def _collect(self, worker: _Worker, results: dict[int, Any]) -> bool:
@@ -161,9 +178,8 @@ class _Pool:
         place = self._workers.index(worker)
         attempts = self._attempts[worker.index] = self._attempts.get(worker.index, 0) + 1
         if attempts < ATTEMPTS:
-            self._workers[place] = _Worker(self._context)
-            self._workers[place].teach(self._payload)
-            self._workers[place].give(worker.index, worker.task)
+            self._workers[place] = _Worker(self._context, self._prepare)
+            self._workers[place].give(worker.index, worker.task, self._payload)
             return
         del self._workers[place]
         self._failures.add(
@@ -174,7 +190,7 @@ class _Pool:
             )
         )
 
-    def close(self) -> None:
+    def _close(self) -> None:
         for worker in self._workers:
             worker.connection.close()
             if worker.task is not None:
@@ -183,17 +199,46 @@ class _Pool:
             worker.process.join(timeout=5)
             if worker.process.is_alive():
                 worker.process.kill()
+        self._workers = []
 
 
-def _work(connection: Connection, parent: int) -> None:
+class _Worker:
+    """One process, its pipe, the function it has learned, and the task it has."""
+
+    def __init__(self, context: Any, prepare: Callable[[], None] | None) -> None:
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(theirs, os.getpid(), prepare), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.index = -1
+        self.task: Any = None
+        self._learned = b""
+
+    def give(self, index: int, task: Any, payload: bytes) -> None:
+        """Send a task, and before it the pickled function unless the worker has it."""
+        self.index, self.task = index, task
+        with suppress(OSError):  # a worker that is already dead shows up as the end of its pipe
+            if payload is not self._learned:
+                self._learned = payload
+                self.connection.send(LEARN)
+                self.connection.send_bytes(payload)
+            self.connection.send(task)
+
+
+def _work(connection: Connection, parent: int, prepare: Callable[[], None] | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    try:
-        function = pickle.loads(connection.recv_bytes())
+    if prepare:
+        with suppress(Exception):  # whatever is wrong comes up again in a task, and is reported with it
+            prepare()
+    function: Any = None
+    with suppress(EOFError, OSError):
         while True:
-            connection.send(attempt(function, connection.recv()))
-    except (EOFError, OSError):
-        return
+            message = connection.recv()
+            if message == LEARN:
+                function = pickle.loads(connection.recv_bytes())
+            else:
+                connection.send(attempt(function, message))
 
 
 def _end_with(parent: int) -> None:

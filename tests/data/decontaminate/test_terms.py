@@ -1,13 +1,21 @@
 """The compiled folding says what the definitions in `normalise` say, for any text."""
 
 from itertools import pairwise
+from random import Random
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.decontaminate.normalise import folded_words, word_bigrams
-from data.decontaminate.terms import fold_sentences, hash_bigrams, hash_lines, hash_sentences, hash_words
+from data.decontaminate.terms import (
+    fold_sentences,
+    hash_bigrams,
+    hash_lines,
+    hash_sentences,
+    hash_words,
+    take_sentences,
+)
 
 TEXTS = st.lists(st.one_of(st.text(max_size=30), st.text("가나ab .,\n\t각é́𠀀😀", max_size=20)), max_size=8)
 
@@ -45,6 +53,16 @@ def test_hashes_are_equal_where_the_terms_are(sentences: list[str]) -> None:
         (hash_lines(text), [" ".join(w) for w in words]),
     ):
         assert len(set(zip(keys, hashes.tolist(), strict=True))) == len(set(keys)) == len(set(hashes.tolist()))
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_taken_sentences_are_as_if_folded_alone(sentences: list[str], random: Random) -> None:
+    chosen = np.array([random.random() < 0.5 for _ in sentences], bool)
+    alone = fold_sentences([sentence for sentence, take in zip(sentences, chosen, strict=True) if take])
+    for ours, theirs in zip(take_sentences(fold_sentences(sentences), chosen), alone, strict=True):
+        assert ours.dtype == theirs.dtype
+        assert ours.tolist() == theirs.tolist()
 
 
 def test_no_sentences_and_empty_sentences() -> None:

@@ -22,6 +22,18 @@ def square(task: Number) -> int:
     return task.value**2
 
 
+def process_id(task: Number) -> int:
+    return os.getpid()
+
+
+def prepare(folder: Path) -> None:
+    (folder / str(os.getpid())).touch()
+
+
+def fail() -> None:
+    raise ValueError("private words")
+
+
 def full(task: Number) -> int:
     if task.value == 3:
         raise DiskFullError("the disk is full", "rule", "remedy")

@@ -12,9 +12,10 @@ import pytest
 from common.errors import DiskFullError
 from data.executors import WorkFailed, available_workers, run_local
 from data.executors.failures import MOST_FAILURES
+from data.executors.local import LocalPool
 
 sys.path.insert(0, str(Path(__file__).parent))
-from executor_jobs import Number, broken, die_always, die_once, full, misused, square
+from executor_jobs import Number, broken, die_always, die_once, fail, full, misused, prepare, process_id, square
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -77,6 +78,39 @@ def test_a_task_that_kills_its_workers_is_reported_after_the_others_are_done():
     with pytest.raises(WorkFailed, match="number 2: a worker died 3 times on it \\(exit code 9"):
         run_local(die_always, [Number(n) for n in range(6)], seen.append, workers=2)
     assert sorted(seen) == [0, 1, 3, 4, 5]
+
+
+def test_a_pool_keeps_its_workers_from_call_to_call(tmp_path):
+    tasks = [Number(n) for n in range(6)]
+    with LocalPool(2, functools.partial(prepare, tmp_path)) as pool:
+        assert pool(square, tasks) == [n * n for n in range(6)]
+        first = set(pool(process_id, tasks))
+        assert pool(square, tasks) == [n * n for n in range(6)]
+        assert set(pool(process_id, tasks)) <= {int(path.name) for path in tmp_path.iterdir()}
+    assert len(first) <= 2 and len(list(tmp_path.iterdir())) == 2
+    until(lambda: not any(map(alive, first)))
+
+
+def test_workers_prepare_before_there_is_a_task(tmp_path):
+    with LocalPool(2, functools.partial(prepare, tmp_path)):
+        until(lambda: len(list(tmp_path.iterdir())) == 2)
+
+
+def test_a_preparation_that_fails_is_left_to_the_tasks():
+    with LocalPool(2, fail) as pool:
+        assert pool(square, [Number(3)]) == [9]
+
+
+def test_a_pool_serves_on_after_a_call_that_was_broken_off(tmp_path):
+    def interrupt(value):
+        raise KeyboardInterrupt
+
+    with LocalPool(2) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            pool(square, [Number(n) for n in range(6)], interrupt)
+        with pytest.raises(DiskFullError):
+            pool(full, [Number(n) for n in range(6)])
+        assert pool(square, [Number(n) for n in range(6)]) == [n * n for n in range(6)]
 
 
 def test_available_workers():
