@@ -8,6 +8,7 @@ the shard holds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +68,36 @@ def read_shards(folder: str | Path, columns: list[str] | None = None) -> Iterato
         yield from read_shard(path, columns)
 
 
-def read_shard(path: Path, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of one shard.
+def row_groups(path: Path) -> int:
+    """Return the number of row groups of a shard, each about `ROW_GROUP_BYTES` of text.
 
     Raises:
         HunminError: the file is damaged.
     """
+    with _reading(path):
+        return int(pq.read_metadata(path).num_row_groups)
+
+
+def read_shard(path: Path, columns: list[str] | None = None, groups: range | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the record batches of one shard.
+
+    Args:
+        path: the shard.
+        columns: some of id, source, licence, sentences; None reads all.
+        groups: row groups to read; None reads all.
+
+    Raises:
+        HunminError: the file is damaged.
+    """
+    with _reading(path), pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups) if groups is None else groups:
+            yield from file.read_row_group(group, columns=columns, use_threads=False).to_batches()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     try:
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups):
-                yield from file.read_row_group(group, columns=columns, use_threads=False).to_batches()
+        yield
     except (pa.ArrowInvalid, OSError) as error:
         raise HunminError(
             f"cannot read {path}: {error}", "a shard is a whole Parquet file", "delete the corpus folder and run again"

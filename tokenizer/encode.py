@@ -1,7 +1,7 @@
-"""The encode stage: corpus shards to token shards, one corpus shard a task, resumable and the same for any workers.
+"""The encode stage: corpus shards to token shards, some row groups a task, resumable and the same on any executor.
 
-A task writes its pieces under hidden names, then a mark with their sizes; a killed run keeps every corpus shard that
-has its mark. When all have, the pieces are numbered through in the order of the corpus shards.
+A task writes its pieces under hidden names, then a mark with their sizes; a killed run keeps every task that has its
+mark. When all have, the pieces are numbered through in the order of the corpus.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pyarrow as pa
 from common.errors import HunminError, UserError
 from common.files import atomic_write
 from common.progress import ProgressBar
-from data.executors import available_workers, run_local
-from data.shards import read_shard, shard_paths
+from data.executors import available_workers, open_executor
+from data.shards import read_shard, row_groups, shard_paths
 from tokenizer.encoder import Batch, Encoder
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import EncodeSettings
@@ -29,6 +29,8 @@ __all__ = ["EncodeSettings", "encode_corpus"]
 
 BATCH_DOCUMENTS = 2048
 """Documents that are read and encoded together."""
+TASK_GROUPS = 4
+"""Row groups of a corpus shard in a task: about 64 MB of text, so that also one shard keeps several workers busy."""
 
 
 def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: Path) -> dict[str, Any]:
@@ -40,18 +42,25 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
         out: an existing folder, which may hold what a killed run with the same inputs left.
 
     Raises:
-        UserError: the corpus has no shard or no token, or the tokenizer is none that this stage can be exact for.
+        UserError: the corpus has no shard or no token, the tokenizer is none that this stage can be exact for, or
+            there is no Ray cluster at the address.
     """
     _encoder.cache_clear()
     encoder = _encoder(tokenizer)
-    shards = shard_paths(corpus)
-    tasks = [_Task(path, index) for index, path in enumerate(shards) if not _mark(out, index).is_file()]
-    work = partial(_encode_shard, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
-    workers = min(settings.workers or available_workers(), len(tasks))
-    with ProgressBar("encode", total=len(shards), unit="shards", done=len(shards) - len(tasks)) as bar:
-        run_local(work, tasks, lambda _: bar.advance(), workers=workers)
+    every = _tasks(corpus)
+    tasks = [task for task in every if not _mark(out, task.number).is_file()]
+    work = partial(_encode_task, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
+    workers = settings.workers
+    if settings.executor == "local":
+        workers = max(1, min(workers or available_workers(), len(tasks)))
+    megabytes = [sum(task.megabytes for task in some) for some in (every, tasks)]
+    with (
+        open_executor(settings.executor, workers, settings.ray_address, out) as execute,
+        ProgressBar("encode", total=megabytes[0], unit="MB", done=megabytes[0] - megabytes[1]) as bar,
+    ):
+        execute(work, tasks, bar.advance)
     _encoder.cache_clear()  # frees the table, and another tokenizer may come to stand at the same path
-    marks = [json.loads(_mark(out, index).read_text(encoding="utf-8")) for index in range(len(shards))]
+    marks = [json.loads(_mark(out, index).read_text(encoding="utf-8")) for index in range(len(every))]
     entries = [piece for mark in marks for piece in mark["pieces"]]
     if not entries:
         raise UserError(f"{corpus} holds no text", "a corpus to encode holds at least one token", "check the corpus")
@@ -67,14 +76,26 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
 
 
 class _Task(NamedTuple):
-    """One corpus shard."""
+    """Some row groups of a corpus shard, and the megabytes of the file that they take, about."""
 
     path: Path
+    groups: range
     number: int
+    megabytes: float
 
     @property
     def name(self) -> str:
-        return self.path.name
+        return f"{self.path.name} from row group {self.groups.start}"
+
+
+def _tasks(corpus: Path) -> list[_Task]:
+    tasks: list[_Task] = []
+    for path in shard_paths(corpus):
+        count, size = row_groups(path), path.stat().st_size / 1e6
+        for start in range(0, count, TASK_GROUPS):
+            groups = range(start, min(start + TASK_GROUPS, count))
+            tasks.append(_Task(path, groups, len(tasks), size * len(groups) / count))
+    return tasks
 
 
 @lru_cache(maxsize=1)
@@ -104,8 +125,8 @@ def _number_through(out: Path, marks: list[dict[str, Any]]) -> None:
             number += 1
 
 
-def _encode_shard(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) -> None:
-    """Encode one corpus shard into pieces of about `shard_tokens` tokens, then mark it as done."""
+def _encode_task(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) -> float:
+    """Encode one task into pieces of about `shard_tokens` tokens, mark it as done, and return its megabytes."""
     encoder = _encoder(tokenizer)
     unk_id = encoder.special_ids["unk"]
     counts: dict[str, Any] = {"pieces": [], "unk": 0, "empty_documents": 0}
@@ -116,7 +137,7 @@ def _encode_shard(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) ->
         counts["pieces"].append(write_shard(out, len(counts["pieces"]), *joined, prefix=_piece_prefix(task.number)))
         pending.clear()
 
-    for documents in _read(task.path):
+    for documents in _read(task):
         batch = encoder.encode(documents)
         counts["unk"] += int((batch.tokens_T == unk_id).sum())
         counts["empty_documents"] += len(documents) - (len(batch.documents) - 1)
@@ -130,10 +151,11 @@ def _encode_shard(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) ->
         close_piece()
     with atomic_write(_mark(out, task.number)) as stream:
         json.dump(counts, stream)
+    return task.megabytes
 
 
-def _read(shard: Path) -> Iterator[pa.ListArray]:
-    for group in read_shard(shard, ["sentences"]):
+def _read(task: _Task) -> Iterator[pa.ListArray]:
+    for group in read_shard(task.path, ["sentences"], task.groups):
         for start in range(0, group.num_rows, BATCH_DOCUMENTS):
             yield group.column("sentences").slice(start, BATCH_DOCUMENTS)
 

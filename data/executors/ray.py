@@ -278,10 +278,10 @@ def _function(payload: Any, name: str) -> Any:
 
 @lru_cache
 def code_hash() -> str:
-    """Return 32 hex digits that identify the code of `data` and `common` in this process."""
+    """Return 32 hex digits that identify the code of `common`, `data` and `tokenizer` in this process."""
     digest = xxhash.xxh3_128()
     root = Path(__file__).resolve().parents[2]
-    for folder in ("common", "data"):
+    for folder in ("common", "data", "tokenizer"):
         for path in sorted((root / folder).rglob("*.py")):
             digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

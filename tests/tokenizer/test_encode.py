@@ -68,6 +68,13 @@ def test_same_bytes_with_two_workers(
     assert digest(tmp_path) == digest(straight)
 
 
+def test_same_bytes_with_ray(straight: Path, corpus_folder: Path, tokenizer_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    settings = SETTINGS.model_copy(update={"executor": "ray", "ray_address": "local", "workers": 2})
+    encode_corpus(settings, corpus_folder, tokenizer_folder, tmp_path)
+    assert digest(tmp_path) == digest(straight)
+
+
 class Killed(BaseException):
     pass
 
@@ -112,7 +119,7 @@ def test_finished_corpus_shards_are_not_encoded_again(
         patch.setattr(encode_module, "_number_through", lambda *_: (_ for _ in ()).throw(Killed()))
         with pytest.raises(Killed):
             encode_corpus(SETTINGS, corpus_folder, tokenizer_folder, tmp_path)
-    monkeypatch.setattr(encode_module, "_encode_shard", lambda *_, **__: pytest.fail("encoded again"))
+    monkeypatch.setattr(encode_module, "_encode_task", lambda *_, **__: pytest.fail("encoded again"))
     encode_corpus(SETTINGS, corpus_folder, tokenizer_folder, tmp_path)
     assert digest(tmp_path) == digest(straight)
 
