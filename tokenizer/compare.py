@@ -6,7 +6,7 @@ A word here is an eojeol: what stands between whitespace, punctuation included.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +28,14 @@ CONTEXT_EOJEOL = 100
 
 
 class _Cut(NamedTuple):
-    """An eojeol and the morpheme boundaries inside its words, as places between characters."""
+    """An eojeol and its morphemes in context, as places between characters."""
 
     eojeol: str
     boundaries: tuple[int, ...]
+    """Morpheme boundaries inside its words."""
+    josa: tuple[tuple[int, int], ...]
+    endings: tuple[tuple[int, int], ...]
+    """Where its josa and its verb endings stand."""
 
 
 def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str, Any]]:
@@ -40,7 +44,11 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     - fertility: subwords a word.
     - continued_word_ratio: share of words of two or more subwords.
     - unk_ratio: unknown subwords a subword.
-    - morpheme_boundary_f1: F1 of the subword boundaries inside words against those of mecab-ko's morphemes in context.
+    - morpheme_boundary_precision, _recall, _f1: of the subword boundaries inside words against those of mecab-ko's
+      morphemes in context.
+    - josa_coverage, ending_coverage: share of the josa (tags J…) and endings (tags E…) there that are one subword.
+    - tokens_per_byte: subwords a byte of the text's words.
+    - unused_ratio: share of the vocabulary that the text never uses.
 
     Args:
         dirs: tokenizer folders (ours, or any with a tokenizer.json).
@@ -56,7 +64,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     eojeols = Counter(eojeol for line in lines for eojeol in split_eojeols(line))
     if not eojeols:
         raise UserError(f"{text_path} holds no words", "tokenizers are compared on text", "name another file")
-    gold = _gold_boundaries(lines)
+    gold = _gold_cuts(lines)
     rows = []
     for folder in dirs:
         tokenizer = load_tokenizer(folder)
@@ -68,7 +76,8 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float]:
     unk_ids = {tokenizer.token_to_id(token) for token in ("[UNK]", "<unk>")} - {None}
     subwords = continued = unknown = 0
-    starts: dict[str, set[int]] = {}
+    used: set[int] = set()
+    spans: dict[str, set[tuple[int, int]]] = {}
     wanted = {cut.eojeol for cut in gold}
     ordered = list(eojeols)
     for begin in range(0, len(ordered), 10_000):
@@ -78,26 +87,46 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
             subwords += count * len(ids)
             continued += count * (len(ids) > 1)
             unknown += count * sum(index in unk_ids for index in ids)
+            used.update(ids)
             if eojeol in wanted:
-                starts[eojeol] = {start for start, _ in encoding.offsets}
+                spans[eojeol] = set(encoding.offsets)
     total = sum(eojeols.values())
     return {
         "fertility": subwords / total,
         "continued_word_ratio": continued / total,
         "unk_ratio": unknown / subwords if subwords else 0.0,
-        "morpheme_boundary_f1": _boundary_f1(starts, gold),
+        **_boundary_scores({eojeol: {start for start, _ in found} for eojeol, found in spans.items()}, gold),
+        "josa_coverage": _coverage(spans, gold, lambda cut: cut.josa),
+        "ending_coverage": _coverage(spans, gold, lambda cut: cut.endings),
+        "tokens_per_byte": subwords / sum(len(eojeol.encode()) * count for eojeol, count in eojeols.items()),
+        "unused_ratio": 1 - len(used) / tokenizer.get_vocab_size(),
     }
 
 
-def _boundary_f1(starts: dict[str, set[int]], gold: Counter[_Cut]) -> float:
-    """Return the F1 of token starts inside words against the morpheme boundaries there; 0.0 when there are none."""
+def _boundary_scores(starts: dict[str, set[int]], gold: Counter[_Cut]) -> dict[str, float]:
+    """Return precision, recall and F1 of token starts inside words against the morpheme boundaries there."""
     right = given = true = 0
     for cut, count in gold.items():
         found = starts[cut.eojeol] & _inner_places(cut.eojeol)
         right += count * len(found.intersection(cut.boundaries))
         given += count * len(found)
         true += count * len(cut.boundaries)
-    return 2 * right / (given + true) if given + true else 0.0
+    return {
+        "morpheme_boundary_precision": right / given if given else 0.0,
+        "morpheme_boundary_recall": right / true if true else 0.0,
+        "morpheme_boundary_f1": 2 * right / (given + true) if given + true else 0.0,
+    }
+
+
+def _coverage(
+    spans: dict[str, set[tuple[int, int]]],
+    gold: Counter[_Cut],
+    morphemes: Callable[[_Cut], tuple[tuple[int, int], ...]],
+) -> float:
+    """Return the share of some morphemes that are exactly one token; 0.0 when there are none."""
+    there = sum(count * len(morphemes(cut)) for cut, count in gold.items())
+    whole = sum(count * sum(one in spans[cut.eojeol] for one in morphemes(cut)) for cut, count in gold.items())
+    return whole / there if there else 0.0
 
 
 @cache
@@ -107,8 +136,8 @@ def _inner_places(eojeol: str) -> set[int]:
     return {place for _, (start, end) in pieces for place in range(start + 1, end)}
 
 
-def _gold_boundaries(lines: list[str]) -> Counter[_Cut]:
-    """Return how often each eojeol is cut at which places, by mecab-ko in context, on an even sample of the text."""
+def _gold_cuts(lines: list[str]) -> Counter[_Cut]:
+    """Return how often each eojeol has which morphemes, by mecab-ko in context, on an even sample of the text."""
     passages = [
         eojeols[start : start + CONTEXT_EOJEOL]
         for eojeols in map(split_eojeols, lines)
@@ -118,11 +147,17 @@ def _gold_boundaries(lines: list[str]) -> Counter[_Cut]:
     step = max(1, -(-characters // BOUNDARY_CHARACTERS))
     cuts: Counter[_Cut] = Counter()
     for passage in passages[::step]:
-        boundaries = {start for start, _ in morpheme_spans(" ".join(passage))}
+        found = {span.start: span for span in morpheme_spans(" ".join(passage))}
         begin = 0
         for eojeol in passage:
             inside = _inner_places(eojeol)
-            cuts[_Cut(eojeol, tuple(place for place in sorted(inside) if begin + place in boundaries))] += 1
+            mine = [found[begin + place] for place in range(len(eojeol)) if begin + place in found]
+            josa, endings = (
+                tuple((span.start - begin, span.end - begin) for span in mine if span.tag.startswith(kind))
+                for kind in ("J", "E")
+            )
+            boundaries = tuple(place for span in mine if (place := span.start - begin) in inside)
+            cuts[_Cut(eojeol, boundaries, josa, endings)] += 1
             begin += len(eojeol) + 1
     _inner_places.cache_clear()
     return cuts

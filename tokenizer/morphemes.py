@@ -1,15 +1,17 @@
-"""Morphemes of a word as surface strings, by mecab-ko.
+"""Morphemes of a word as surface strings, by mecab-ko or kiwi.
 
 mecab-ko names the parts of a contraction only in a feature (갔 = 가 + 았); its surfaces stay whole, so the surfaces of
-a word concatenate to the word. That is checked for every word: one where it does not hold is left whole.
+a word concatenate to the word. That is checked for every word: one where it does not hold is left whole. kiwi takes
+contractions apart (한 = 하 + ㄴ); of its morphemes only the places where they begin between two characters are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from common.errors import UserError
 from tokenizer.pipeline import CONTINUATION
 
 if TYPE_CHECKING:
@@ -22,6 +24,33 @@ def _tagger() -> MeCab:
     from mecab import MeCab
 
     return MeCab()
+
+
+@cache
+def _kiwi() -> Any:
+    """Return this process's kiwi.
+
+    Raises:
+        UserError: it is not installed.
+    """
+    try:
+        from kiwipiepy import Kiwi
+    except ImportError:
+        raise UserError(
+            "kiwi is not installed", "pretokenizer=kiwi needs the package kiwipiepy", "pip install 'hunmin[kiwi]'"
+        ) from None
+    return Kiwi(num_workers=1)
+
+
+def kiwi_morphemes(word: str) -> list[str]:
+    """Return a word cut where kiwi's morphemes begin, out of context; joined, they give back the word."""
+    starts = sorted({0, *(token.start for token in _kiwi().tokenize(word))} - {len(word)})
+    return [word[start:end] for start, end in zip(starts, [*starts[1:], len(word)], strict=True)]
+
+
+def whole_word(word: str) -> list[str]:
+    """Return the word as its own only piece."""
+    return [word]
 
 
 def morphemes(word: str) -> list[str]:
@@ -37,8 +66,18 @@ def morphemes(word: str) -> list[str]:
     return found if "".join(found) == word else [word]
 
 
-def morpheme_spans(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) character offsets of the morphemes of running text, segmented in context.
+class Span(NamedTuple):
+    """A morpheme in running text."""
+
+    start: int
+    end: int
+    """Offsets in characters."""
+    tag: str
+    """mecab-ko's part of speech; of a contraction those of its parts, joined by +."""
+
+
+def morpheme_spans(text: str) -> list[Span]:
+    """Return the morphemes of running text, segmented in context.
 
     Surfaces are found in the text one after the other: mecab-ko's own offsets slip where the text begins with a blank.
     """
@@ -47,7 +86,7 @@ def morpheme_spans(text: str) -> list[tuple[int, int]]:
         start = text.find(morpheme.surface, cursor)
         if start >= 0:
             cursor = start + len(morpheme.surface)
-            spans.append((start, cursor))
+            spans.append(Span(start, cursor, morpheme.pos))
     return spans
 
 
@@ -60,10 +99,18 @@ def mark(parts: Iterable[str]) -> list[str]:
     return [part if index == 0 else CONTINUATION + part for index, part in enumerate(parts)]
 
 
-def count_pieces(words: list[tuple[str, int]]) -> dict[str, int]:
-    """Return how often each marked morpheme occurs, given words and their counts; each word is segmented once."""
+CUTTERS: dict[str, Callable[[str], list[str]]] = {
+    "morpheme": morphemes,
+    "kiwi": kiwi_morphemes,
+    "none": whole_word,
+}
+"""How words are cut before training, by the setting `pretokenizer`."""
+
+
+def count_pieces(words: Mapping[str, int], cut: Callable[[str], list[str]]) -> dict[str, int]:
+    """Return how often each marked piece occurs, given words and their counts; each word is cut once."""
     counts: dict[str, int] = {}
-    for word, count in words:
-        for piece in mark(morphemes(word)) if len(word) > 1 else [word]:
+    for word, count in words.items():
+        for piece in mark(cut(word)) if len(word) > 1 else [word]:
             counts[piece] = counts.get(piece, 0) + count
     return counts

@@ -60,3 +60,12 @@ def split_words(eojeol: str) -> list[str]:
         return [eojeol]
     normalize, pre_tokenize = _stages()
     return [word for word, _ in pre_tokenize.pre_tokenize_str(normalize.normalize_str(eojeol))]
+
+
+def split_spaces(eojeol: str) -> list[str]:
+    """Return one raw whitespace word, normalised; more than one where that sets Hanja apart.
+
+    >>> split_spaces("(연구자이다.")
+    ['(연구자이다.']
+    """
+    return _stages()[0].normalize_str(eojeol).split()

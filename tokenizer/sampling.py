@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import xxhash
 
@@ -30,6 +31,22 @@ def source_shares(sizes: Mapping[str, int], budget: float) -> dict[str, float]:
     return {name: shares[name] for name in sizes}
 
 
-def keep(key: str, share: float, seed: int) -> bool:
-    """Return whether the document of this key is in the sample: a function of (seed, key), whatever the order."""
-    return share >= 1.0 or xxhash.xxh3_64_intdigest(key.encode(), seed=seed & (2**64 - 1)) < share * 2.0**64
+class Sample(NamedTuple):
+    """Which documents are trained on and which are held out: functions of (seed, key), whatever the order."""
+
+    shares: dict[str, float]
+    """Share of each source to train on."""
+    held_out: float
+    """Share of all documents that is never trained on."""
+    seed: int
+
+    def trains(self, source: str, key: str) -> bool:
+        """Return whether the document of this key is trained on."""
+        return self._draw(key) < self.shares[source] * (1 - self.held_out)
+
+    def holds_out(self, key: str) -> bool:
+        """Return whether the document of this key is held out."""
+        return self._draw(key) >= 1 - self.held_out
+
+    def _draw(self, key: str) -> float:
+        return xxhash.xxh3_64_intdigest(key.encode(), seed=self.seed & (2**64 - 1)) / 2.0**64

@@ -7,26 +7,28 @@ pipeline from the vocabulary alone and lose the NFC step (and lower-case by defa
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, processors
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
 from tokenizer.pipeline import CONTINUATION, MAX_WORD_CHARACTERS, normalizer, pre_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
-TOKENIZER_FILE = "tokenizer.json"
+TOKENIZER_FILE, CONFIG_FILE, VOCABULARY_FILE = "tokenizer.json", "tokenizer_config.json", "vocab.txt"
 _ROLES = {"cls": "[CLS]", "pad": "[PAD]", "sep": "[SEP]", "unk": "[UNK]", "mask": "[MASK]"}
 
 
-def build_tokenizer(vocabulary: list[str], special: str) -> Tokenizer:
+def build_tokenizer(vocabulary: list[str], special: str, user_tokens: Sequence[str] = ()) -> Tokenizer:
     """Return the WordPiece tokenizer of a vocabulary.
 
     Args:
-        vocabulary: entries in the order of their ids, special tokens included.
+        vocabulary: entries in the order of their ids, special and user tokens included.
         special: preset of `SPECIAL_TOKENS`; "bert" gives a second sentence token type 1, "roberta" 0.
+        user_tokens: entries that are never cut.
     """
     ids = {token: index for index, token in enumerate(vocabulary)}
     built = Tokenizer(
@@ -37,9 +39,21 @@ def build_tokenizer(vocabulary: list[str], special: str) -> Tokenizer:
             continuing_subword_prefix=CONTINUATION,
         )
     )
-    built.normalizer = normalizer()
     built.pre_tokenizer = pre_tokenizer()
     built.decoder = decoders.WordPiece(prefix=CONTINUATION, cleanup=False)
+    return frame(built, special, user_tokens)
+
+
+def frame(built: Tokenizer, special: str, user_tokens: Sequence[str] = ()) -> Tokenizer:
+    """Return a tokenizer with the project's normalizer, special tokens and what stands around a text, set in place.
+
+    Args:
+        built: its model holds the special and user tokens.
+        special: as in `build_tokenizer`.
+        user_tokens: as in `build_tokenizer`.
+    """
+    built.normalizer = normalizer()
+    ids = built.get_vocab()
     second = 1 if special == "bert" else 0
     built.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
@@ -47,14 +61,16 @@ def build_tokenizer(vocabulary: list[str], special: str) -> Tokenizer:
         special_tokens=[(token, ids[token]) for token in ("[CLS]", "[SEP]")],
     )
     built.add_special_tokens(list(SPECIAL_TOKENS[special]))
+    # found in the text as it is, before the normalizer
+    built.add_tokens([AddedToken(token, normalized=False) for token in user_tokens])
     return built
 
 
-def save_tokenizer(vocabulary: list[str], special: str, max_length: int, out: Path) -> None:
+def save_tokenizer(built: Tokenizer, special: str, max_length: int, out: Path) -> None:
     """Write tokenizer.json, tokenizer_config.json, special_tokens_map.json and vocab.txt into `out`.
 
     Args:
-        vocabulary: entries in the order of their ids, special tokens included.
+        built: from `build_tokenizer` or `frame`.
         special: preset of `SPECIAL_TOKENS`.
         max_length: longest input in tokens that the configuration states.
     """
@@ -71,37 +87,58 @@ def save_tokenizer(vocabulary: list[str], special: str, max_length: int, out: Pa
         **roles,
     }
     with atomic_write(out / TOKENIZER_FILE) as stream:
-        stream.write(build_tokenizer(vocabulary, special).to_str(pretty=True) + "\n")
-    for name, content in (("tokenizer_config.json", config), ("special_tokens_map.json", roles)):
+        stream.write(built.to_str(pretty=True) + "\n")
+    for name, content in ((CONFIG_FILE, config), ("special_tokens_map.json", roles)):
         with atomic_write(out / name) as stream:
             json.dump(content, stream, ensure_ascii=False, indent=1, sort_keys=True)
             stream.write("\n")
-    with atomic_write(out / "vocab.txt") as stream:
-        stream.writelines(token + "\n" for token in vocabulary)
+    with atomic_write(out / VOCABULARY_FILE) as stream:
+        stream.writelines(token + "\n" for token in entries(built))
+
+
+def entries(built: Tokenizer) -> list[str]:
+    """Return the vocabulary of a tokenizer in the order of its ids."""
+    ids = built.get_vocab()
+    return sorted(ids, key=ids.__getitem__)
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
     """Return the tokenizer of a folder for plain text: literal "[MASK]" and the like are split like any other text.
 
     Raises:
-        UserError: the folder holds no tokenizer.json.
-        HunminError: the file is damaged.
+        UserError: the folder holds no tokenizer.
+        HunminError: its file is damaged.
     """
-    path = Path(folder) / TOKENIZER_FILE
-    if not path.is_file():
-        raise UserError(
-            f"{folder} holds no {TOKENIZER_FILE}",
-            "a tokenizer is a folder in the form of transformers",
-            "make one with: hunmin tokenizer train",
-        )
-    try:
-        loaded = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception for a file it cannot parse
-        raise HunminError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
+    loaded = read_tokenizer(folder)
     loaded.encode_special_tokens = True
     loaded.no_truncation()
     loaded.no_padding()
     return loaded
+
+
+def read_tokenizer(folder: str | Path) -> Tokenizer:
+    """Return the tokenizer of a folder as it is saved there: in tokenizer.json, or as BERT's vocab.txt.
+
+    Raises:
+        UserError: the folder holds neither.
+        HunminError: the file is damaged.
+    """
+    path = Path(folder) / TOKENIZER_FILE
+    if not path.is_file():
+        if (path.with_name(VOCABULARY_FILE)).is_file() and (path.with_name(CONFIG_FILE)).is_file():
+            from transformers import BertTokenizer
+
+            return BertTokenizer.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+        raise UserError(
+            f"{folder} holds no {TOKENIZER_FILE}",
+            f"a tokenizer is a folder in the form of transformers ({TOKENIZER_FILE}; or BERT's {VOCABULARY_FILE} with "
+            f"{CONFIG_FILE}, which says whether it is cased)",
+            "make one with: hunmin tokenizer train",
+        )
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception for a file it cannot parse
+        raise HunminError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
 
 
 def special_ids(loaded: Tokenizer, folder: str | Path) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from common.settings import Settings, runtime
 
@@ -20,9 +20,11 @@ class TokenizerSettings(Settings):
 
     vocab_size: int = Field(default=32_000, ge=32)
     """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
-    pretokenizer: Literal["morpheme", "none"] = "morpheme"
-    """What cuts words before training: mecab-ko morphemes (KLUE's way), or nothing (the baseline). Encoding never
-    needs an analyser."""
+    model: Literal["wordpiece", "unigram"] = "wordpiece"
+    """WordPiece, which this project trains models with; or sentencepiece's unigram model (an extra) to compare with."""
+    pretokenizer: Literal["morpheme", "kiwi", "none"] = "morpheme"
+    """What cuts words before training: mecab-ko morphemes (KLUE's way), kiwi's (an extra), or nothing (the baseline).
+    Encoding never needs an analyser."""
     min_character_count: int = Field(default=20, ge=1)
     """A character seen at least this often in the sample gets both its forms (x and ##x), whatever its merges are
     worth; words with a rarer one become [UNK]. Each costs two entries."""
@@ -30,18 +32,38 @@ class TokenizerSettings(Settings):
     """Two pieces are merged only if they stand side by side at least this often."""
     sample_mb: float = Field(default=1000.0, gt=0)
     """Megabytes (10^6 bytes of UTF-8) of the corpus to train on. A larger corpus is sampled by document, seeded, and
-    balanced: small sources are taken whole before a large one gets more than they."""
+    balanced: small sources are taken whole before a large one gets more than they. One document in a hundred (some
+    2 MB at most) is never trained on, so that the card's figures are of text the vocabulary has not seen."""
     special: Literal["roberta", "bert"] = "roberta"
     """Order of the special tokens: roberta [CLS]0 [PAD]1 [SEP]2 [UNK]3 [MASK]4, bert [PAD]0 [UNK]1 [CLS]2 [SEP]3
     [MASK]4; bert also makes the tokenizer return token_type_ids."""
     unused: int = Field(default=0, ge=0)
     """Slots [unused0], [unused1] ... after the special tokens, for tokens added later without resizing the model."""
+    user_tokens: list[str] = Field(default=[])
+    """Tokens that are never cut, after the unused slots: marks that your text uses, say <URL>; without whitespace."""
     max_length: int = Field(default=512, ge=8)
     """Longest input in tokens that the saved tokenizer states (model_max_length)."""
     seed: int = 42
     """Seed of the sample."""
     workers: int | None = runtime(None, ge=1)
     """Processes that count and segment; None = one a core. Never changes the vocabulary."""
+
+    @field_validator("user_tokens")
+    @classmethod
+    def _whole_tokens(cls, tokens: list[str]) -> list[str]:
+        taken = {token for preset in SPECIAL_TOKENS.values() for token in preset}
+        for token in tokens:
+            if not token or any(character.isspace() for character in token) or token in taken:
+                raise ValueError(f"{token!r} cannot be a token: it is empty, holds whitespace, or is a special token")
+        if len(set(tokens)) < len(tokens):
+            raise ValueError("a token is named twice")
+        return tokens
+
+    @model_validator(mode="after")
+    def _unigram_takes_whole_words(self) -> TokenizerSettings:
+        if self.model == "unigram" and self.pretokenizer != "none":
+            raise ValueError("model=unigram is trained on whole words: set pretokenizer=none")
+        return self
 
 
 class EncodeSettings(Settings):

@@ -49,6 +49,6 @@ def _morphemes(eojeols: list[str]) -> list[list[str]]:
     words, begin = [], 0
     for eojeol in eojeols:
         end = begin + len(eojeol)
-        words.append([text[start:stop] for start, stop in spans if begin <= start and stop <= end])
+        words.append([text[start:stop] for start, stop, _ in spans if begin <= start and stop <= end])
         begin = end + 1
     return words

@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow.compute as pc
-
 from common.errors import UserError
-from common.files import decompression_errors, expand, is_remote, open_bytes
-from data.shards import SHARDS, read_shard, shard_paths
-from tokenizer.pipeline import split_eojeols, split_words
-from tokenizer.sampling import keep
+from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
+from data.shards import SHARDS, read_shard, read_shard_manifest, row_groups, shard_paths
+from tokenizer.counts import read_facts, write_counts
+from tokenizer.pipeline import split_eojeols
+from tokenizer.sampling import Sample
 
 TEXT_PIECE = 1 << 26
 """Bytes of an uncompressed text file that one task reads."""
+GROUPS_PIECE = 4
+"""Row groups of a corpus shard that one task reads: about as much text."""
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Piece(NamedTuple):
-    """One task: a corpus shard, or the lines of a text file that start in a range of its bytes."""
+    """One task: some row groups of a corpus shard, or the lines of a text file that start in a range of its bytes."""
 
     path: str
     start: int = 0
     end: int | None = None
+    """None: all of a file whose size is not known before it is read."""
 
     @property
     def name(self) -> str:
         """Return what messages call the piece."""
-        return self.path if self.end is None else f"{self.path} from byte {self.start}"
+        place = "row group" if self.is_shard else "byte"
+        return self.path if self.end is None else f"{self.path} from {place} {self.start}"
+
+    @property
+    def is_shard(self) -> bool:
+        """Return whether it is of a corpus shard."""
+        return self.path.endswith(".parquet")
 
 
 def corpus_pieces(corpus: str | Path) -> list[Piece]:
@@ -41,7 +50,8 @@ def corpus_pieces(corpus: str | Path) -> list[Piece]:
         UserError: nothing is there, or a file is of a kind that is not plain text.
     """
     if (Path(corpus) / SHARDS).is_dir():
-        return [Piece(str(path)) for path in shard_paths(corpus)]
+        counts = {str(path): row_groups(path) for path in shard_paths(corpus)}
+        return [piece for path, count in counts.items() for piece in _cut(path, count, GROUPS_PIECE)]
     pieces: list[Piece] = []
     for path in expand(str(corpus)):
         plain = path
@@ -53,28 +63,23 @@ def corpus_pieces(corpus: str | Path) -> list[Piece]:
                 "a tokenizer is trained on a finished corpus folder, or on text files with a document a line",
                 "build a corpus of it first: hunmin corpus build",
             )
-        if is_remote(path) or plain != path:
-            pieces.append(Piece(path))
-        else:
-            size = Path(path).stat().st_size
-            pieces += [Piece(path, start, min(start + TEXT_PIECE, size)) for start in range(0, size, TEXT_PIECE)]
+        whole = is_remote(path) or plain != path
+        pieces += [Piece(path)] if whole else _cut(path, Path(path).stat().st_size, TEXT_PIECE)
     return pieces
 
 
+def _cut(path: str, size: int, most: int) -> list[Piece]:
+    return [Piece(path, start, min(start + most, size)) for start in range(0, size, most)]
+
+
 def source_sizes(piece: Piece) -> dict[str, int]:
-    """Return the bytes of text of each source in a piece."""
-    sizes: Counter[str] = Counter()
-    if piece.path.endswith(".parquet"):
-        for batch in read_shard(Path(piece.path), ["source", "sentences"]):
-            sentences, sources = batch.column("sentences"), batch.column("source").to_pylist()
-            lengths = pc.binary_length(pc.list_flatten(sentences)).to_pylist()
-            for document, length in zip(pc.list_parent_indices(sentences).to_pylist(), lengths, strict=True):
-                sizes[sources[document]] += length
-    elif piece.end is not None:
-        sizes[piece.path] = piece.end - piece.start
-    else:
-        sizes[piece.path] = sum(len(line) for _, line in _lines(piece))
-    return dict(sizes)
+    """Return the bytes of text of each source in a piece; of a corpus shard, all of them with its first piece."""
+    if piece.is_shard:
+        sources = read_shard_manifest(Path(piece.path))["sources"] if piece.start == 0 else {}
+        return {name: facts["bytes"] for name, facts in sources.items()}
+    if piece.end is not None:
+        return {piece.path: piece.end - piece.start}
+    return {piece.path: sum(len(line) for _, line in _lines(piece))}
 
 
 def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
@@ -93,46 +98,83 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
-def _texts(piece: Piece, shares: dict[str, float], seed: int) -> Iterator[str]:
-    if piece.path.endswith(".parquet"):
-        for batch in read_shard(Path(piece.path), ["id", "source", "sentences"]):
-            columns = (batch.column(name).to_pylist() for name in ("id", "source", "sentences"))
-            for name, source, sentences in zip(*columns, strict=True):
-                if keep(name, shares[source], seed):
-                    yield from sentences
+def _documents(piece: Piece) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (source, key, texts) of the documents of a piece."""
+    if piece.is_shard:
+        groups = None if piece.end is None else range(piece.start, piece.end)
+        for batch in read_shard(Path(piece.path), ["id", "source", "sentences"], groups):
+            columns = (batch.column(name).to_pylist() for name in ("source", "id", "sentences"))
+            yield from zip(*columns, strict=True)
         return
     file = os.path.basename(piece.path)  # noqa: PTH119 - also for URLs
     for offset, line in _lines(piece):
-        if keep(f"{file}:{offset}", shares[piece.path], seed):
-            yield line.decode("utf-8", errors="replace")
+        yield piece.path, f"{file}:{offset}", [line.decode("utf-8", errors="replace")]
 
 
-def count_words(piece: Piece, shares: dict[str, float], seed: int) -> dict[str, int]:
-    """Return how often each word (see `split_words`) occurs in the sampled documents of a piece.
+def count_words(
+    piece: Piece, sample: Sample, split: Callable[[str], list[str]], held_out: list[str] | None = None
+) -> dict[str, int]:
+    """Return how often each word occurs in the sampled documents of a piece.
 
     Args:
-        shares: share of each source to take, see `source_shares`.
+        piece: what to read.
+        sample: which documents are trained on.
+        split: the words of an eojeol (see `split_words`).
+        held_out: gets the texts of the documents that are held out.
     """
     eojeols: Counter[str] = Counter()
-    for text in _texts(piece, shares, seed):
-        eojeols.update(split_eojeols(text))
+    for source, key, texts in _documents(piece):
+        if sample.trains(source, key):
+            for text in texts:
+                eojeols.update(split_eojeols(text))
+        elif held_out is not None and sample.holds_out(key):
+            held_out += texts
     words: dict[str, int] = {}
     for eojeol, count in eojeols.items():
-        for word in split_words(eojeol):
+        for word in split(eojeol):
             words[word] = words.get(word, 0) + count
     return words
 
 
-def add_counts(parts: Iterable[dict[str, int]]) -> dict[str, int]:
-    """Return the sum of several counts."""
-    total: dict[str, int] = {}
-    for part in parts:
-        if not total:
-            total = dict(part)
-            continue
-        for key, count in part.items():
-            total[key] = total.get(key, 0) + count
-    return total
+class WordsTask(NamedTuple):
+    """A piece, with its place among all."""
+
+    piece: Piece
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Return what messages call the piece."""
+        return self.piece.name
+
+    def file(self, folder: Path) -> Path:
+        """Return the file of its counts."""
+        return folder / f"words-{self.number:05d}.parquet"
+
+    def held_out(self, folder: Path) -> Path:
+        """Return the file of its held-out texts."""
+        return folder / f"held-{self.number:05d}.txt"
+
+
+@dataclass(frozen=True)
+class WordsWork:
+    """The function of a piece: its word counts and held-out texts go into `folder`, unless they are there."""
+
+    folder: Path
+    sample: Sample
+    split: Callable[[str], list[str]]
+    partitions: int
+
+    def __call__(self, task: WordsTask) -> int:
+        """Return how many words the sample of the piece has."""
+        path = task.file(self.folder)
+        if not path.exists():
+            held_out: list[str] = []
+            words = count_words(task.piece, self.sample, self.split, held_out)
+            with atomic_write(task.held_out(self.folder)) as stream:
+                stream.writelines(text.rstrip("\n") + "\n" for text in held_out)
+            write_counts(path, words, self.partitions, {"words": sum(words.values())})
+        return int(read_facts(path)["words"])
 
 
 def count_characters(words: dict[str, int]) -> Counter[str]:

@@ -12,40 +12,128 @@ from rich.table import Table
 from common.progress import console, say
 from hunmin.commands.run import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, compare, show.")
+app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, extend, compare, show.")
 
 Folders = Annotated[list[str], typer.Argument(metavar="DIR...", help="Tokenizer folders.")]
 
 
+Corpus = Annotated[
+    str, typer.Option("--corpus", help="Finished corpus folder, text file (a document a line) or glob of such.")
+]
+PreTokenizer = Annotated[
+    Literal["morpheme", "kiwi", "none"],
+    typer.Option("--pretokenizer", help="morpheme: mecab-ko; kiwi (an extra); none: words as they are."),
+]
+SampleMb = Annotated[
+    float, typer.Option("--sample-mb", help="Megabytes of the corpus to train on, balanced over its sources.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the corpus sample.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: the cores.")]
+Out = Annotated[str, typer.Option("--out", help="Folder to write.")]
+
+
 @app.command(epilog="Example: hunmin tokenizer train --corpus runs/x/corpus --vocab-size 32000 --out tok")
 def train(
-    corpus: Annotated[
-        str, typer.Option("--corpus", help="Finished corpus folder, text file (a document a line) or glob of such.")
-    ],
-    vocab_size: Annotated[int, typer.Option("--vocab-size", min=10, help="Exact number of entries.")],
-    out: Annotated[str, typer.Option("--out", help="Folder to write.")],
-    pretokenizer: Annotated[
-        Literal["morpheme", "none"], typer.Option("--pretokenizer", help="morpheme: mecab-ko; none: words as they are.")
-    ] = "morpheme",
+    corpus: Corpus,
+    vocab_size: Annotated[int, typer.Option("--vocab-size", help="Exact number of entries.")],
+    out: Out,
+    pretokenizer: PreTokenizer = "morpheme",
+    model: Annotated[
+        Literal["wordpiece", "unigram"],
+        typer.Option("--model", help="unigram: only to compare with; takes whole words."),
+    ] = "wordpiece",
     special: Annotated[
         Literal["roberta", "bert"], typer.Option("--special", help="Order of the special tokens.")
     ] = "roberta",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the corpus sample.")] = 42,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: the cores.")] = None,
+    unused: Annotated[int, typer.Option("--unused", help="Slots [unused0] … for tokens added later.")] = 0,
+    token: Annotated[
+        list[str] | None, typer.Option("--token", help="A token that is never cut, say <URL>; may be repeated.")
+    ] = None,
+    sample_mb: SampleMb = 1000.0,
+    seed: Seed = 42,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a vocabulary and save it so that transformers loads it."""
+    from common.settings import parse_settings
     from hunmin.standalone import train_tokenizer_folder
     from tokenizer.train import TokenizerSettings
 
-    settings = TokenizerSettings(
-        vocab_size=vocab_size, pretokenizer=pretokenizer, special=special, seed=seed, workers=workers
+    settings = parse_settings(
+        TokenizerSettings,
+        {
+            "vocab_size": vocab_size,
+            "pretokenizer": "none" if model == "unigram" and pretokenizer == "morpheme" else pretokenizer,
+            "model": model,
+            "special": special,
+            "unused": unused,
+            "user_tokens": token or [],
+            "sample_mb": sample_mb,
+            "seed": seed,
+            "workers": workers,
+        },
+        "the options",
     )
     counts = train_tokenizer_folder(settings, corpus, Path(out))
     if as_json:
         print(json.dumps(counts, ensure_ascii=False, indent=1))
     else:
-        say(f"{out}: {vocab_size:,} entries; AutoTokenizer.from_pretrained loads it", style="green")
+        say(
+            f"{out}: {vocab_size:,} entries, described in README.md; AutoTokenizer.from_pretrained loads it",
+            style="green",
+        )
+
+
+@app.command(
+    epilog="Examples: hunmin tokenizer extend tok --words terms.txt --out tok2 · "
+    "hunmin tokenizer extend tok --corpus law/corpus --vocab-size 36000 --out tok2"
+)
+def extend(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="WordPiece tokenizer folder, ours or any other.")],
+    out: Out,
+    words: Annotated[
+        str | None, typer.Option("--words", help="Text file with an entry a line; ##x for one that continues a word.")
+    ] = None,
+    corpus: Annotated[
+        str | None, typer.Option("--corpus", help="Text to learn entries from, as for hunmin tokenizer train.")
+    ] = None,
+    vocab_size: Annotated[int | None, typer.Option("--vocab-size", help="Entries in all, with --corpus.")] = None,
+    pretokenizer: PreTokenizer = "morpheme",
+    sample_mb: SampleMb = 1000.0,
+    seed: Seed = 42,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add entries to a vocabulary; all its ids stay as they are, so a model goes on with larger embeddings."""
+    from common.errors import UserError
+    from common.files import decompression_errors, open_bytes
+    from common.settings import parse_settings
+    from hunmin.standalone import extend_tokenizer_folder
+    from tokenizer.train import TokenizerSettings
+
+    if (corpus is None) != (vocab_size is None) or (words is None and corpus is None):
+        raise UserError(
+            "it is not said what to add",
+            "entries come from --words FILE, or from --corpus PATH up to --vocab-size N, or from both",
+            "see hunmin tokenizer extend --help",
+        )
+    tree = {"pretokenizer": pretokenizer, "sample_mb": sample_mb, "seed": seed, "workers": workers}
+    settings = parse_settings(
+        TokenizerSettings, {**tree, **({"vocab_size": vocab_size} if vocab_size else {})}, "the options"
+    )
+    named: list[str] = []
+    if words:
+        with open_bytes(words) as stream, decompression_errors(words):
+            named = [line for raw in stream.read().decode("utf-8", "replace").splitlines() if (line := raw.strip())]
+    counts = extend_tokenizer_folder(folder, named, corpus, settings, Path(out))
+    if as_json:
+        print(json.dumps(counts, ensure_ascii=False, indent=1))
+    else:
+        say(
+            f"{out}: {counts['vocab_size']:,} entries, of which {counts['named']:,} were named and "
+            f"{counts['learnt']:,} learnt; enlarge a model with resize_token_embeddings",
+            style="green",
+        )
 
 
 @app.command(epilog="Example: hunmin tokenizer compare tok-a tok-b --text held-out.txt")

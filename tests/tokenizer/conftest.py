@@ -6,9 +6,10 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from data.shards import shard_name, write_shard, write_shard_manifest
+from data.statistics import shard_statistics
 from tokenizer.settings import TokenizerSettings
 from tokenizer.train import train_tokenizer
 
@@ -67,7 +68,9 @@ def write_corpus(folder: Path, shards: list[list[list[str]]]) -> Path:
                 "sentences": pa.array(documents, pa.list_(pa.string())),
             }
         )
-        pq.write_table(table, folder / "shards" / f"shard-{number:05d}.parquet", compression="zstd")
+        path = folder / "shards" / shard_name(number)
+        write_shard(path, [table.slice(start, 40) for start in range(0, len(table), 40)])
+        write_shard_manifest(path, {**shard_statistics(path)})
     return folder
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import tokenizer.encode as encode_module
 from common.errors import HunminError, UserError
+from data.shards import shard_paths
 from tokenizer.encode import EncodeSettings, encode_corpus
 from tokenizer.save import load_tokenizer
 from tokenizer.shards import TokenShards
@@ -33,7 +34,7 @@ def straight(corpus_folder: Path, tokenizer_folder: Path, tmp_path_factory: pyte
 def test_shards_hold_every_document_in_order(straight: Path, corpus_folder: Path, tokenizer_folder: Path) -> None:
     loaded = load_tokenizer(tokenizer_folder)
     expected = []
-    for path in sorted((corpus_folder / "shards").iterdir()):
+    for path in shard_paths(corpus_folder):
         for sentences in pq.read_table(path).column("sentences").to_pylist():
             ids = [loaded.encode(sentence, add_special_tokens=False).ids for sentence in sentences]
             if any(ids):

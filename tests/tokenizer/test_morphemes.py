@@ -1,11 +1,15 @@
 """Morphemes are surfaces that give back the word."""
 
 import itertools
+import sys
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenizer.morphemes import count_pieces, mark, morpheme_spans, morphemes
+import tokenizer.morphemes as morphemes_module
+from common.errors import UserError
+from tokenizer.morphemes import count_pieces, kiwi_morphemes, mark, morpheme_spans, morphemes
 
 
 @settings(max_examples=300, deadline=None)
@@ -18,8 +22,8 @@ def test_surfaces_give_back_any_word(word: str) -> None:
 @given(st.text(alphabet="가나다은는을를이했갔습니다😀 a1.", max_size=40))
 def test_spans_are_sorted_and_cover_all_but_blanks(text: str) -> None:
     spans = morpheme_spans(text)
-    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
-    assert "".join(text[start:end] for start, end in spans) == text.replace(" ", "")
+    assert all(a.end <= b.start for a, b in itertools.pairwise(spans))
+    assert "".join(text[start:end] for start, end, _ in spans) == text.replace(" ", "")
 
 
 def test_contractions_stay_whole_and_josa_come_off() -> None:
@@ -31,6 +35,23 @@ def test_contractions_stay_whole_and_josa_come_off() -> None:
 
 def test_marks_and_counts() -> None:
     assert mark(["연구자", "이", "다"]) == ["연구자", "##이", "##다"]
-    assert count_pieces([("연구자이다", 3), ("학교이다", 2), (".", 4)]) == {
+    assert count_pieces({"연구자이다": 3, "학교이다": 2, ".": 4}, morphemes) == {
         "연구자": 3, "##이": 5, "##다": 5, "학교": 2, ".": 4,
     }  # fmt: skip
+
+
+def test_kiwi_cuts_where_its_morphemes_begin() -> None:
+    pytest.importorskip("kiwipiepy")
+    assert kiwi_morphemes("저명한") == ["저명", "한"]
+    assert kiwi_morphemes("연구자이다") == ["연구자", "이", "다"]
+    assert kiwi_morphemes("했습니다") == ["했", "습니다"]
+    for word in ("갔다", "ㅋㅋㅋ", "漢字는", "a1", "\u200b", "😀요"):
+        assert "".join(kiwi_morphemes(word)) == word and all(kiwi_morphemes(word))
+
+
+def test_kiwi_is_asked_for_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kiwipiepy", None)
+    morphemes_module._kiwi.cache_clear()
+    with pytest.raises(UserError, match="kiwi is not installed") as caught:
+        kiwi_morphemes("학교")
+    assert "hunmin[kiwi]" in caught.value.remedy

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenizer.sampling import keep, source_shares
+from tokenizer.sampling import Sample, source_shares
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers(0, 10**9), min_size=1, max_size=8), st.floats(1, 1e10))
@@ -16,9 +16,18 @@ def test_the_budget_is_spent_and_no_source_passes_the_level(sizes: dict[str, int
     assert all(shares[name] == 1.0 or taken[name] == pytest.approx(level) for name in sizes)
 
 
-def test_keep_takes_about_the_share_and_depends_on_the_seed() -> None:
-    first = [keep(str(number), 0.3, seed=1) for number in range(5000)]
-    assert 0.27 < sum(first) / 5000 < 0.33
-    assert first == [keep(str(number), 0.3, seed=1) for number in range(5000)]
-    assert first != [keep(str(number), 0.3, seed=2) for number in range(5000)]
-    assert keep("any", 1.0, 0) and not keep("any", 0.0, 0)
+def test_a_sample_takes_about_the_share_and_depends_on_the_seed() -> None:
+    def drawn(seed: int) -> list[bool]:
+        sample = Sample({"a": 0.3}, 0.1, seed)
+        return [sample.trains("a", str(number)) for number in range(5000)]
+
+    assert 0.25 < sum(drawn(1)) / 5000 < 0.29  # 0.3 of the nine tenths that are not held out
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.text(max_size=9))
+def test_what_is_held_out_is_never_trained_on(share: float, held_out: float, key: str) -> None:
+    sample = Sample({"a": share}, held_out, 0)
+    assert not (sample.trains("a", key) and sample.holds_out(key))
+    assert Sample({"a": 1.0}, 0.0, 0).trains("a", key)
+    assert not Sample({"a": 0.0}, 0.0, 0).trains("a", key)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from common.errors import HunminError, UserError
 from tokenizer.encoder import Encoder
-from tokenizer.save import load_tokenizer, save_tokenizer
+from tokenizer.save import build_tokenizer, load_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
 
@@ -66,7 +66,7 @@ def test_a_model_beside_it_does_not_change_the_ids(
 def test_bert_preset_gives_token_types(tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    save_tokenizer([*SPECIAL_TOKENS["bert"], "가", "##가"], "bert", 128, tmp_path)
+    save_tokenizer(build_tokenizer([*SPECIAL_TOKENS["bert"], "가", "##가"], "bert"), "bert", 128, tmp_path)
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     assert loaded("가가", "가")["token_type_ids"] == [0, 0, 0, 0, 1, 1]
     assert (loaded.pad_token_id, loaded.mask_token_id, loaded.model_max_length) == (0, 4, 128)

@@ -1,18 +1,23 @@
 """Exact size, order of entries, continuation pieces, determinism, and corpora that cannot give what is asked."""
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from transformers import AutoTokenizer
 
-import tokenizer.train as train_module
+import tokenizer.counting as counting_module
+import tokenizer.wordpiece as wordpiece_module
 import tokenizer.words as words_module
 from common.errors import UserError
+from common.settings import parse_settings
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS, TokenizerSettings
-from tokenizer.train import train_tokenizer, train_vocabulary
+from tokenizer.train import train_tokenizer
+from tokenizer.wordpiece import train_vocabulary
 
 SMALL = TokenizerSettings(vocab_size=240, min_character_count=2, workers=1)
-FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+FILES = ("README.md", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
 
 def entries(folder: Path) -> list[str]:
@@ -55,7 +60,7 @@ def test_josa_continue_words_as_in_the_paper(tokenizer_folder: Path, baseline_fo
 
 def test_same_bytes_with_one_and_two_workers(text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words_module, "TEXT_PIECE", 50_000)
-    monkeypatch.setattr(train_module, "SEGMENT_WORDS", 100)
+    monkeypatch.setattr(counting_module, "PARTITION_BYTES", 30_000)
     folders = []
     for workers in (1, 2):
         folders.append(tmp_path / str(workers))
@@ -68,18 +73,18 @@ def test_same_bytes_with_one_and_two_workers(text_file: Path, tmp_path: Path, mo
 def test_scaled_counts_are_deterministic_and_keep_the_size() -> None:
     pieces = {"##에서": 900, "학교": 500, "도서관": 450, "##으로": 440, "바다": 3}
     alphabet = sorted({character for piece in pieces for character in piece.strip("#")})
-    limit, train_module.FEED_LIMIT = train_module.FEED_LIMIT, 200
+    limit, wordpiece_module.FEED_LIMIT = wordpiece_module.FEED_LIMIT, 200
     try:
-        first = train_vocabulary(pieces, alphabet, 25, 2, seed=5)
-        assert first == train_vocabulary(pieces, alphabet, 25, 2, seed=5)
+        first = train_vocabulary([pieces], alphabet, 25, 2, seed=5)
+        assert first == train_vocabulary([pieces], alphabet, 25, 2, seed=5)
     finally:
-        train_module.FEED_LIMIT = limit
+        wordpiece_module.FEED_LIMIT = limit
     assert len(first) == 25
     assert "##에서" in first
 
 
 def test_merges_come_in_order_of_frequency() -> None:
-    found = train_vocabulary({"가나": 5, "##가나": 9, "나가": 7}, ["가", "나"], 7, 2, seed=0)
+    found = train_vocabulary([{"가나": 5, "##가나": 9, "나가": 7}], ["가", "나"], 7, 2, seed=0)
     assert found == ["가", "나", "##가", "##나", "##가나", "나가", "가나"]
 
 
@@ -106,4 +111,86 @@ def test_a_corpus_without_words_is_refused(content: bytes, tmp_path: Path) -> No
 def test_corpus_folder_gives_a_vocabulary(corpus_folder: Path, tmp_path: Path) -> None:
     counts = train_tokenizer(SMALL.model_copy(update={"vocab_size": 220}), corpus_folder, tmp_path)
     assert counts["sources"] == 2
-    assert counts["sampled_bytes"] == counts["corpus_bytes"]
+    assert counts["sampled_bytes"] == round(0.99 * counts["corpus_bytes"])  # one in a hundred is held out
+
+
+@pytest.mark.parametrize(("module", "name"), [(words_module, "count_words"), (counting_module, "count_pieces")])
+def test_a_killed_training_goes_on_to_the_same_bytes(
+    module: ModuleType, name: str, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    monkeypatch.setattr(words_module, "TEXT_PIECE", 50_000)
+    monkeypatch.setattr(counting_module, "PARTITION_BYTES", 30_000)
+    real, calls, killed_at = getattr(module, name), [], 0
+
+    def counted(*args, **kwargs):  # type: ignore[no-untyped-def]
+        calls.append(1)
+        if len(calls) == killed_at:
+            raise Killed
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, counted)
+    for folder in ("whole", "killed"):
+        (tmp_path / folder).mkdir()
+    train_tokenizer(SMALL, text_file, tmp_path / "whole")
+    tasks = len(calls)
+    assert tasks > 3
+    calls.clear()
+    killed_at = 3
+    with pytest.raises(Killed):
+        train_tokenizer(SMALL, text_file, tmp_path / "killed")
+    train_tokenizer(SMALL, text_file, tmp_path / "killed")
+    assert len(calls) == tasks + 1
+    for file in FILES:
+        assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+    assert not (tmp_path / "killed/.work").exists()
+
+
+def test_what_was_counted_of_another_text_is_not_used(text_file: Path, tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_bytes(text_file.read_bytes())
+    with pytest.raises(UserError, match="too small"):
+        train_tokenizer(SMALL.model_copy(update={"vocab_size": 9000}), text, tmp_path)
+    text.write_text("바다 나라 바다 나라 " * 50, encoding="utf-8")
+    train_tokenizer(SMALL.model_copy(update={"vocab_size": 15}), text, tmp_path)
+    assert set(entries(tmp_path)[13:]) == {"바다", "나라"}
+
+
+def test_user_tokens_are_never_cut(text_file: Path, tmp_path: Path) -> None:
+    train_tokenizer(SMALL.model_copy(update={"user_tokens": ["<URL>"], "unused": 1}), text_file, tmp_path)
+    assert entries(tmp_path)[5:7] == ["[unused0]", "<URL>"]
+    assert load_tokenizer(tmp_path).encode("학교<URL>에서", add_special_tokens=False).tokens[1] == "<URL>"
+    loaded = AutoTokenizer.from_pretrained(str(tmp_path))
+    assert "<URL>" in loaded.tokenize("학교 <URL> 에서")
+
+
+@pytest.mark.parametrize("tokens", [["a b"], [""], ["[MASK]"], ["<A>", "<A>"]])
+def test_tokens_that_cannot_be_are_refused(tokens: list[str]) -> None:
+    with pytest.raises(UserError, match="user_tokens"):
+        parse_settings(TokenizerSettings, {"user_tokens": tokens}, "a test")
+
+
+def test_a_unigram_vocabulary_to_compare_with(text_file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    settings = SMALL.model_copy(update={"model": "unigram", "pretokenizer": "none", "vocab_size": 130})
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        train_tokenizer(settings, text_file, tmp_path / name)
+    assert (tmp_path / "a/tokenizer.json").read_bytes() == (tmp_path / "b/tokenizer.json").read_bytes()
+    assert entries(tmp_path / "a")[:5] == list(SPECIAL_TOKENS["roberta"])
+    assert len(entries(tmp_path / "a")) == 130
+    loaded = AutoTokenizer.from_pretrained(str(tmp_path / "a"))
+    text = "학교에서 음악을 봤어요."
+    assert loaded.decode(loaded(text)["input_ids"], skip_special_tokens=True) == text
+    with pytest.raises(UserError, match="no unigram vocabulary of 9000 entries"):
+        train_tokenizer(settings.model_copy(update={"vocab_size": 9000}), text_file, tmp_path)
+    with pytest.raises(UserError, match="pretokenizer=none"):
+        parse_settings(TokenizerSettings, {"model": "unigram"}, "a test")
+
+
+def test_the_card_tells_corpus_settings_and_figures(tokenizer_folder: Path) -> None:
+    card = (tokenizer_folder / "README.md").read_text(encoding="utf-8")
+    assert "240 entries" in card and "vocab_size: 240" in card and "| fertility |" in card
+    assert "documents that were held out" in card

@@ -2,6 +2,7 @@
 
 import gzip
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,19 @@ from hypothesis import strategies as st
 import tokenizer.words as words_module
 from common.errors import UserError
 from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_words
-from tokenizer.words import Piece, add_counts, corpus_pieces, count_characters, count_words, source_sizes
+from tokenizer.sampling import Sample
+from tokenizer.words import Piece, corpus_pieces, count_characters, count_words, source_sizes
+
+
+def counted(piece: Piece, share: float = 1.0) -> dict[str, int]:
+    return count_words(piece, Sample({piece.path: share}, 0.0, 3), split_words)
+
+
+def total(parts: Iterable[dict[str, int]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part)
+    return found
 
 
 @settings(max_examples=300, deadline=None)
@@ -33,19 +46,18 @@ def test_pieces_of_any_size_cover_every_line_once(size: int, tmp_path: Path, mon
     lines = [f"줄{number} " + "가나 " * (number % 5) for number in range(50)]
     (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
     pieces = corpus_pieces(tmp_path / "t.txt")
-    shares = {str(tmp_path / "t.txt"): 1.0}
-    counts = add_counts(count_words(piece, shares, 0) for piece in pieces)
+    counts = total(counted(piece) for piece in pieces)
     assert counts == Counter(word for line in lines for word in line.split())
-    assert add_counts(map(source_sizes, pieces)) == {str(tmp_path / "t.txt"): (tmp_path / "t.txt").stat().st_size}
+    assert total(map(source_sizes, pieces)) == {str(tmp_path / "t.txt"): (tmp_path / "t.txt").stat().st_size}
 
 
 def test_a_sample_does_not_depend_on_the_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n".join(f"줄{number}" for number in range(400)) + "\n"
     (tmp_path / "t.txt").write_text(text, encoding="utf-8")
-    shares, found = {str(tmp_path / "t.txt"): 0.5}, []
+    found = []
     for size in (100, 1 << 20):
         monkeypatch.setattr(words_module, "TEXT_PIECE", size)
-        found.append(add_counts(count_words(piece, shares, 3) for piece in corpus_pieces(tmp_path / "t.txt")))
+        found.append(total(counted(piece, 0.5) for piece in corpus_pieces(tmp_path / "t.txt")))
     assert found[0] == found[1]
     assert 120 < len(found[0]) < 280
 
@@ -53,20 +65,20 @@ def test_a_sample_does_not_depend_on_the_pieces(tmp_path: Path, monkeypatch: pyt
 def test_compressed_text_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.txt.gz").write_bytes(gzip.compress("학교 학교\n바다".encode()))
     [piece] = corpus_pieces(tmp_path / "t.txt.gz")
-    assert count_words(piece, {piece.path: 1.0}, 0) == {"학교": 2, "바다": 1}
+    assert counted(piece) == {"학교": 2, "바다": 1}
     assert source_sizes(piece) == {piece.path: len("학교 학교\n바다".encode())}
 
 
 def test_truncated_archive_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "t.txt.gz").write_bytes(gzip.compress("학교 ".encode() * 1000)[:-12])
     with pytest.raises(UserError, match="damaged or cut short"):
-        count_words(Piece(str(tmp_path / "t.txt.gz")), {str(tmp_path / "t.txt.gz"): 1.0}, 0)
+        counted(Piece(str(tmp_path / "t.txt.gz")))
 
 
 def test_bytes_that_are_not_utf8_are_replaced_not_fatal(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_bytes(b"\xff\xfe \xea\xb0\x80\n")
     [piece] = corpus_pieces(tmp_path / "t.txt")
-    assert count_words(piece, {piece.path: 1.0}, 0) == {"가": 1}
+    assert counted(piece) == {"가": 1}
 
 
 def test_other_formats_and_missing_paths_are_refused(tmp_path: Path) -> None:
@@ -82,10 +94,10 @@ def test_other_formats_and_missing_paths_are_refused(tmp_path: Path) -> None:
 
 def test_corpus_folder_sizes_and_words(corpus_folder: Path) -> None:
     pieces = corpus_pieces(corpus_folder)
-    sizes = add_counts(map(source_sizes, pieces))
+    sizes = total(map(source_sizes, pieces))
     assert set(sizes) == {"a", "b"}
-    both = add_counts(count_words(piece, {"a": 1.0, "b": 1.0}, 0) for piece in pieces)
-    only_a = add_counts(count_words(piece, {"a": 1.0, "b": 0.0}, 0) for piece in pieces)
+    both = total(count_words(piece, Sample({"a": 1.0, "b": 1.0}, 0, 0), split_words) for piece in pieces)
+    only_a = total(count_words(piece, Sample({"a": 1.0, "b": 0.0}, 0, 0), split_words) for piece in pieces)
     assert 0 < sum(only_a.values()) < sum(both.values())
 
 

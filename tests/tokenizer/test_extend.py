@@ -1,0 +1,88 @@
+"""Extended vocabularies keep every id, take what was named or learnt, and load in transformers."""
+
+import json
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer, BertTokenizer
+
+from common.errors import UserError
+from tokenizer.extend import extend_tokenizer
+from tokenizer.save import entries, load_tokenizer, read_tokenizer
+from tokenizer.settings import TokenizerSettings
+
+LEARN = TokenizerSettings(vocab_size=260, min_character_count=2, workers=1)
+
+
+def test_named_words_come_after_the_old_entries(tokenizer_folder: Path, tmp_path: Path) -> None:
+    counts = extend_tokenizer(tokenizer_folder, tmp_path, ["초전도체", "##학파", "초전도체", "학교"])
+    before, after = entries(read_tokenizer(tokenizer_folder)), entries(read_tokenizer(tmp_path))
+    assert after == [*before, "초전도체", "##학파"]
+    assert counts == {"vocab_size": 242, "entries_before": 240, "named": 2, "learnt": 0}
+    assert (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines() == after
+    for tokenizer in (load_tokenizer(tmp_path), AutoTokenizer.from_pretrained(str(tmp_path)).backend_tokenizer):
+        assert tokenizer.encode("초전도체학파", add_special_tokens=False).tokens == ["초전도체", "##학파"]
+        assert tokenizer.encode("초전도체", add_special_tokens=False).ids == [240]
+
+
+def test_entries_are_learnt_from_a_corpus_up_to_the_size(tokenizer_folder: Path, tmp_path: Path) -> None:
+    text = tmp_path / "law.txt"
+    text.write_text("항소심에서 원고의 항소를 기각한다. 피고는 원고에게 배상한다.\n" * 300, encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    counts = extend_tokenizer(tokenizer_folder, out, ["초전도체"], text, LEARN)
+    assert (counts["vocab_size"], counts["named"], counts["learnt"]) == (260, 1, 19)
+    before, after = entries(read_tokenizer(tokenizer_folder)), entries(read_tokenizer(out))
+    assert after[:241] == [*before, "초전도체"] and len(set(after)) == 260
+    assert {"항", "##항"} <= set(after)  # a character the old vocabulary did not cover
+    assert 3 not in load_tokenizer(out).encode("원고의 항소를").ids
+    assert sorted(path.name for path in out.iterdir()) == [
+        "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("files", [("tokenizer.json", "tokenizer_config.json"), ("vocab.txt", "tokenizer_config.json")])
+def test_a_bert_folder_of_another_project_is_taken_as_it_is(files: tuple[str, ...], tmp_path: Path) -> None:
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "학교", "##에서", "##은", "음악", "A", "a"]
+    (tmp_path / "vocab.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    BertTokenizer(vocab=str(tmp_path / "vocab.txt"), do_lower_case=False).save_pretrained(tmp_path / "saved")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "saved/vocab.txt").write_bytes((tmp_path / "vocab.txt").read_bytes())
+    for name in files:
+        (folder / name).write_bytes((tmp_path / "saved" / name).read_bytes())
+    out = tmp_path / "out"
+    out.mkdir()
+    extend_tokenizer(folder, out, ["음악회"])
+    assert entries(read_tokenizer(out)) == [*names, "음악회"]
+    loaded = AutoTokenizer.from_pretrained(str(out))
+    assert loaded.tokenize("학교에서 음악회 A") == ["학교", "##에서", "음악회", "A"]
+    assert loaded("음악회")["input_ids"] == [2, 11, 3]
+
+
+@pytest.mark.parametrize("word", ["인공 지능", "A.I", "", "##"])
+def test_a_word_that_is_none_is_refused(word: str, tokenizer_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no word to the tokenizer"):
+        extend_tokenizer(tokenizer_folder, tmp_path, [word])
+
+
+def test_nothing_to_add_and_sizes_that_cannot_be(tokenizer_folder: Path, text_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to add"):
+        extend_tokenizer(tokenizer_folder, tmp_path, ["학교"])
+    with pytest.raises(UserError, match="leaves no room"):
+        extend_tokenizer(tokenizer_folder, tmp_path, [], text_file, LEARN.model_copy(update={"vocab_size": 240}))
+    with pytest.raises(UserError, match=r"too small for a vocabulary of 9000: it reaches \d+"):
+        extend_tokenizer(tokenizer_folder, tmp_path, [], text_file, LEARN.model_copy(update={"vocab_size": 9000}))
+
+
+def test_only_wordpiece_without_gaps_is_extended(tokenizer_folder: Path, tmp_path: Path) -> None:
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tree["model"]["vocab"]["학교생활"] = 999
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(UserError, match="have gaps"):
+        extend_tokenizer(tmp_path, tmp_path, ["초전도체"])
+    tree["model"] = {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}
+    tree["added_tokens"], tree["post_processor"] = [], None
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(UserError, match="is WordLevel"):
+        extend_tokenizer(tmp_path, tmp_path, ["초전도체"])

@@ -1,0 +1,164 @@
+"""The sample of a corpus as counts of pieces on the disk: read, split into words, each distinct word cut once.
+
+    corpus ─► sample ─► words-*.parquet ─► pieces-*.parquet
+              (documents)  one a part of the corpus   one a partition of the words
+
+A killed run goes on with the files that are missing, and no process holds more than a part of the counts.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from common.errors import UserError
+from common.files import is_remote
+from common.progress import ProgressBar, say
+from common.settings import dump_settings, settings_hash
+from data.executors import available_workers
+from data.executors.local import LocalPool
+from data.readers.volume import content_hash, file_version
+from data.shards import read_shard_manifest
+from tokenizer.counts import Counts, read_facts, write_counts
+from tokenizer.morphemes import CUTTERS, count_pieces
+from tokenizer.pipeline import split_spaces, split_words
+from tokenizer.sampling import Sample, source_shares
+from tokenizer.settings import TokenizerSettings
+from tokenizer.words import Piece, WordsTask, WordsWork, corpus_pieces, count_characters, source_sizes
+
+FORMAT = 1
+"""Version of the files; those of another version are not taken up."""
+COUNTED_SETTINGS = ("model", "pretokenizer", "sample_mb", "seed")
+"""Settings that the counts depend on."""
+HELD_OUT_SHARE, HELD_OUT_BYTES = 0.01, 2_000_000
+"""Documents that are never trained on, so that a vocabulary can be measured on text it has not seen: one in a hundred,
+but no more than about two megabytes."""
+PARTITION_BYTES, MOST_PARTITIONS = 8_000_000, 256
+"""Sampled text for each partition of the counts; the files of a piece of the corpus have all partitions."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is in a sample."""
+
+    pieces: Counts
+    """Marked pieces of words, and how often each occurs."""
+    characters: Counter[str]
+    held_out: list[Path]
+    """Text files of the documents that are not in it, a sentence or document a line."""
+    corpus: str | None
+    """Hash of what was read; None when nobody can tell whether it stays the same."""
+    facts: dict[str, int]
+    """Sizes, for reports."""
+
+
+def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) -> Counted:
+    """Return the counts of a sample of a corpus.
+
+    Args:
+        settings: what to count.
+        corpus: a finished corpus folder, a text file (a document a line), or a glob of such.
+        work: folder for the counts; what a killed run with the same settings and corpus left there is used.
+
+    Raises:
+        UserError: the corpus is missing, no text or holds no words; the analyser is not installed.
+    """
+    pieces = corpus_pieces(corpus)
+    content = _content_hash(pieces)
+    folder = work / settings_hash(
+        {"format": FORMAT, "corpus": content, **{k: dump_settings(settings)[k] for k in COUNTED_SETTINGS}}
+    )
+    for other in work.glob("*"):
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    if content is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    workers = settings.workers or available_workers()
+    with LocalPool(workers if len(pieces) > 1 else 1) as execute:
+        sizes: Counter[str] = Counter()
+        for part in execute(source_sizes, pieces):
+            sizes.update(part)
+        total, shares = sum(sizes.values()), source_shares(sizes, settings.sample_mb * 1e6)
+        sample = Sample(shares, min(HELD_OUT_SHARE, HELD_OUT_BYTES / max(total, 1)), settings.seed)
+        sampled = sum(sizes[name] * shares[name] for name in sizes) * (1 - sample.held_out)
+        partitions = max(1, min(MOST_PARTITIONS, round(sampled / PARTITION_BYTES)))
+        tasks = [WordsTask(piece, number) for number, piece in enumerate(pieces)]
+        split = split_spaces if settings.model == "unigram" else split_words
+        say(f"tokenizer: counting words of {sampled / 1e6:.1f} MB")
+        with ProgressBar("words", len(tasks), "pieces") as bar:
+            words = sum(execute(WordsWork(folder, sample, split, partitions), tasks, lambda _: bar.advance()))
+    if not words:
+        raise UserError(f"{corpus} holds no words", "a vocabulary is trained on text", "check the corpus")
+    files = [task.file(folder) for task in tasks]
+    cuts = [CutTask(partition) for partition in range(partitions)]
+    with LocalPool(workers if partitions > 1 else 1) as execute, ProgressBar("pieces", partitions, "parts") as bar:
+        execute(CutWork(folder, files, partitions, settings.pretokenizer), cuts, lambda _: bar.advance())
+    facts = [read_facts(task.file(folder)) for task in cuts]
+    characters: Counter[str] = Counter()
+    for fact in facts:
+        characters.update(fact["characters"])
+    return Counted(
+        Counts([task.file(folder) for task in cuts], partitions),
+        characters,
+        [task.held_out(folder) for task in tasks],
+        content,
+        {
+            "sources": len(sizes),
+            "corpus_bytes": total,
+            "sampled_bytes": round(sampled),
+            "words": words,
+            "distinct_words": sum(fact["distinct_words"] for fact in facts),
+            "characters": len(characters),
+        },
+    )
+
+
+def _content_hash(pieces: list[Piece]) -> str | None:
+    """Return a hash of what the pieces hold, or None when there is a remote file whose version its store does not say.
+
+    Names of files count, as documents of text files are drawn by them; folders do not.
+    """
+    paths = list(dict.fromkeys(piece.path for piece in pieces))
+    if any(is_remote(path) and file_version(path).facts is None for path in paths):
+        return None
+    if pieces and pieces[0].is_shard:
+        return settings_hash([read_shard_manifest(Path(path))["sha256"] for path in paths])
+    return settings_hash([(path.rsplit("/", 1)[-1], content_hash(path)) for path in paths])
+
+
+class CutTask(NamedTuple):
+    """A partition of the words."""
+
+    partition: int
+
+    @property
+    def name(self) -> str:
+        """Return what messages call the task."""
+        return f"part {self.partition} of the words"
+
+    def file(self, folder: Path) -> Path:
+        """Return the file of its counts."""
+        return folder / f"pieces-{self.partition:05d}.parquet"
+
+
+@dataclass(frozen=True)
+class CutWork:
+    """The function of a partition: the counts of its words' pieces go into `folder`, unless they are there."""
+
+    folder: Path
+    words: list[Path]
+    partitions: int
+    pretokenizer: str
+
+    def __call__(self, task: CutTask) -> None:
+        """Cut every word of the partition once."""
+        path = task.file(self.folder)
+        if path.exists():
+            return
+        words = Counts(self.words, self.partitions).partition(task.partition)
+        facts = {"distinct_words": len(words), "characters": count_characters(words)}
+        write_counts(path, count_pieces(words, CUTTERS[self.pretokenizer]), self.partitions, facts)

@@ -1,0 +1,136 @@
+"""More entries for a WordPiece vocabulary that exists, for further pretraining of a model that was trained with it.
+
+New entries come after the old ones, so every old id keeps its meaning, and the model's embeddings only grow at their
+end. Entries are words that are named, and what a vocabulary trained on a new corpus would hold beyond the old one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from common.errors import UserError
+from common.files import atomic_write
+from tokenizer.counting import count_corpus
+from tokenizer.pipeline import CONTINUATION
+from tokenizer.save import CONFIG_FILE, TOKENIZER_FILE, VOCABULARY_FILE, entries, read_tokenizer
+from tokenizer.settings import TokenizerSettings
+from tokenizer.train import WORK, covered
+from tokenizer.wordpiece import learn_entries
+
+KEPT_FILES = (CONFIG_FILE, "special_tokens_map.json", "added_tokens.json")
+
+
+def extend_tokenizer(
+    folder: str | Path,
+    out: Path,
+    words: Sequence[str] = (),
+    corpus: str | Path | None = None,
+    settings: TokenizerSettings | None = None,
+) -> dict[str, Any]:
+    """Write the tokenizer of `folder` with more entries into `out`, and return how many came from where.
+
+    Args:
+        folder: any WordPiece tokenizer in the form of transformers.
+        out: an existing folder, empty or with what a killed run left.
+        words: entries to add, first of all; one that begins with ## continues a word.
+        corpus: text to learn further entries from, until the vocabulary has `settings.vocab_size` entries.
+        settings: how to learn them; needed with a corpus.
+
+    Raises:
+        UserError: the tokenizer is no WordPiece, a word is cut by its normalizer or pre-tokenizer, the size asked for
+            is not above the present one, or the corpus does not reach it.
+    """
+    base = read_tokenizer(folder)
+    parts = json.loads(base.to_str())
+    if parts["model"]["type"] != "WordPiece" or parts["model"]["continuing_subword_prefix"] != CONTINUATION:
+        raise UserError(
+            f"the tokenizer in {folder} is {parts['model']['type']}",
+            f"only WordPiece vocabularies with the prefix {CONTINUATION} can be extended",
+            "train a tokenizer with: hunmin tokenizer train",
+        )
+    known = set(base.get_vocab())
+    if max(base.get_vocab().values()) + 1 != len(known):
+        raise UserError(
+            f"the ids of the tokenizer in {folder} have gaps",
+            "entries are numbered from 0 without gaps, as the lines of vocab.txt are",
+            "renumber its added tokens in tokenizer.json",
+        )
+    new = [word for word in dict.fromkeys(_whole(base, word, folder) for word in words) if word not in known]
+    named = len(new)
+    if corpus is not None and settings is not None:
+        room = settings.vocab_size - len(known) - named
+        if room <= 0:
+            raise UserError(
+                f"vocab_size {settings.vocab_size} leaves no room: there are {len(known) + named} entries already",
+                "an extended vocabulary is larger than the one it extends",
+                f"set it above {len(known) + named}",
+            )
+        new += _learn(base, known.union(new), room, corpus, settings, out)
+    if not new:
+        raise UserError(
+            "nothing to add: every word is in the vocabulary", "an extension has a new entry", "name others"
+        )
+    parts["model"]["vocab"].update({entry: len(known) + place for place, entry in enumerate(new)})
+    extended = Tokenizer.from_str(json.dumps(parts))
+    for name in KEPT_FILES:
+        if (Path(folder) / name).is_file():
+            shutil.copyfile(Path(folder) / name, out / name)
+    with atomic_write(out / TOKENIZER_FILE) as stream:
+        stream.write(extended.to_str(pretty=True) + "\n")
+    with atomic_write(out / VOCABULARY_FILE) as stream:
+        stream.writelines(entry + "\n" for entry in entries(extended))
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    return {
+        "vocab_size": extended.get_vocab_size(),
+        "entries_before": len(known),
+        "named": named,
+        "learnt": len(new) - named,
+    }
+
+
+def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:
+    """Return a word as WordPiece would see it.
+
+    Raises:
+        UserError: it would see more than one, or none.
+    """
+    prefix, text = (CONTINUATION, word[len(CONTINUATION) :]) if word.startswith(CONTINUATION) else ("", word)
+    normalized = base.normalizer.normalize_str(text) if base.normalizer else text
+    seen = (
+        [piece for piece, _ in base.pre_tokenizer.pre_tokenize_str(normalized)] if base.pre_tokenizer else [normalized]
+    )
+    if len(seen) != 1:
+        raise UserError(
+            f"{word!r} is no word to the tokenizer in {folder}: it cuts it into {seen}",
+            "an entry holds no whitespace and no punctuation beside other characters",
+            "name its parts, or train with tokenizer.user_tokens",
+        )
+    return prefix + seen[0]
+
+
+def _learn(
+    base: Tokenizer, known: set[str], room: int, corpus: str | Path, settings: TokenizerSettings, out: Path
+) -> list[str]:
+    """Return `room` entries that are not known, in the order in which they are learnt from the corpus."""
+    counted = count_corpus(settings, corpus, out / WORK)
+    alphabet = covered(counted, settings)
+    size = max(len(known) + room, 2 * len(alphabet))
+    while True:
+        found = learn_entries(counted.pieces, alphabet, size, settings.min_pair_count, settings.seed)
+        new = [entry for entry in found if entry not in known]
+        if len(new) >= room:
+            return new[:room]
+        if len(found) < size:
+            reachable = len(known) + len(new)
+            raise UserError(
+                f"the corpus is too small for a vocabulary of {settings.vocab_size}: it reaches {reachable} entries",
+                "a merge needs a pair of pieces that occurs at least min_pair_count times",
+                f"set vocab_size to {reachable} or less, or give more text",
+            )
+        size += 2 * (room - len(new))  # entries that are known already took the places

@@ -1,0 +1,74 @@
+"""Sentencepiece's unigram model (Kudo 2018) on whole words, in the form of HF tokenizers, to compare vocabularies with.
+
+The trainer is sentencepiece itself (an extra): that of the tokenizers library gives other scores on every run.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from common.errors import UserError
+
+UNKNOWN = "[UNK]"
+
+
+def train_unigram(
+    words: Iterable[Mapping[str, int]], special: list[str], alphabet: list[str], size: int, work: Path
+) -> Tokenizer:
+    """Return a unigram tokenizer (model, pre-tokenizer and decoder) of `size` entries, `special` first.
+
+    Args:
+        words: whole words and how often each occurs, in parts that have no word in common.
+        special: special tokens in the order of their ids, [UNK] among them.
+        alphabet: characters to cover.
+        size: entries wanted, special tokens included.
+        work: existing folder for the words while they are read.
+
+    Raises:
+        UserError: sentencepiece is not installed, or the words do not yield that many entries.
+    """
+    try:
+        import sentencepiece
+    except ImportError:
+        raise UserError(
+            "sentencepiece is not installed", "model=unigram needs the package", "pip install 'hunmin[unigram]'"
+        ) from None
+    lines = work / "unigram.tsv"
+    with lines.open("w", encoding="utf-8") as stream:
+        for part in words:
+            stream.writelines(f"{word}\t{count}\n" for word, count in part.items())
+    trained = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            input=str(lines),
+            input_format="tsv",
+            model_writer=trained,
+            model_type="unigram",
+            vocab_size=size - len(special) + 1,  # and its own <unk>, which gives way to ours
+            required_chars="".join(alphabet),
+            character_coverage=1.0,
+            normalization_rule_name="identity",
+            bos_id=-1,
+            eos_id=-1,
+            num_threads=1,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise UserError(
+            f"no unigram vocabulary of {size} entries comes of this corpus: {str(error).splitlines()[0]}",
+            "the words yield enough distinct pieces, and every character covered is one",
+            "give another vocab_size, or more text",
+        ) from None
+    finally:
+        lines.unlink()
+    model = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
+    pieces = [(model.id_to_piece(i), model.get_score(i)) for i in range(len(model)) if not model.is_unknown(i)]
+    vocabulary = [*((token, 0.0) for token in special), *pieces]
+    built = Tokenizer(models.Unigram(vocabulary, unk_id=special.index(UNKNOWN), byte_fallback=False))
+    built.pre_tokenizer = pre_tokenizers.Metaspace()
+    built.decoder = decoders.Metaspace()
+    return built

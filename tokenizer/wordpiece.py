@@ -1,0 +1,135 @@
+"""Training WordPiece on pieces that may continue a word, to exactly the size asked for.
+
+WordPiece must learn ##에서, ##으로, ##을 as continuations, though it sees morphemes one by one. So each character is
+given to the trainer as one of two symbols: its first form (at the start of an eojeol's word) or its continuing form
+(anywhere else, the start of a later morpheme included). The trainer thus learns 은 and ##은 as what they are, pools
+what it saw of ##은 inside a morpheme and at the start of one, and stops at exactly the number of entries wanted. As
+the symbols are its whole alphabet, in a fixed order, ties break alike on every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import xxhash
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from common.errors import UserError
+from tokenizer.pipeline import CONTINUATION
+
+SYMBOLS_FROM = 0x10000
+"""Code point of the first symbol: above it lie neither whitespace nor surrogates."""
+FEED_LIMIT = 50_000_000
+"""Occurrences of morphemes that the trainer is fed; counts of a larger sample are scaled down to it."""
+
+
+def train_vocabulary(
+    pieces: Iterable[Mapping[str, int]],
+    alphabet: list[str],
+    size: int,
+    min_pair_count: int,
+    seed: int,
+    special: int = 0,
+) -> list[str]:
+    """Return `size` entries: both forms of every character of the alphabet, then the merges in the order learnt.
+
+    Args:
+        pieces: as for `learn_entries`.
+        alphabet: characters to cover, sorted; pieces with another are left out.
+        size: entries wanted, special tokens not counted.
+        min_pair_count: a pair that stands side by side less often is not merged.
+        seed: of the rounding when counts must be scaled down.
+        special: number of special tokens, only for the sizes named in messages.
+
+    Raises:
+        UserError: the alphabet alone is larger than `size`, or the pieces yield fewer entries than that.
+    """
+    if 2 * len(alphabet) > size:
+        raise UserError(
+            f"vocab_size {size + special} is too small for {len(alphabet)} characters in two forms each",
+            f"the characters and {special} special tokens alone take {2 * len(alphabet) + special} entries",
+            "raise vocab_size, or raise min_character_count so that rare characters become [UNK]",
+        )
+    entries = learn_entries(pieces, alphabet, size, min_pair_count, seed)
+    if len(entries) < size:
+        reachable = len(entries) + special
+        raise UserError(
+            f"the corpus is too small for a vocabulary of {size + special}: it yields {reachable} entries",
+            "a merge needs a pair of pieces that occurs at least min_pair_count times",
+            f"set vocab_size to {reachable} or less, lower min_pair_count, or give more text",
+        )
+    return entries
+
+
+def learn_entries(
+    pieces: Iterable[Mapping[str, int]], alphabet: list[str], size: int, min_pair_count: int, seed: int
+) -> list[str]:
+    """Return what `train_vocabulary` does, or fewer entries where the pieces yield no more; never fewer than the forms.
+
+    Args:
+        pieces: marked morphemes or words (## in front of what continues a word) and how often each occurs, in parts
+            that have no piece in common; gone through twice.
+        alphabet: characters to cover, sorted; pieces with another are left out.
+        size: entries wanted.
+        min_pair_count: a pair that stands side by side less often is not merged.
+        seed: of the rounding when counts must be scaled down.
+    """
+    symbols = [chr(SYMBOLS_FROM + index) for index in range(2 * len(alphabet))]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size,
+        min_frequency=min_pair_count,
+        initial_alphabet=symbols,
+        special_tokens=[],
+        continuing_subword_prefix="",
+        show_progress=False,
+    )
+    model = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    model.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    model.train_from_iterator(_feed(pieces, alphabet, seed), trainer)
+    learnt = sorted((index, token) for token, index in model.get_vocab().items())
+    forms = [*alphabet, *(CONTINUATION + character for character in alphabet)]
+    merges = [token for _, token in learnt if len(token) > 1]
+    return forms + [_from_symbols(token, alphabet) for token in merges]
+
+
+def _to_symbols(piece: str, numbers: Mapping[str, int]) -> str | None:
+    """Return a piece as symbols (even: first form, odd: continuing form), or None if a character is not covered."""
+    continuing = piece.startswith(CONTINUATION)
+    text = piece.removeprefix(CONTINUATION)
+    found = [numbers.get(character) for character in text]
+    codes = [SYMBOLS_FROM + 2 * n + (continuing or place > 0) for place, n in enumerate(found) if n is not None]
+    return "".join(map(chr, codes)) if len(codes) == len(text) else None
+
+
+def _from_symbols(token: str, alphabet: list[str]) -> str:
+    codes = [ord(symbol) - SYMBOLS_FROM for symbol in token]
+    return (CONTINUATION if codes[0] % 2 else "") + "".join(alphabet[code // 2] for code in codes)
+
+
+def _feed(pieces: Iterable[Mapping[str, int]], alphabet: list[str], seed: int) -> Iterator[str]:
+    """Yield lines of pieces repeated by their counts; the trainer counts, so repetition is how it is told a count.
+
+    Pieces of one character are left out: they hold no pair. Above `FEED_LIMIT` counts are scaled, and rounded up or
+    down by a seeded draw a piece, so that rare pieces keep their weight as a group.
+    """
+    numbers = {character: index for index, character in enumerate(alphabet)}
+    total = sum(count for part in pieces for piece, count in part.items() if _holds_pair(piece))
+    scale = min(1.0, FEED_LIMIT / total) if total else 1.0
+    line: list[str] = []
+    for part in pieces:
+        for piece, count in sorted(part.items()):
+            symbols = _to_symbols(piece, numbers) if _holds_pair(piece) else None
+            if symbols is None:
+                continue
+            draw = xxhash.xxh3_64_intdigest(piece.encode(), seed=seed & (2**64 - 1)) / 2.0**64
+            repeats = count if scale == 1.0 else int(count * scale + draw)
+            for start in range(0, repeats, 1000):
+                line.append((symbols + " ") * min(1000, repeats - start))
+            if len(line) >= 200:
+                yield "".join(line)
+                line = []
+    yield "".join(line)
+
+
+def _holds_pair(piece: str) -> bool:
+    return len(piece.removeprefix(CONTINUATION)) > 1
