@@ -28,12 +28,13 @@ from data.cleaning.settings import CleanSettings
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, available_workers, open_executor
+from data.executors.slurm import ShareDone
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
 from data.readers import InputFile, SourceSettings, list_files
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
-from data.units.runs import ShareDone, do_share, do_units
+from data.units.runs import STAGE_DONE, do_share, do_units
 from data.units.work import UnitWork, warm_up
 
 WORK = ".work"
@@ -96,7 +97,8 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
     key = resolve_key(settings.pii) if settings.pii.enabled else None
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
-    with open_executor(settings.executor, settings.workers, settings.ray_address, work, warm_up) as execute:
+    prepare = warm_up if settings.decontaminate.enabled else None
+    with open_executor(settings.executor, settings.workers, settings.ray_address, work, prepare) as execute:
         function = _unit_work(settings, key, work)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6))
         if settings.executor == "slurm-array":
@@ -144,10 +146,15 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
         "benchmark": settings_hash(benchmark),
     }
     folder = work / settings_hash(identity)
-    for other in work.iterdir():
-        if other.is_dir() and other != folder:
-            shutil.rmtree(other, ignore_errors=True)
-    folder.mkdir(exist_ok=True)
+    try:
+        for other in work.iterdir():
+            if other.is_dir() and other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+        folder.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        if settings.executor == "slurm-array":
+            raise ShareDone(STAGE_DONE) from None
+        raise
     decontaminator = None
     if settings.decontaminate.enabled:
         threads = settings.workers or available_workers()

@@ -10,9 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from common.errors import HunminError
 from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
 
 ATTEMPTS = 3
@@ -20,8 +22,9 @@ ATTEMPTS = 3
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
 PARENT_CHECK_SECONDS = 0.5
-LEARN = "learn"
-"""Message that a pickled function follows; all others are tasks."""
+END_SECONDS = 5
+READY, LEARN = "ready", "learn"
+"""A worker's first message; and the parent's that a pickled function follows (all its others are tasks)."""
 
 
 def run_local(
@@ -35,6 +38,21 @@ def run_local(
     """Return `function(task)` for every task, in the order of the tasks, from a pool for this one call."""
     with LocalPool(workers) as execute:
         return execute(function, tasks, progress, failures)
+
+
+def _run_here(
+    function: Callable[[T], R], tasks: Iterable[T], progress: Callable[[R], None] | None, failures: Failures
+) -> list[R]:
+    results = []
+    for task in tasks:
+        result = attempt(function, task)
+        if isinstance(result, Failure):
+            failures.add(result)
+            continue
+        results.append(result)
+        if progress:
+            progress(result)
+    return results
 
 
 def available_workers() -> int:
@@ -60,9 +78,7 @@ class LocalPool:
         self._context = multiprocessing.get_context("spawn")
         self._limit, self._prepare = workers, prepare
         self._workers: list[_Worker] = []
-        self._attempts: dict[int, int] = {}
-        self._failures = Failures()
-        self._payload = b""
+        self._lost = 0
 
     def __enter__(self) -> LocalPool:
         """Start the first workers if there is something to prepare."""
@@ -93,113 +109,123 @@ class LocalPool:
 
         Raises:
             HunminError: the function raised one, or three workers died on the same task; after all other tasks are
-                done, and with the name of each task that failed.
+                done, and with the name of each task that failed. Or workers die as they start; at once.
             DiskFullError: at once.
         """
-        self._failures = Failures() if failures is None else failures
+        failed = Failures() if failures is None else failures
         if self._limit > 1:
             try:
-                results = self._run(function, iter(tasks), progress)
+                results = self._run(_Call(function, iter(tasks), progress, failed))
             except BaseException:
                 self._close()  # what is still at work belongs to nobody
                 raise
         else:
-            results = self._run_here(function, tasks, progress)
+            results = _run_here(function, tasks, progress, failed)
         if failures is None:
-            raise_failures(self._failures)
+            raise_failures(failed)
         return results
 
-    def _run_here(
-        self, function: Callable[[T], R], tasks: Iterable[T], progress: Callable[[R], None] | None
-    ) -> list[R]:
-        results = []
-        for task in tasks:
-            result = attempt(function, task)
-            if isinstance(result, Failure):
-                self._failures.add(result)
-                continue
-            results.append(result)
-            if progress:
-                progress(result)
-        return results
-
-    def _run(self, function: Any, tasks: Iterator[Any], progress: Callable[[Any], None] | None) -> list[Any]:
-        self._payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
-        self._attempts = {}
-        results: dict[int, Any] = {}
-        numbered = enumerate(tasks)
-        more = True
+    def _run(self, call: _Call) -> list[Any]:
         while True:
-            while more and (worker := self._idle()):
-                following = next(numbered, None)
-                more = following is not None
-                if following:
-                    worker.give(*following, self._payload)
-            busy = [worker for worker in self._workers if worker.task is not None]
-            if not busy:
-                return [results[index] for index in sorted(results)]
-            ready = wait([worker.connection for worker in busy])
-            for worker in busy:
+            for worker in self._workers:
+                if worker.idle and call.has_task():
+                    worker.give(*call.take(), call.payload)
+            if call.has_task() and all(worker.task is not None for worker in self._workers):
+                self._start(max(FIRST_WORKERS, len(self._workers)))
+            if not call.has_task() and not any(worker.task is not None for worker in self._workers):
+                return [call.results[index] for index in sorted(call.results)]
+            watched = [worker for worker in self._workers if not worker.idle]
+            ready = wait([worker.connection for worker in watched])
+            for worker in watched:
                 if worker.connection in ready:
-                    index = worker.index
-                    if self._collect(worker, results) and progress:
-                        progress(results[index])
+                    self._hear(worker, call)
 
-    def _idle(self) -> _Worker | None:
-        for worker in self._workers:
-            if worker.task is None:
-                return worker
-        return self._start(max(FIRST_WORKERS, len(self._workers)))
+    def _start(self, count: int) -> None:
+        """Start so many workers, as far as there may be more."""
+        for _ in range(min(count, self._limit - len(self._workers))):
+            self._workers.append(_Worker(self._context, self._prepare))
 
-    def _start(self, count: int) -> _Worker | None:
-        """Start so many workers, as far as there may be more, and return the first of them."""
-        fresh = [_Worker(self._context, self._prepare) for _ in range(min(count, self._limit - len(self._workers)))]
-        self._workers += fresh
-        return fresh[0] if fresh else None
-
-    def _collect(self, worker: _Worker, results: dict[int, Any]) -> bool:
-        """Take a worker's result; a dead worker's task goes to a new worker. Returns whether a result came."""
+    def _hear(self, worker: _Worker, call: _Call) -> None:
+        """Take what a worker says: that it is ready, or what became of its task; nothing is said by a dead one."""
         try:
-            value = worker.connection.recv()
+            message = worker.connection.recv()
         except (EOFError, OSError):
-            self._replace(worker)
-            return False
-        index, worker.index, worker.task = worker.index, -1, None
-        if isinstance(value, Failure):
-            self._failures.add(value)
-            return False
-        results[index] = value
-        return True
-
-    def _replace(self, worker: _Worker) -> None:
-        """Put a new worker in a dead one's place, with its task unless that has killed too many."""
-        worker.connection.close()
-        worker.process.join(timeout=5)
-        place = self._workers.index(worker)
-        attempts = self._attempts[worker.index] = self._attempts.get(worker.index, 0) + 1
-        if attempts < ATTEMPTS:
-            self._workers[place] = _Worker(self._context, self._prepare)
-            self._workers[place].give(worker.index, worker.task, self._payload)
+            self._bury(worker, call)
             return
-        del self._workers[place]
-        self._failures.add(
-            Failure(
-                worker.task.name,
-                f"a worker died {ATTEMPTS} times on it (exit code {worker.process.exitcode}; -9 is often the kernel's "
-                "out-of-memory killer: fewer workers need less memory)",
+        self._lost = 0
+        if worker.task is None:
+            worker.ready = True
+            return
+        index, worker.task = worker.index, None
+        if isinstance(message, Failure):
+            call.failures.add(message)
+            return
+        call.results[index] = message
+        if call.progress:
+            call.progress(message)
+
+    def _bury(self, worker: _Worker, call: _Call) -> None:
+        """Take a dead worker out, and let another do its task unless that has killed too many.
+
+        Raises:
+            HunminError: workers die before they take a task, one after the other.
+        """
+        worker.end()
+        self._workers.remove(worker)
+        code = worker.process.exitcode
+        if worker.task is not None:
+            call.retry(
+                worker.index,
+                worker.task,
+                f"a worker died {ATTEMPTS} times on it (exit code {code}; -9 is often the kernel's out-of-memory "
+                "killer: fewer workers need less memory)",
             )
-        )
+            return
+        self._lost += 1
+        if self._lost == ATTEMPTS:
+            raise HunminError(
+                f"{ATTEMPTS} workers died as they started (exit code {code})",
+                "a worker is a Python process like this one",
+                "look at what they wrote above; fewer workers need less memory",
+            )
 
     def _close(self) -> None:
         for worker in self._workers:
-            worker.connection.close()
-            if worker.task is not None:
-                worker.process.terminate()
+            worker.process.terminate()
         for worker in self._workers:
-            worker.process.join(timeout=5)
-            if worker.process.is_alive():
-                worker.process.kill()
+            worker.end()
         self._workers = []
+
+
+class _Call:
+    """One call of a pool: its function, the tasks that are left, and what came of the others."""
+
+    def __init__(
+        self, function: Any, tasks: Iterator[Any], progress: Callable[[Any], None] | None, failures: Failures
+    ) -> None:
+        self.payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+        self.progress, self.failures = progress, failures
+        self.results: dict[int, Any] = {}
+        self._tasks = enumerate(tasks)
+        self._next: list[tuple[int, Any]] = []
+        self._tries: dict[int, int] = {}
+
+    def has_task(self) -> bool:
+        """Return whether a task is left, by drawing it if need be."""
+        if not self._next:
+            self._next = list(islice(self._tasks, 1))
+        return bool(self._next)
+
+    def take(self) -> tuple[int, Any]:
+        return self._next.pop()
+
+    def retry(self, index: int, task: Any, reason: str) -> None:
+        """Put a task back that its worker did not survive; after so many attempts it fails for this reason."""
+        tries = self._tries[index] = self._tries.get(index, 0) + 1
+        if tries < ATTEMPTS:
+            self._next.append((index, task))
+        else:
+            self.failures.add(Failure(task.name, reason))
 
 
 class _Worker:
@@ -208,11 +234,22 @@ class _Worker:
     def __init__(self, context: Any, prepare: Callable[[], None] | None) -> None:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), prepare), daemon=True)
-        self.process.start()
+        # a Ctrl-C is the parent's to take, also while the worker imports what it needs
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         theirs.close()
+        self.ready = False
+        """Whether it has said so. Nothing is sent before: what a pipe does not hold would make the parent wait."""
         self.index = -1
         self.task: Any = None
         self._learned = b""
+
+    @property
+    def idle(self) -> bool:
+        return self.ready and self.task is None
 
     def give(self, index: int, task: Any, payload: bytes) -> None:
         """Send a task, and before it the pickled function unless the worker has it."""
@@ -224,15 +261,25 @@ class _Worker:
                 self.connection.send_bytes(payload)
             self.connection.send(task)
 
+    def end(self) -> None:
+        """Wait for the process, which has ended or been told to."""
+        self.connection.close()
+        self.process.join(timeout=END_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
 
 def _work(connection: Connection, parent: int, prepare: Callable[[], None] | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     if prepare:
         with suppress(Exception):  # whatever is wrong comes up again in a task, and is reported with it
             prepare()
     function: Any = None
     with suppress(EOFError, OSError):
+        connection.send(READY)
         while True:
             message = connection.recv()
             if message == LEARN:

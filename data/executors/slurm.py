@@ -69,6 +69,10 @@ class ArrayElement:
         return None
 
 
+class ShareDone(Exception):
+    """An array element has done its share; the stage is finished by another one. The message says what is missing."""
+
+
 class ArrayShare:
     """The units of one element; every element makes the same shares out of the same sizes.
 

@@ -126,6 +126,8 @@ class Catalog:
     def _write_index(self, file: InputFile, version: FileVersion, keys: list[str], sizes: list[int]) -> None:
         settled = version.settled and file_version(file.path).facts == version.facts
         tree = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes}
+        if not self.folder.exists():
+            return  # another element of an array has ended the stage, and nothing is to stand here any more
         with atomic_write(self._index_path(file), "wb") as stream:
             stream.write(orjson.dumps(tree))
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from common.errors import UserError
 from common.progress import ProgressBar, say
 from data.executors import Executor, Failures, raise_failures
-from data.executors.slurm import ArrayElement, ArrayShare
+from data.executors.slurm import ArrayElement, ArrayShare, ShareDone
 from data.readers import InputFile
 from data.readers.volume import file_bytes, file_version
 from data.units.catalog import Catalog, Missing, Share
 from data.units.work import UnitDone, UnitWork
 
+STAGE_DONE = "the stage is done: another element has ended it"
 MISSING_SHOWN = 10
 """Files named in the message of an element that is done before others."""
-
-
-class ShareDone(Exception):
-    """An array element has done its share; the stage is finished by another one. The message says what is missing."""
 
 
 def do_units(catalog: Catalog, function: UnitWork, execute: Executor, share: Share | None = None) -> None:
@@ -48,10 +45,13 @@ def do_share(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
     share = ArrayShare(element, [_stored_bytes(file) for file in catalog.files])
     say(f"element {element.rank} of {element.count}")
     do_units(catalog, function, execute, share)
-    missing = catalog.missing()
-    if missing:
-        raise ShareDone(_still_missing(missing, catalog, share, element))
-    owner = element.claim(function.folder)
+    try:
+        missing = catalog.missing()
+        if missing:
+            raise ShareDone(_still_missing(missing, catalog, share, element))
+        owner = element.claim(function.folder)
+    except FileNotFoundError:
+        raise ShareDone(STAGE_DONE) from None
     if owner is not None:
         raise ShareDone(f"element {element.rank} is done; element {owner} writes the shards")
 

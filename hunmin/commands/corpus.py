@@ -38,7 +38,7 @@ def build(
     ] = None,
 ) -> None:
     """Do the corpus stage of a recipe; resumes."""
-    from data.units.runs import ShareDone
+    from data.executors.slurm import ShareDone
     from hunmin.recipe import load_recipe
     from hunmin.run import run
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,13 +10,28 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import DiskFullError
+from common.errors import DiskFullError, HunminError
 from data.executors import WorkFailed, available_workers, run_local
 from data.executors.failures import MOST_FAILURES
 from data.executors.local import LocalPool
 
 sys.path.insert(0, str(Path(__file__).parent))
-from executor_jobs import Number, broken, die_always, die_once, fail, full, misused, prepare, process_id, square
+from executor_jobs import (
+    SLOW_SECONDS,
+    Number,
+    broken,
+    die_always,
+    die_once,
+    fail,
+    full,
+    leave,
+    misused,
+    prepare,
+    process_id,
+    sized,
+    slow_second_start,
+    square,
+)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -99,6 +115,45 @@ def test_workers_prepare_before_there_is_a_task(tmp_path):
 def test_a_preparation_that_fails_is_left_to_the_tasks():
     with LocalPool(2, fail) as pool:
         assert pool(square, [Number(3)]) == [9]
+
+
+def test_ready_workers_do_not_wait_for_one_that_starts(tmp_path):
+    """Nothing is sent to a worker before it is ready: a large function would hold up the parent, and so all others."""
+    began = time.monotonic()
+    with LocalPool(3, functools.partial(slow_second_start, tmp_path)) as pool:
+        until(lambda: (tmp_path / "slow").exists())
+        results = pool(functools.partial(sized, b"x" * 5_000_000), [Number(n) for n in range(6)])
+        assert time.monotonic() - began < SLOW_SECONDS
+    assert results == list(range(6))
+
+
+def test_workers_that_die_as_they_start_are_an_error():
+    with (
+        pytest.raises(HunminError, match="3 workers died as they started \\(exit code 7\\)"),
+        LocalPool(2, leave) as pool,
+    ):
+        pool(square, [Number(1)])
+
+
+def test_a_ctrl_c_while_workers_start_shows_no_traceback(tmp_path):
+    program = (
+        "import sys, time; sys.path[:0] = sys.argv[1:]\n"
+        "from executor_jobs import linger\nfrom data.executors.local import LocalPool\n"
+        "if __name__ == '__main__':\n"
+        "    with LocalPool(2, linger):\n"
+        "        print('started', flush=True)\n"
+        "        time.sleep(60)\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    here = Path(__file__).resolve()
+    command = [sys.executable, str(tmp_path / "program.py"), str(here.parent), str(here.parents[3])]
+    parent = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True
+    )
+    assert parent.stdout and parent.stdout.readline() == "started\n"
+    os.killpg(parent.pid, signal.SIGINT)
+    errors = parent.communicate(timeout=30)[1]
+    assert errors.count("Traceback") == 1 and "program.py" in errors  # the program's own
 
 
 def test_a_pool_serves_on_after_a_call_that_was_broken_off(tmp_path):

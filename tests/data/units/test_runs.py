@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import data.corpus as corpus_module
 from common.errors import UserError
 from common.manifest import describe_outputs
 from common.settings import parse_settings
 from data.corpus import CorpusSettings, build_corpus
-from data.units.runs import ShareDone
+from data.executors.slurm import ShareDone
+from data.units.catalog import Catalog
 
 
 @pytest.fixture
@@ -82,6 +84,22 @@ def test_only_one_of_two_ends_the_stage(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr("data.corpus.assemble", other_first)
     element(monkeypatch, inputs, out, 1, 2)
     assert (out / "statistics.json").exists()
+
+
+@pytest.mark.parametrize("moment", [(corpus_module, "_benchmark"), (Catalog, "missing")])
+def test_an_element_that_comes_after_the_end_says_so(moment, inputs, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    owner, name = moment
+    original = getattr(owner, name)
+
+    def late(*arguments):
+        out.rename(tmp_path / "published")
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, name, late)
+    with pytest.raises(ShareDone, match="another element has ended it"):
+        element(monkeypatch, inputs, out, 1, 2)
+    assert not out.exists()
 
 
 def test_inputs_without_a_version_cannot_be_shared_out(tmp_path, monkeypatch):
