@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,37 @@ _KINDS = np.zeros(256, np.uint8)
 _KINDS[ord('"')] = _QUOTE
 _KINDS[[ord("{"), ord("[")]] = _OPEN
 _KINDS[[ord("}"), ord("]")]] = 3
-_BETWEEN = b", \t\r\n"
+_AROUND = b"[], \t\r\n"
+"""Between elements, and between the arrays where there are several."""
 
 
 class Scanner:
-    """Finds where objects and arrays on the outermost level begin and end in data fed piece by piece."""
+    """Finds where objects and arrays on the outermost level begin and end in data fed piece by piece.
 
-    def __init__(self) -> None:
+    Args:
+        goes_on: whether another array may begin after the end of the one that the data is the inside of.
+    """
+
+    def __init__(self, goes_on: bool = False) -> None:
+        self._goes_on = goes_on
         self._fed = 0
         self._depth = 0
         self._inside = 0
         self._escaped = False
         self.ended = False
-        """Whether the array that the data is the inside of has been closed."""
+        """Whether the array that the data is the inside of has been closed, and no other may begin."""
+        self.end = 0
+        """The position after that array's closing bracket."""
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether what was fed ends within a string, object or array."""
+        return self._depth > 0 or bool(self._inside)
+
+    @property
+    def is_member(self) -> bool:
+        """Return whether what was fed ends in an object on the outermost level, and in no string."""
+        return self._depth == 1 and not self._inside
 
     def feed(self, data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the positions (in all that was fed) where elements begin, and after which they end, in `data`."""
@@ -55,8 +74,8 @@ class Scanner:
         places, opens = places[brackets], kinds[brackets] == _OPEN
         depths = self._depth + np.cumsum(np.where(opens, 1, -1))
         below = np.flatnonzero(depths < 0)
-        if len(below):
-            self.ended = True
+        if len(below) and not self._goes_on:
+            self.ended, self.end = True, int(places[below[0]]) + 1 + self._fed
             places, opens, depths = places[: below[0]], opens[: below[0]], depths[: below[0]]
         self._depth = int(depths[-1]) if len(depths) else self._depth
         begin, end = places[opens & (depths == 1)] + self._fed, places[~opens & (depths == 0)] + 1 + self._fed
@@ -67,42 +86,71 @@ class Scanner:
 def cut_json(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the elements of an array (the file, or the one under `records_field`), or the objects, in blocks."""
     key = file.settings.records_field
-    if key is not None:
-        return cut_elements(stream, array_start(file, stream.head, key), block_bytes)
+    return cut_values(stream, block_bytes) if key is None else cut_under(file, stream, key, block_bytes)
+
+
+def cut_values(stream: TextStream, block_bytes: int) -> Iterator[Block]:
+    """Yield the elements of the array that a file is (or of several), or the objects in it, in blocks."""
     start = len(stream.head) - len(stream.head.lstrip())
-    return cut_elements(stream, start + (stream.head[start : start + 1] == b"["), block_bytes)
+    chunks = _from(stream, start + (stream.head[start : start + 1] == b"["))
+    return _cut(stream, chunks, block_bytes, Scanner(goes_on=True))
 
 
-def array_start(file: InputFile, head: bytes, key: str) -> int:
-    """Return where the elements under a key begin: inside its array, or at its object.
+def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -> Iterator[Block]:
+    """Yield the elements of the array under a key of the file's object, or the object there, in blocks.
 
     Raises:
         UserError: the file's first megabyte does not hold the key.
     """
-    match = re.search(rb'"%b"\s*:\s*([\[{])' % re.escape(key.encode()), head)
-    if match is None:
+    place = place_under(stream.head, key)
+    if place is None:
         raise UserError(
             f'{file.path} holds no "{key}": [...] in its first megabyte',
-            f"the records stand in the array under '{key}'",
+            f"the records stand in the array under '{key}' of the object that the file is",
             "give the source's format, or for json its records_field",
         )
-    return match.end() if match.group(1) == b"[" else match.start(1)
+    inside = place + (stream.head[place : place + 1] == b"[")
+    return _cut(stream, _from(stream, inside), block_bytes, Scanner(), single=inside == place)
 
 
-def cut_elements(stream: TextStream, start: int, block_bytes: int) -> Iterator[Block]:
-    """Yield objects and arrays from position `start` on in blocks of about `block_bytes`, numbered from 1.
+def place_under(head: bytes, key: str) -> int | None:
+    """Return where the array or object under a key of the outermost object begins, None where there is none."""
+    scanner, done = Scanner(goes_on=True), 0
+    for match in re.finditer(rb'"%b"\s*:\s*([\[{])' % re.escape(key.encode()), head):
+        scanner.feed(head[done : match.start()])
+        done = match.start()
+        if scanner.is_member:
+            return match.start(1)
+    return None
+
+
+def _cut(
+    stream: TextStream, chunks: Iterator[bytes], block_bytes: int, scanner: Scanner, single: bool = False
+) -> Iterator[Block]:
+    """Yield objects and arrays in blocks of about `block_bytes`, numbered from 1.
 
     What is longer than `MAX_RECORD_BYTES` is left out; a later block (or an empty one at the end) holds its reject.
+
+    Args:
+        stream: says the encoding.
+        chunks: the content, from the first element on.
+        scanner: finds the elements; where it ends, the rest of the enclosing object is passed over.
+        single: whether the first element is the only one.
     """
     limit = records.MAX_RECORD_BYTES
-    scanner = Scanner()
     number, record, count = 0, 1, 0
     rejects: list[Reject] = []
     parts: list[bytes] = []
     """The chunks since `begun`; in them `count` whole elements, the last of which ends at `last`."""
     begun = last = fed = 0
-    for chunk in _from(stream, start):
+    closed: int | None = None
+    """Where the elements are over, once they are."""
+    for chunk in chunks:
         ends = scanner.feed(chunk)[1]
+        if single and len(ends):
+            ends, closed = ends[:1], int(ends[0])
+        elif scanner.ended:
+            closed = scanner.end
         fed += len(chunk)
         parts.append(chunk)
         too_far = (int(ends[0]) if len(ends) else fed) - last > limit
@@ -114,20 +162,23 @@ def cut_elements(stream: TextStream, start: int, block_bytes: int) -> Iterator[B
             parts, begun = [data[last - begun :]], last
         if too_far and not len(ends):
             parts, begun = [], fed
-            continue
-        if too_far:
+        elif too_far:
             # a chunk is shorter than the limit: only the first element that ends in it can be too long
             rejects.append(too_long(record))
             record, begun, last = record + 1, int(ends[0]), int(ends[0])
             parts, ends = [chunk[len(chunk) - (fed - begun) :]], ends[1:]
         if len(ends):
             count, last = count + len(ends), int(ends[-1])
-        if scanner.ended:
+        if closed is not None:
             break
     if begun > last:
         rejects.append(too_long(record))
-    data = b"".join(parts)[: last - begun if scanner.ended else None]
-    if data.strip(_BETWEEN) or rejects:
+    data = b"".join(parts)
+    if closed is not None:
+        data = data[: max(closed - begun, 0)]
+        if _is_more(chain([chunk[len(chunk) - (fed - closed) :]] if fed > closed else [], chunks)):
+            rejects.append(Reject(record + count, "after the end of the object with the records"))
+    if data.strip(_AROUND) or rejects:
         yield Block(number, record, data, stream.encoding, rejects=tuple(rejects))
 
 
@@ -136,17 +187,30 @@ def _from(stream: TextStream, start: int) -> Iterator[bytes]:
         yield chunk if index else chunk[start:]
 
 
+def _is_more(chunks: Iterator[bytes]) -> bool:
+    """Return whether anything but blanks comes after the object that the chunks begin in."""
+    scanner, fed = Scanner(), 0
+    for chunk in chunks:
+        if not scanner.ended:
+            scanner.feed(chunk)
+        if scanner.ended and chunk[max(scanner.end - fed, 0) :].strip():
+            return True
+        fed += len(chunk)
+    return False
+
+
 def elements_of(block: Block) -> Iterator[tuple[int, bytes] | Reject]:
     """Yield number and bytes of each element of a block, and a reject for what is none."""
-    begins, ends = Scanner().feed(block.data)
+    scanner = Scanner(goes_on=True)
+    begins, ends = scanner.feed(block.data)
     number, done = block.first_line, 0
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=False):
-        if block.data[done:begin].strip(_BETWEEN):
+        if block.data[done:begin].strip(_AROUND):
             yield Reject(number, "not a JSON object")
         yield number, block.data[begin:end]
         number, done = number + 1, end
-    if block.data[done:].strip(_BETWEEN + b"]"):
-        yield Reject(number, "cut short")
+    if block.data[done:].strip(_AROUND):
+        yield Reject(number, "cut short" if scanner.is_open else "not a JSON object")
 
 
 def parse_json(file: InputFile, block: Block) -> Iterator[Item]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import orjson
 
 from data.readers.encoding import TextStream
-from data.readers.json_elements import cut_elements, elements_of
+from data.readers.json_elements import cut_values, elements_of
 from data.readers.lines import is_utf8
 from data.readers.namumark import is_redirect, namumark_to_text
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
@@ -18,8 +18,7 @@ MAIN_NAMESPACE = ("0", "", "문서")
 
 def cut_namuwiki(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the pages of a dump in blocks."""
-    start = len(stream.head) - len(stream.head.lstrip())
-    return cut_elements(stream, start + (stream.head[start : start + 1] == b"["), block_bytes)
+    return cut_values(stream, block_bytes)
 
 
 def parse_namuwiki(file: InputFile, block: Block) -> Iterator[Item]:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from data.readers.encoding import TextStream
-from data.readers.json_elements import array_start, cut_elements, elements_of
+from data.readers.json_elements import cut_under, elements_of
 from data.readers.lines import is_utf8
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
 
@@ -26,7 +26,7 @@ _GUESSED = re.compile(r"\(\(([^()]*)\)\)")
 
 def cut_nikl(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
     """Yield the documents of a MODU file in blocks."""
-    return cut_elements(stream, array_start(file, stream.head, "document"), block_bytes)
+    return cut_under(file, stream, "document", block_bytes)
 
 
 def parse_nikl(file: InputFile, block: Block) -> Iterator[Item]:

@@ -7,6 +7,7 @@ import re
 
 from common.errors import UserError
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
+from data.readers.json_elements import place_under
 from data.readers.paths import BY_SUFFIX, suffix_of
 from data.readers.records import InputFile
 from data.readers.settings import Format
@@ -16,11 +17,9 @@ BINARY: dict[bytes, Format] = {b"PAR1": "parquet", b"SQLite format 3\0": "sqlite
 NOT_TEXT: tuple[Format, ...] = ("parquet", "sqlite", "hf")
 
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
-_DOCUMENTS = re.compile(rb'"document"\s*:\s*[\[{]')
 _NAMU_PAGE = re.compile(rb'\s*\[?\s*\{(?=[^{}]{0,2000}?"namespace"\s*:)(?=[^{}]{0,2000}?"title"\s*:)')
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.DOTALL)
 _TREEBANK = re.compile(rb"\s*# (?:newdoc|newpar|sent_id|text|global\.columns)\b")
-_CATALOGUE = re.compile(rb'(?:#[^\n]*\n|\s)*msgid "')
 _COLUMN = re.compile(r"[^\W\d][\w .-]{1,39}")
 TABLE_LINES = 20
 """Lines by whose tabs a text is taken for a table, or not."""
@@ -90,10 +89,13 @@ def _array(head: bytes, suffix: str) -> Format:
 
 
 def _objects(head: bytes, suffix: str) -> Format:
-    if _DOCUMENTS.search(head):
-        return "nikl"
     first, _, rest = head.lstrip().partition(b"\n")
-    whole = first.rstrip().endswith(b"}") and (not rest.strip() or rest.lstrip().startswith(b"{"))
+    whole = first.rstrip().endswith(b"}")
+    if whole and rest.lstrip().startswith(b"{"):
+        return "jsonl"
+    if place_under(head, "document") is not None:
+        return "nikl"
+    whole = whole and not rest.strip()
     return "jsonl" if whole or (suffix != ".json" and first.strip() != b"{") else "json"
 
 

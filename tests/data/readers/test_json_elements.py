@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from data.readers.json_elements import Scanner
 
-from .reading import ids, read, rejects, texts
+from .reading import ids, read, read_in_pieces, rejects, texts
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.integers(), st.text('"\\{}[],:ab가', max_size=8)),
@@ -93,3 +93,47 @@ def test_nested_fields_and_null(tmp_path):
     items = read(path, text_field="a.b", id_field="meta.key")
     assert texts(items) == ["깊은 글", "첫\n둘"] and ids(items) == ["5", "a-4"]
     assert rejects(items) == [(3, "no field 'a.b'")]
+
+
+@pytest.mark.parametrize(
+    ("content", "found", "reasons"),
+    [
+        ('["가", "나"]', [], ["not a JSON object"]),
+        ('[{"text": "가"}, "나", "다"]\n', ["가"], ["not a JSON object"]),
+        ('[{"text": "가"}]\n[{"text": "나"}]\n', ["가", "나"], []),
+        ('[{"text": "가"}] 그 뒤의 글', ["가"], ["not a JSON object"]),
+        ('[{"text": "가"}]\n{"text": "나"}\n{"text": "다"}', ["가"], ["not a JSON object"]),
+        ('[{"text": "가"}, "나', ["가"], ["cut short"]),
+        ("[]\n", [], []),
+    ],
+)
+@pytest.mark.parametrize("block_bytes", [1, 1000])
+def test_nothing_in_a_file_disappears_without_a_reject(tmp_path, content, found, reasons, block_bytes):
+    path = tmp_path / "a.json"
+    path.write_text(content, encoding="utf-8")
+    items = read(path, block_bytes)
+    assert texts(items) == found and [reason for _, reason in rejects(items)] == reasons
+
+
+AFTER = "after the end of the object with the records"
+
+
+@pytest.mark.parametrize(
+    ("content", "found", "reasons"),
+    [
+        ('{"meta": {"data": [1]}, "data": [{"text": "가"}]}', ["가"], []),
+        ('{"text": "\\"data\\": [", "data": [{"text": "가"}], "x": [{"text": "나"}]}\n', ["가"], []),
+        ('{"data": [{"text": "가"}]}\n{"data": [{"text": "나"}]}', ["가"], [AFTER]),
+        ('{"data": {"text": "가"}, "meta": {"text": "나"}}\n', ["가"], []),
+        ('{"data": {"text": "가"}}\n{"data": {"text": "나"}}\n', ["가"], [AFTER]),
+        ('{"data": [{"text": "가"}, "나"]}', ["가"], ["not a JSON object"]),
+    ],
+)
+@pytest.mark.parametrize("in_pieces", [True, False])
+def test_records_stand_under_the_key_of_the_outermost_object(tmp_path, content, found, reasons, in_pieces):
+    path = tmp_path / "a.json"
+    path.write_text(content, encoding="utf-8")
+    # the key is looked for in the first read
+    read_bytes = content.encode().index('{"text": "가"'.encode()) + 3 if in_pieces else 1000
+    items = read_in_pieces(path, 1, read_bytes, records_field="data", encoding="utf-8")
+    assert texts(items) == found and [reason for _, reason in rejects(items)] == reasons
