@@ -13,13 +13,15 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
 from data.pii.checks import brn_ok, card_prefix_ok, ean13_ok, luhn_ok, registration_check_ok, registration_date_ok
 from data.pii.code_words import ACCESSORS, MODULES, is_code_name, is_field_name
 from data.pii.context import BEFORE, BESIDE, RIGHT_BEFORE, labelled, versioned
-from data.pii.patterns import DASH
+from data.pii.patterns import DASH, NOT_AFTER, NOT_BEFORE
 from data.pii.url import url_end
 
 Extent = tuple[int, int]
 Rule = Callable[[str, "re.Match[str]"], "Extent | None"]
 
 _NOT_DIGIT = re.compile(r"[^0-9]+")
+_NOT_BEFORE = re.compile(NOT_BEFORE)
+_NOT_AFTER = re.compile(NOT_AFTER)
 _SUFFIXES = (
     "png jpg jpeg gif svg webp css js ts jsx tsx json xml html htm md txt yml yaml py rb java cs cpp exe dll zip"
 )
@@ -109,21 +111,23 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def card(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a Luhn number of a card network, or four groups of four with a label."""
+    """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
+    start, end = match.span()
     digits, separator = digits_of(match[0]), match["sep"] or match["amex"]
     if luhn_ok(digits) and card_prefix_ok(digits):
-        return match.span()
-    return match.span() if separator and int(digits) and labelled("CARD", text, *match.span()) else None
+        return start, end
+    alone = separator and _NOT_BEFORE.match(text, start) and _NOT_AFTER.match(text, end)
+    return (start, end) if alone and int(digits) and labelled("CARD", text, start, end) else None
 
 
 def registration(kind: str) -> Rule:
     """Return the rule for RRN or FRN: a day that exists; without a dash also the check digit or a label."""
 
     def rule(text: str, match: re.Match[str]) -> Extent | None:
-        digits, separator = digits_of(match[0]), match["sep"].strip()
+        digits = digits_of(match[0])
         if not registration_date_ok(digits):
             return None
-        if separator and digits[6] not in "09":
+        if match["dash"] and digits[6] not in "09":
             return match.span()
         if labelled(kind, text, *match.span()):
             return match.span()

@@ -44,6 +44,13 @@ def test_label_on_the_line_before() -> None:
     assert find_spans(text) == [Span(9, 20, "HEALTH_INSURANCE")]
 
 
+@pytest.mark.parametrize("joint", [",", "/", ";", "|", "=", "_", "\t"])
+def test_cells_of_a_row_are_found_beside_each_other(joint: str) -> None:
+    cells = ["3", "900101-1234567", "010-1234-5678", "000101-5000011", "02-123-4567", "4111-1111-1111-1111", "7"]
+    spans = find_spans(joint.join(cells))
+    assert [span.type for span in spans] == ["RRN", "TEL", "FRN", "TEL", "CARD"]
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=6),

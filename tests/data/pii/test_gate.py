@@ -10,7 +10,7 @@ from data.pii.patterns import EXACT, GATES, PII_TYPES
 from .examples import NEGATIVE, POSITIVE, parse
 
 PIECES = [parse(marked)[0] for texts in POSITIVE.values() for marked in texts] + NEGATIVE
-ALPHABET = "0123456789" * 2 + "-. :@/()+,가동로길시구군읍번지서울산M aFx_\u2013ㅡ"
+ALPHABET = "0123456789" * 2 + "-. :@/()+,=가동로길시구군읍번지서울산M aFx_\u2013ㅡ"
 
 
 def test_same_names_in_the_same_order() -> None:
