@@ -109,7 +109,8 @@ class ProgressBar:
     def _line(self, now: float) -> str:
         rate = (self.done - self._already) / max(now - self._started_at, 1e-9)
         share = f" of {short_number(self.total)}" if self.total else ""
-        left = f", {duration((self.total - self.done) / rate)} left" if self.total and rate else ""
+        ahead = (self.total or 0) - self.done  # below zero where the total was an estimate
+        left = f", {duration(ahead / rate)} left" if ahead > 0 and rate else ""
         note = f", {self._note}" if self._note else ""
         done = f"{short_number(self.done)}{share} {self.unit}"
         return f"{self.title}: {done}, {short_number(rate)} {self.unit}/s{left}{note}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Iterable
@@ -58,6 +59,16 @@ def _dump_value(value: Any, drop: str) -> Any:
     return value
 
 
+class _Loader(yaml.SafeLoader):
+    """The safe loader, for which a date is a string like any other: no setting is one."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
 def load_yaml(path: str | Path) -> dict[str, Any]:
     """Return the mapping in a YAML file, read with the safe loader.
 
@@ -77,7 +88,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8", "a recipe is a UTF-8 YAML file", "convert the file") from None
     try:
-        loaded = yaml.safe_load(text)
+        loaded = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         raise UserError(f"{path} is not valid YAML: {error}", remedy="mend the line named above") from None
     if not isinstance(loaded, dict):
@@ -91,7 +102,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     Raises:
         UserError: an override has no "=", or its path runs through something that is not a mapping.
     """
-    tree = json.loads(json.dumps(tree))
+    tree = copy.deepcopy(tree)
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key:
@@ -109,7 +120,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         if not isinstance(node, dict):
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
-            node[leaf] = yaml.safe_load(text)
+            node[leaf] = yaml.load(text, _Loader)
         except yaml.YAMLError:
             raise UserError(f"'{text}' in '{override}' is not a YAML value", remedy="quote it") from None
     return tree

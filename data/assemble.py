@@ -131,7 +131,8 @@ def _plan(
 ) -> list[ShardTask]:
     """Return the shards: as few as hold `shard_bytes` of text each, and all of one size, so that workers share evenly.
 
-    A shard begins with the first document after its share of the text, so it may be longer by a part of a document.
+    Sizes are those of the documents before sentences go as duplicates. A shard begins with the first document after
+    its share of the text, so it may be longer by a part of a document.
     """
     total = sum(int(_sizes(part, mask)[mask].sum()) for part, mask in zip(parts, masks, strict=True))
     count = max(-(-total // shard_bytes), 1)

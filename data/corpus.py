@@ -61,7 +61,7 @@ class CorpusSettings(Settings):
     """Removal of repeated documents and sentences."""
     shard_mb: float = Field(256, gt=0)
     """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
-    of a corpus are of one size."""
+    of a corpus are of about one size (before sentences go as duplicates)."""
     unit_mb: float = Field(8, gt=0)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")

@@ -70,6 +70,8 @@ def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> li
             f"the elements of an array do the stage '{SHARED_STAGE}' alone",
             f"submit hunmin corpus build RECIPE --executor {SHARED_EXECUTOR}; then run the recipe without it",
         )
+    for stage in stages:
+        stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
     root.mkdir(parents=True, exist_ok=True)
     with _locked(root, share):

@@ -36,6 +36,8 @@ from corpus_peers import PEERS, PII, SEARCH, SPLIT, Work, measure_peer, print_pe
 from timing import ChildrenPeak, Row, as_dicts, cpu_seconds, hardware, median_seconds, peak_bytes, print_rows
 
 from common.files import decompression_errors, expand, open_bytes
+from common.manifest import describe_outputs
+from common.settings import settings_hash
 from data.benchmark import load_benchmark
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.corpus import CorpusSettings, build_corpus
@@ -47,10 +49,9 @@ from data.readers import list_files, parse_block, read_blocks
 from data.shards import SCHEMA, write_shard
 from data.splitting import split_sentences
 from data.statistics import shard_statistics, text_size
+from data.units.work import BATCH_CHARACTERS
 
 KEY = "a key for measuring only"
-BATCH = 2_000_000
-"""Characters handled at once, as the stage does."""
 SMALL, ENOUGH = 50, 200
 """Megabytes at which a worker's memory is measured as well, and from which the bars of the whole way hold: below,
 indexing the benchmark takes a large share of the time."""
@@ -94,7 +95,7 @@ def batches(texts: list[str]) -> list[list[str]]:
     for text in texts:
         made[-1].append(text)
         size += len(text)
-        if size >= BATCH:
+        if size >= BATCH_CHARACTERS:
             made.append([])
             size = 0
     return made
@@ -124,10 +125,11 @@ class Parts:
     def parse(self) -> list[Row]:
         """JSON Lines to documents."""
         [file] = list_files([str(self.raw)])
-        blocks = list(read_blocks(file, 32_000_000))
+        size = int(CorpusSettings.model_fields["unit_mb"].default * 1e6)
+        blocks = list(read_blocks(file, size))
         return [
             self.rate("JSON Lines parse", lambda: [len(list(parse_block(file, *block))) for block in blocks]),
-            self.rate("reading: cut into blocks", lambda: list(read_blocks(file, 32_000_000))),
+            self.rate("reading: cut into blocks", lambda: list(read_blocks(file, size))),
         ]
 
     def clean(self) -> list[Row]:
@@ -202,7 +204,8 @@ class Build(NamedTuple):
     wall: float
     cpu: float
     peak: int
-    counts: dict[str, Any]
+    hash: str
+    """Of every file of the corpus folder."""
 
 
 def build_in_fresh_process(raw: Path, benchmark: Path, workers: int) -> Build:
@@ -226,10 +229,13 @@ def _build(connection: Any, raw: str, benchmark: str, workers: int) -> None:
     )
     with tempfile.TemporaryDirectory(dir=Path(raw).parent) as out, ChildrenPeak() as children:
         start, cpu = time.perf_counter(), cpu_seconds()
-        counts = build_corpus(settings, Path(out) / "corpus")
+        build_corpus(settings, Path(out) / "corpus")
         wall, cpu = time.perf_counter() - start, cpu_seconds() - cpu
         time.sleep(0.2)
-    connection.send((wall, cpu, children.largest if workers > 1 else peak_bytes(), counts))
+        outputs = settings_hash(describe_outputs(Path(out) / "corpus"))
+    if workers > 1 and not children.largest:
+        raise RuntimeError("no worker's memory was seen")
+    connection.send((wall, cpu, children.largest if workers > 1 else peak_bytes(), outputs))
 
 
 def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabytes: float, repeat: int) -> list[Row]:
@@ -245,7 +251,7 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
     on_small = build_in_fresh_process(small, benchmark, 2)
     wall = {n: statistics.median(run.wall for run in runs[n]) for n in runs}
     cpu = {n: statistics.median(run.cpu for run in runs[n]) for n in runs}
-    hashes = {(run.counts["documents"], run.counts["sentences"], run.counts["bytes"]) for n in runs for run in runs[n]}
+    hashes = {run.hash for n in runs for run in runs[n]}
     note = f"{size:.0f} MB, {wall[1]:.0f} s wall, {cpu[1]:.0f} s processor"
     peak = max(run.peak for run in runs[2])
     speed, gain = (5, 1.8) if size >= ENOUGH else (None, None)

@@ -115,7 +115,11 @@ class ChildrenPeak:
     def _watch(self) -> None:
         while not self._end.wait(0.1):
             for children in Path("/proc/self/task").glob("*/children"):
-                for child in children.read_text().split():
+                try:
+                    found = children.read_text().split()
+                except OSError:  # the thread has ended since
+                    continue
+                for child in found:
                     self.peaks[int(child)] = max(peak_bytes(child), self.peaks.get(int(child), 0))
 
     @property

@@ -90,3 +90,12 @@ def test_yaml_files_that_cannot_be_recipes(tmp_path: Path) -> None:
     (tmp_path / "code").write_text("a: !!python/object/apply:os.system ['true']")
     with pytest.raises(UserError, match="not valid YAML"):
         load_yaml(tmp_path / "code")
+
+
+@pytest.mark.parametrize("value", ["2026-11-22", "2026-02-30", "2020-13-45", "2026-11-22 10:00:00"])
+def test_a_date_is_a_string(value: str, tmp_path: Path) -> None:
+    """YAML's dates are no settings, and one that cannot be (30 February) is no error of YAML's own kind."""
+    (tmp_path / "r.yaml").write_text(f"name: {value}\n", encoding="utf-8")
+    tree = load_yaml(tmp_path / "r.yaml")
+    assert tree == {"name": value}
+    assert apply_overrides(tree, [f"other={value}"]) == {"name": value, "other": value}

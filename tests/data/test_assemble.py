@@ -45,6 +45,14 @@ def test_shards_are_cut_by_bytes_in_input_order(tmp_path, parts, workers):
     assert ids == [["aaaa", "bbbb"], ["cccc", "dddd"], ["eeee", "ffff"]]
 
 
+def test_shards_are_of_one_size(tmp_path):
+    """A last shard of a few documents would leave all but one worker idle in every stage after this one."""
+    part = write_part(tmp_path / "part-0.parquet", [f"{number:04d}" for number in range(25)])
+    made = assemble([part], tmp_path / "out", tmp_path, DeduplicateSettings(), 80e-6, partial(run_local, workers=1))
+    sizes = [batch.num_rows for batch in read_shards(tmp_path / "out")]
+    assert made.shards == 2 and sizes == [13, 12]
+
+
 def test_duplicates_stay_where_the_rule_is_off(tmp_path, parts):
     made = assemble(
         parts, tmp_path / "out", tmp_path, DeduplicateSettings(documents=False), 1, partial(run_local, workers=1)

@@ -142,10 +142,12 @@ def test_a_key_beside_the_output_is_refused(tmp_path: Path) -> None:
     assert load_recipe(inside, [f"out={tmp_path / 'elsewhere'}"]).corpus.pii.key == KEY
 
 
-def test_a_personal_file_name_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("named", ["in", "in/010-1234-5678.txt"])
+def test_a_personal_file_name_is_refused(named: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "010-1234-5678.txt").write_text("대화 내용이 여기에 있다.\n", "utf-8")
     (tmp_path / "bench.jsonl").write_text(json.dumps({"guid": "g1", "text": IN_BENCHMARK}), "utf-8")
-    assert run_command(["run", str(write_recipe(tmp_path)), "--until", "corpus"]) == 2
+    recipe = write_recipe(tmp_path, inputs=[str(tmp_path / named)])
+    assert run_command(["run", str(recipe), "--until", "corpus"]) == 2
     assert "holds personal data (TEL)" in capfd.readouterr().err
     assert not leaks(contents(tmp_path / "run"), ["010-1234-5678"])

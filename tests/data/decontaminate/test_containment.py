@@ -1,5 +1,8 @@
 """Containment search against the slow definition: same sentence, same score, for any text and setting."""
 
+import random
+import time
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +42,41 @@ def test_decisions_equal_the_definition(
         top = max(shares, default=0.0)
         assert score[n] == top
         assert best[n] == (shares.index(top) if top > 0 else -1)
+
+
+LONG = st.lists(st.sampled_from(["가", "나", "다", "라", "마", "바", "사"]), min_size=20, max_size=80).map(" ".join)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(WORDS, min_size=1, max_size=6),
+    st.lists(LONG, min_size=1, max_size=3),
+    st.sampled_from([0.5, 0.8, 1.0]),
+    st.sampled_from([1.0, 1.5]),
+)
+def test_long_sentences_equal_the_definition(
+    benchmark: list[str], queries: list[str], threshold: float, spread: float
+) -> None:
+    test_decisions_equal_the_definition.hypothesis.inner_test(benchmark, queries, threshold, 1, spread)
+
+
+def test_a_long_line_takes_about_as_long_as_its_words_in_short_ones() -> None:
+    """It holds some words of every benchmark sentence; each once cost a pass over the line: 14 s for 220 KB."""
+    draw = random.Random(1)
+    words = [f"낱말{n}" for n in range(3000)]
+    benchmark = [" ".join(draw.choices(words, k=6)) for _ in range(20_000)]
+    every = np.ones(len(benchmark), bool)
+    index = build_containment_index(hash_words(fold_sentences(benchmark)), every, 0.8, 1, 1.5)
+    line = draw.choices(words, k=60_000)
+    seconds = []
+    for length in (12, len(line)):
+        lines = [" ".join(line[start : start + length]) for start in range(0, len(line), length)]
+        terms = hash_words(fold_sentences(lines))
+        search_containment(index, *terms)
+        began = time.process_time()
+        search_containment(index, *terms)
+        seconds.append(time.process_time() - began)
+    assert seconds[1] < 10 * seconds[0] + 0.1
 
 
 def test_words_far_apart_do_not_add_up() -> None:
