@@ -35,7 +35,7 @@ from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import STAGE_DONE, do_share, do_units
-from data.units.work import UnitWork, warm_up
+from data.units.work import UnitWork, check_sources, warm_up
 
 WORK = ".work"
 STATISTICS = "statistics.json"
@@ -190,6 +190,7 @@ def _gather(units: list[Path], out: Path) -> Counters:
         for part in units:
             side = orjson.loads(part.with_suffix(".json").read_bytes())
             merge(counts, side["counts"])
+            check_sources(len(counts["read"]))
             rejects.writelines(orjson.dumps(item) + b"\n" for item in side["rejects"])
             hits.writelines(orjson.dumps(item) + b"\n" for item in side["hits"])
     return counts

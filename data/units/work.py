@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from common.errors import UserError
 from common.files import atomic_write
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.decontaminate import DecontaminateSettings, Decontaminator
@@ -31,6 +32,7 @@ from data.shards import SCHEMA, write_table
 from data.splitting import split_sentences
 from data.statistics import Counters, merge, text_size
 
+MOST_SOURCES = 10_000
 BATCH_CHARACTERS = 2_000_000
 """Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
 PART_SCHEMA = pa.schema(
@@ -87,6 +89,16 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     digest = xxhash.xxh3_128(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))
     digest.update(block.data)
     return digest.hexdigest()
+
+
+def check_sources(count: int) -> None:
+    """Raise a UserError when there are more sources than figures can be kept of."""
+    if count > MOST_SOURCES:
+        raise UserError(
+            f"there are more than {MOST_SOURCES:,} sources",
+            "a source is a collection of documents; figures of each are kept in memory and in every manifest",
+            "where the field `source` names single documents, give the source a `name`, or another `source_field`",
+        )
 
 
 def part_path(folder: Path, key: str) -> Path:
@@ -192,6 +204,7 @@ class _State:
             by_source.setdefault(document.source, []).append(document.text)
         for source, texts in by_source.items():
             merge(self.counts["read"].setdefault(source, {}), text_size(texts))
+        check_sources(len(self.counts["read"]))
 
     def _count_dropped(self, reason: str, count: int) -> None:
         if count:

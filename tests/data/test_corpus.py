@@ -382,3 +382,14 @@ def test_a_fault_in_one_unit_names_it_and_loses_no_other(corpora, tmp_path, monk
     monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
     build(settings(corpora), tmp_path / "out")
     assert len(parts(tmp_path / "out")) == len(finished) + 1
+
+
+@pytest.mark.parametrize("unit_mb", [0.02, 100])
+def test_a_source_for_each_document_is_refused(unit_mb, tmp_path, monkeypatch):
+    """Figures of each source are kept in memory and written into every manifest: a URL a document would fill both."""
+    monkeypatch.setattr("data.units.work.MOST_SOURCES", 300)
+    lines = [json.dumps({"text": text, "source": f"곳 {n}"}) for n, text in enumerate(prose(400, 1))]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(UserError, match="more than 300 sources"):
+        build(settings(tmp_path / "a.jsonl", unit_mb=unit_mb), tmp_path / "out")
+    build(settings(tmp_path / "a.jsonl", inputs=[{"path": str(tmp_path / "a.jsonl"), "name": "곳"}]), tmp_path / "out2")
