@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
+from itertools import islice
 
 from common.errors import UserError, nearest
 from data.readers import records
@@ -14,8 +15,13 @@ from data.readers.encoding import TextStream, utf8_lines
 from data.readers.lines import is_utf8
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 QUOTED, PLAIN = "quoted", "plain"
+MAX_FIELD_LINES = 1000
+"""A quote with more line ends before the next fitting one is not closed; the longest articles have some hundreds."""
+NOT_A_ROW = "not a row of a table"
+UNCLOSED = "a quote that is not closed"
+_COLUMN = re.compile(r"(?:[^\W\d][\w .:()/-]{0,39})?")
+"""A column's name; data frames are saved with a column of row numbers that has none."""
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
@@ -47,35 +53,76 @@ def _columns(file: InputFile, raw: bytes, delimiter: str, quoted: bool) -> list[
         line = raw.decode("utf-8").rstrip("\r\n")
         row = next(csv.reader([line], delimiter=delimiter), []) if quoted else line.split(delimiter)
     except (UnicodeDecodeError, csv.Error):
+        row = None
+    unclosed = quoted and _unclosed_line(raw, delimiter) is not None
+    if row is None or unclosed or not any(name.strip() for name in row):
+        why = " (a quote is not closed)" if unclosed else "" if row is None else " (the line is blank)"
         raise UserError(
-            f"the first row of {file.path} cannot be read",
+            f"the first row of {file.path} cannot be read{why}",
             "the first row of a table names its columns",
-            "give the source's format and encoding",
-        ) from None
+            "mend the first row, or give the source's format and encoding",
+        )
     return [name.strip() for name in row]
 
 
 def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> UserError:
-    """Return the error of a table without the text columns asked for."""
+    """Return the error of a table without the text columns asked for.
+
+    It names the columns only where they look like names: the first row of a table without any is data.
+    """
+    named = _are_names(columns)
+    shown = f"the file's columns are {', '.join(columns[:20])}"
+    hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
     return UserError(
-        f"{file.path} has no column '{missing[0]}'{nearest(missing[0], columns)}",
-        "text_field names the column with the documents; the file's columns are " + ", ".join(columns[:20]),
-        "set the source's text_field to one of them (or a list of them)",
+        f"{file.path} has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
+        f"text_field names the column with the documents; {shown if named else hidden}",
+        "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names",
     )
+
+
+def _are_names(columns: list[str]) -> bool:
+    from data.pii import find_many  # for this error alone
+
+    return all(map(_COLUMN.fullmatch, columns)) and not any(find_many([*columns, ", ".join(columns)]))
+
+
+@cache
+def _field(delimiter: str) -> re.Pattern[bytes]:
+    return re.compile(rb'(?:^|[\n%b])("[^"]*(?:""[^"]*)*("|\Z))' % re.escape(delimiter.encode()))
+
+
+def _fields(data: bytes, delimiter: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield begin and end of the quoted fields in rows, and whether they are closed.
+
+    A field over too many lines ends with its first line; one that is open at the end of the data, with the data.
+    """
+    place = 0
+    while place >= 0:
+        matches, place = _field(delimiter).finditer(data, place), -1
+        for match in matches:
+            start, end = match.span(1)
+            if end - start > MAX_FIELD_LINES and data.count(b"\n", start, end) > MAX_FIELD_LINES:
+                place = data.find(b"\n", start)
+                yield start, place, False
+                break
+            yield start, end, match.end(2) > match.start(2)
+
+
+def _unclosed_line(row: bytes, delimiter: str) -> int | None:
+    """Return the line (from 0) of a row where a quote that is not closed begins, None where there is none."""
+    for start, _, closed in _fields(row, delimiter):
+        if not closed:
+            return row.count(b"\n", 0, start)
+    return None
 
 
 @cache
 def quoted_borders(delimiter: str) -> Borders:
     """Return the borders of rows whose fields may be quoted: line ends that are in no quoted field."""
-    field = re.compile(rb'(?:^|[\n%b])("[^"]*(?:""[^"]*)*("|\Z))' % re.escape(delimiter.encode()))
 
     def last(data: bytes) -> int:
-        starts, ends = [], []
-        for match in field.finditer(data):
-            starts.append(match.start(1))
-            ends.append(match.end())
         end = len(data)
-        for start, finish in zip(reversed(starts), reversed(ends), strict=True):
+        for start, finish, _ in reversed(list(_fields(data, delimiter))):
             if (place := data.rfind(b"\n", finish, end) + 1) > 0:
                 return place
             end = start
@@ -83,10 +130,10 @@ def quoted_borders(delimiter: str) -> Borders:
 
     def first(data: bytes) -> int:
         place = 0
-        for match in field.finditer(data):
-            if (found := data.find(b"\n", place, match.start(1)) + 1) > 0:
+        for start, finish, _ in _fields(data, delimiter):
+            if (found := data.find(b"\n", place, start) + 1) > 0:
                 return found
-            place = match.end()
+            place = finish
         return data.find(b"\n", place) + 1
 
     return Borders(last, first, count_lines)
@@ -114,9 +161,15 @@ def is_quoted_tsv(head: bytes) -> bool:
     return quoted < plain or (quoted == plain and any(b'""' in field for field in fields))
 
 
-def _misfits(rows: Iterator[tuple[int, list[str] | None]]) -> int:
-    """Return how many rows have another number of columns than the first."""
-    counts = [len(row) for _, row in rows if row]
+def _misfits(rows: Iterator[tuple[int, list[str] | str]]) -> int:
+    """Return how many rows, up to one that is not closed, have another number of columns than the first."""
+    counts: list[int] = []
+    for _, row in rows:
+        if row == UNCLOSED:
+            counts.append(0)
+            break
+        if row and row != NOT_A_ROW:
+            counts.append(len(row))
     return sum(count != counts[0] for count in counts)
 
 
@@ -130,8 +183,8 @@ def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
     rows = _quoted_rows(lines, delimiter) if quoting == QUOTED else _plain_rows(lines, delimiter)
     for offset, row in rows:
         number = block.first_line + offset
-        if row is None:
-            yield Reject(number, "not a row of a table")
+        if isinstance(row, str):
+            yield Reject(number, row)
         elif number == 1 or not row:
             continue
         elif len(row) != len(columns):
@@ -142,24 +195,39 @@ def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
             yield fields.document(dict(zip(columns, row, strict=True)), number)
 
 
-def _plain_rows(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | None]]:
+def _plain_rows(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
     for offset, line in enumerate(lines):
         line = line.removesuffix("\r")
         yield offset, line.split(delimiter) if line else []
 
 
-def _quoted_rows(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | None]]:
+def _quoted_rows(lines: list[str], delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+    """Yield the line (from 0) at which each row begins, and its fields or why it has none."""
     csv.field_size_limit(records.MAX_RECORD_BYTES)
-    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter)
+    begin = 0
+    while begin < len(lines):
+        begin = yield from _rows_from(lines, begin, delimiter)
+
+
+def _rows_from(lines: list[str], begin: int, delimiter: str) -> Generator[tuple[int, list[str] | str], None, int]:
+    """Yield rows up to one that is not closed, and return the line after its quote."""
+    reader = csv.reader((line + "\n" for line in islice(lines, begin, None)), delimiter=delimiter)
     while True:
-        offset = reader.line_num
+        offset = begin + reader.line_num
         try:
             row = next(reader)
         except StopIteration:
-            return
+            return len(lines)
         except csv.Error:
-            yield offset, None
+            yield offset, NOT_A_ROW
             continue
+        end = begin + reader.line_num
+        if end - offset > MAX_FIELD_LINES or end == len(lines):
+            text = "\n".join(lines[offset:end])
+            place = _unclosed_line(text.encode("utf-8", "surrogateescape"), delimiter)
+            if place is not None:
+                yield offset, UNCLOSED
+                return offset + place + 1
         yield offset, row
 
 

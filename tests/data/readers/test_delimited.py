@@ -1,14 +1,14 @@
 """Tables: quoting as the file shows it, line ends in fields, rows that do not fit, columns by name."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.errors import UserError
 from data.readers import Document
-from data.readers.delimited import is_quoted_tsv, quoted_borders
+from data.readers.delimited import UNCLOSED, is_quoted_tsv, quoted_borders
 
-from .reading import ids, read, rejects, texts
+from .reading import ids, read, read_in_pieces, rejects, texts
 
 
 def test_quoted_fields_hold_delimiters_quotes_and_line_ends(tmp_path):
@@ -64,6 +64,24 @@ def test_a_missing_column_names_those_there_are(tmp_path):
         read(path, text_field="내 용")
 
 
+@pytest.mark.parametrize(
+    ("content", "says", "personal"),
+    [
+        ("홍길동,010-1234-5678,글\n김,010-2345-6789,글\n", "does not look like column names (3 columns)", "홍길동"),
+        ("이름,hong@example.co.kr\n", "does not look like column names (2 columns)", "hong"),
+        ('n,"text\n' + "홍길동,글\n" * 3, "a quote is not closed", "홍길동"),
+        ("이름," + "글이 길다 " * 20 + "\n", "does not look like column names (2 columns)", "글이"),
+        ("\nn,text\n1,글\n", "the line is blank", "글"),
+    ],
+)
+def test_a_first_row_of_data_is_not_shown(tmp_path, content, says, personal):
+    path = tmp_path / "a.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        read(path)
+    assert says in str(error.value) and personal not in str(error.value)
+
+
 def test_several_columns_are_joined_and_empty_ones_left_out(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("title,text\n제목,글\n,혼자\n", encoding="utf-8")
@@ -74,7 +92,28 @@ def test_a_stray_quote_takes_one_row_and_no_traceback(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('n,text\n1,"열린 채\n2,다음\n3,끝\n', encoding="utf-8")
     items = read(path)
-    assert texts(items) + rejects(items) and len(items) == 1
+    assert texts(items) == ["다음", "끝"] and rejects(items) == [(2, UNCLOSED)]
+
+
+@pytest.mark.parametrize("closed", ["", '9,"닫는 말"\n'])
+def test_a_stray_quote_takes_one_row_of_many(tmp_path, closed):
+    path = tmp_path / "a.csv"
+    rows = [f"{n},글 {n}\n" for n in range(3000)]
+    rows[7] = '7,"두 줄\n짜리","열린 채\n'
+    path.write_text("n,text\n" + "".join(rows) + closed, encoding="utf-8")
+    for block_bytes in (1 << 20, 500):
+        items = read(path, block_bytes)
+        assert len(texts(items)) == 2999 + bool(closed) and rejects(items) == [(9, UNCLOSED)]
+
+
+@given(st.text('",\nab', max_size=60), st.integers(1, 20), st.integers(4, 30))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_stray_quotes_are_the_same_in_blocks_of_any_size(tmp_path, source, block_bytes, read_bytes):
+    path = tmp_path / "a.csv"
+    path.write_text("n,text\n" + source)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("data.readers.delimited.MAX_FIELD_LINES", 2)
+        assert read_in_pieces(path, block_bytes, max(read_bytes, 10)) == read(path)
 
 
 def test_a_lone_carriage_return_is_a_reject(tmp_path):
