@@ -10,7 +10,13 @@ import re2
 if TYPE_CHECKING:
     from data.cleaning.settings import CleanSettings
 
-_NAME = r"[가-힣]{2,4}"
+_SURNAME = (
+    "[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석"
+    "선설마길연위표명기반라나왕금옥육인맹제모탁국어은편용봉사부예경복독]"
+)
+_NAME = rf"{_SURNAME}[가-힣]{{1,3}}"
+_FULL_NAME = rf"{_SURNAME}[가-힣]{{2}}(?<![은는을를의한던된])"
+"""A name that needs nothing beside it to be one: 나는 기자 and 유명한 기자 are prose."""
 _ROLES = ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커")
 _ROLE = rf"(?:(?:선임|수습|인턴|객원|전문|사진)\s?)?(?:{'|'.join(_ROLES)})"
 _MAIL = r"[\w.+-]{1,64}@[\w.-]{1,128}"
@@ -28,27 +34,49 @@ _BYLINES = (
     # a whole line, or the end of one: 홍길동 기자 hong@example.org
     re.compile(
         rf"^[\[(【]?\s?(?:[가-힣]{{2,12}}\s?=\s?|[가-힣A-Za-z]{{0,10}}{_OUTLET}\s)?{_NAME}(?:\s?[·,]\s?{_NAME}){{0,3}}\s?{_ROLE}"
-        rf"(?:\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]]?)?\s?[\])】]?$",
+        rf"\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]]?\s?[\])】]?$",
+        re.M,
+    ),
+    re.compile(
+        rf"^[\[(【]?\s?(?:(?:[가-힣]{{2,12}}\s?=\s?|[가-힣A-Za-z]{{0,10}}{_OUTLET}\s){_NAME}|{_FULL_NAME})"
+        rf"(?:\s?[·,]\s?{_NAME}){{0,3}}\s?{_ROLE}\s?[\])】]?$",
         re.M,
     ),
     re.compile(rf"(?:(?<=[.!?\s])|^)[\[(/【]?{_NAME}\s?{_ROLE}\s?[=·/|(\[]?\s?{_MAIL}\s?[)\]】]?$", re.M),
-    re.compile(rf"(?<=[.!?\"”'’)\]])\s?[\[(【]?{_NAME}\s?{_ROLE}[)\]】]?$", re.M),
+    re.compile(rf"(?<=[.!?\"”'’)\]])\s?[\[(【]?{_FULL_NAME}\s?{_ROLE}[)\]】]?$", re.M),
 )
 _PRESS = (re.compile(rf"^[\[(【〔<◀☞]\s?(?:[가-힣A-Za-z0-9 ]{{1,15}})?{_OUTLET}\s?[\])】〕>▶]$", re.M),)
+_CREDIT = r"(?:[^\n.!?]|[.!?](?=\S)){0,60}(?<![다요죠까네])\.?$"
+"""The rest of a line that names somebody: short, and neither a sentence nor followed by one."""
 _IMAGES = (
+    # ▲ what is seen (사진=whose), whose 제공, … = a press
+    re.compile(
+        rf"^[▲△▼][^\n]{{0,120}}(?:[/=(\[<【|]\s?사진[^\n)\]】>]{{0,30}}|[=(\[<【][^\n)\]】>]{{0,20}}(?:제공|{_OUTLET}|DB)|\s제공)"
+        r"\s?[)\]】>]?$",
+        re.M,
+    ),
     re.compile(r"[\[(【</]\s?(?:사진|이미지|영상|그래픽|동영상)\s?(?:[=:제/|][^\[\]()【】<>\n]{0,80})?[\])】>]"),
-    re.compile(r"^[▲▼△◀▶]?\s?(?:사진|이미지|영상|그래픽)\s?(?:[=:|/]|제공\s?[=:])[^\n]{0,120}$", re.M),
-    re.compile(r"^[▲△▼][^\n]{0,120}(?:사진|이미지|제공|뉴스|DB)[^\n]{0,40}$", re.M),
-    re.compile(r"\s?/\s?사진\s?[=:][^\n]{0,60}$", re.M),
+    re.compile(rf"^[▲▼△◀▶]?\s?(?:사진|이미지|영상|그래픽)\s?(?:[=:|/]|제공\s?[=:]){_CREDIT}", re.M),
+    re.compile(rf"\s?/\s?사진\s?[=:]{_CREDIT}", re.M),
 )
 _SOURCES = (
     re.compile(r"[\[(【<]\s?(?:출처|자료|자료\s?출처|자료\s?제공)\s?[=:][^\[\]()【】<>\n]{0,100}[\])】>]"),
-    re.compile(r"^[*※☞-]?\s?(?:출처|자료|자료\s?출처|자료\s?제공|기사\s?출처|원문)\s?[=:][^\n]{0,150}$", re.M),
+    re.compile(rf"^[*※☞-]?\s?(?:출처|자료|자료\s?출처|자료\s?제공|기사\s?출처|원문)\s?[=:]{_CREDIT}", re.M),
 )
+_MARK = r"(?:[ⓒ©Ⓒ]|\([cC]\))"
+_YEAR = "(?:19|20)[0-9]{2}"
+_NO_SENTENCE = r"(?:[^\n다요]|[다요](?![.!?](?:\s|$)))"
 _RIGHTS = (
-    re.compile(r"[\[(<【]?\s?(?:저작권자|Copyright|COPYRIGHT|copyright|ⓒ|©|Ⓒ)[^\n]{0,200}$", re.M),
+    # the mark alone is a word like any other: furniture has a year, an owner or a press beside it
     re.compile(
-        r"^[^\n]{0,100}(?:무단\s?전재|무단\s?복제|무단\s?배포|재배포\s?금지|All [Rr]ights [Rr]eserved)[^\n]{0,100}$",
+        rf"[\[(<【]?\s?(?:저작권자\s?(?:{_MARK}|:)|(?:[Cc]opyright|COPYRIGHT)\s?(?:{_MARK}|{_YEAR})"
+        rf"|{_MARK}\s?(?:{_YEAR}|[^\n]{{0,40}}{_OUTLET})){_NO_SENTENCE}{{0,200}}$",
+        re.M,
+    ),
+    # these words stand in nothing else; what was said before them in whole sentences stays
+    re.compile(
+        rf"(?:^|(?<=[다요][.!?] )){_NO_SENTENCE}{{0,100}}(?:무단\s?전재|재배포\s?금지|All [Rr]ights [Rr]eserved)"
+        r"[^\n]{0,100}$",
         re.M,
     ),
 )
