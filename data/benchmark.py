@@ -11,14 +11,16 @@ A file is recognised by what it holds, not by its name, so train, dev and test f
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
+
 from common.errors import UserError
 from common.files import decompression_errors, expand, open_bytes
+from data.readers import stem
 from data.splitting import split_sentences
 
 Splitter = Callable[[str], list[str]]
@@ -74,19 +76,11 @@ def strip_entity_marks(marked: str) -> str:
 
 _ENTITY_MARK = re.compile(r"<([^<>]+):(?:PS|LC|OG|DT|TI|QT)>")
 _TSV_HEADER = re.compile(r"##[ \t]*(\S+)\t(.*)")
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def _is_auxiliary_name(name: str) -> bool:
     lower = Path(name).name.lower()
     return lower.endswith((".md", ".pdf")) or lower.startswith(("license", "licence", "readme", "dataset_info"))
-
-
-def _stem(name: str) -> str:
-    path = Path(name)
-    while path.suffix in (*_COMPRESSED, ".json", ".jsonl", ".ndjson", ".tsv", ".parquet"):
-        path = path.with_suffix("")
-    return path.name
 
 
 def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[BenchmarkSentence]:
@@ -101,10 +95,10 @@ def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[Benchm
                 return list(_tsv_sentences(text))
             records = _json_records(text)
         found: list[BenchmarkSentence] = []
-        stem = _stem(name)
+        label = stem(name)
         for number, (place, record) in enumerate(records):
             try:
-                found += _record_sentences(record, f"{stem}:{number}", stem, splitter, contexts)
+                found += _record_sentences(record, f"{label}:{number}", label, splitter, contexts)
             except _NotRecognisedError as error:
                 raise _NotRecognisedError(f"{place}: {error}") from None
         return found
@@ -120,7 +114,7 @@ def _parquet_records(name: str, content: bytes) -> Iterator[tuple[str, Any]]:
 
     try:
         table = pq.read_table(pa.BufferReader(content))
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is a damaged Parquet file: {error}", LAYOUTS, "fetch the file again") from None
     for number, record in enumerate(table.to_pylist(), 1):
         yield f"row {number}", record
@@ -129,8 +123,8 @@ def _parquet_records(name: str, content: bytes) -> Iterator[tuple[str, Any]]:
 def _json_records(text: str) -> Iterator[tuple[str, Any]]:
     """Yield (place, record) of a JSON array, a SQuAD-style object or JSON Lines; nothing for an auxiliary object."""
     try:
-        loaded = json.loads(text)
-    except json.JSONDecodeError as error:
+        loaded = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
         if not text.lstrip().startswith("{"):
             raise _NotRecognisedError(f"not valid JSON ({error.msg} in line {error.lineno})") from None
         yield from _json_lines(text)
@@ -149,8 +143,8 @@ def _json_lines(text: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                record = json.loads(line)
-            except json.JSONDecodeError as error:
+                record = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
                 raise _NotRecognisedError(f"line {number} is not valid JSON ({error.msg})") from None
             yield f"line {number}", record
 
@@ -171,7 +165,10 @@ def _squad_records(articles: list[Any]) -> Iterator[Any]:
             yield article
             continue
         for paragraph in article["paragraphs"]:
-            for question in paragraph.get("qas", []):
+            questions = paragraph.get("qas", []) if isinstance(paragraph, dict) else None
+            if not isinstance(questions, list) or not all(isinstance(question, dict) for question in questions):
+                raise _NotRecognisedError("a paragraph without a list of questions under qas")
+            for question in questions:
                 yield {**question, "context": paragraph.get("context", "")}
 
 
@@ -223,7 +220,7 @@ def _texts(
     if "sentence1" in record and "sentence2" in record:
         return "klue-sts", [record["sentence1"], record["sentence2"]], []
     if "question" in record:
-        context = record.get("context") or str(record.get("context_preview") or "").removesuffix("...")
+        context = _text_at(record, "context") or _text_at(record, "context_preview").removesuffix("...")
         if context in contexts:
             return "klue-mrc", [record["question"]], []
         contexts.add(context)
@@ -232,11 +229,21 @@ def _texts(
         if "subject_entity" in record:
             return "klue-re", [record["sentence"]], []
         if "ner_tags" in record:
-            return "klue-ner", [strip_entity_marks(str(record["sentence"]))], []
+            return "klue-ner", [strip_entity_marks(_text_at(record, "sentence"))], []
         if "head" in record or "deprel" in record:
             return "klue-dp", [record["sentence"]], []
     if "text" in record:
         return str(record.get("task") or stem), [record["text"]], []
     if "title" in record:
         return "ynat", [record["title"]], []
-    raise _NotRecognisedError("a record with none of the known fields: " + ", ".join(sorted(map(str, record))[:8]))
+    raise _NotRecognisedError(
+        "a record with none of the known fields: " + ", ".join(sorted(name[:40] for name in record)[:8])
+    )
+
+
+def _text_at(record: dict[str, Any], name: str) -> str:
+    """Return a text that may be missing or null: then it is empty."""
+    text = record.get(name)
+    if text is not None and not isinstance(text, str):
+        raise _NotRecognisedError(f"a {type(text).__name__} where {name} should be text")
+    return text or ""

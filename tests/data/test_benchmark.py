@@ -158,6 +158,18 @@ def test_auxiliary_files_are_passed_over(tmp_path: Path) -> None:
         '[{"dialogue": [{}]}]',
         "## nothing but a comment\n",
         b"\xff\xfe\x00\xd8",
+        '{"a":' * 100_000,
+        '{"text": "a", "n": ' + "1" * 5000 + "}",
+        '{"data": [{"paragraphs": ["x"]}]}',
+        '{"data": [{"paragraphs": [{"qas": ["q"]}]}]}',
+        '{"data": [{"paragraphs": [{"qas": null}]}]}',
+        '{"question": "q", "context": ["a"]}',
+        '{"question": "q", "context": 5}',
+        '{"question": "q", "context_preview": 5}',
+        '{"sentence": 5, "ner_tags": []}',
+        '{"text": "\\ud800"}',
+        '{"text": "a", "guid": "\\ud800"}',
+        b"PAR1 and no table",
     ],
 )
 def test_a_file_of_no_known_layout_is_named(tmp_path: Path, content: str | bytes) -> None:
