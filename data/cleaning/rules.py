@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from data.cleaning.joints import gap, run_together, tag_gap
 from data.cleaning.news import remove_news
 from data.cleaning.settings import CleanSettings
 
@@ -32,13 +33,14 @@ INLINE_TAGS = (
 )
 _END = r"(?=[\s/>])[^<>]*>"
 _BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
-_INLINE_TAG = re.compile(rf"</?(?:{INLINE_TAGS}){_END}|<![a-z\[][^<>]*>", re.I)
+_INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|<![a-z\[][^<>]*>)"
+_INLINE_TAGS = re.compile(f"{_INLINE_TAG}{_INLINE_TAG}*", re.I)
 _HIDDEN = re.compile(r"<!--|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]"
+    "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]+"
 )
 _PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
@@ -92,7 +94,7 @@ def _remove_html(text: str) -> str:
     if "<" not in text:
         return text
     text = _remove_hidden(text)
-    return _INLINE_TAG.sub("", _BLOCK_TAG.sub("\n", text))
+    return _INLINE_TAGS.sub(tag_gap, _BLOCK_TAG.sub("\n", text))
 
 
 def _remove_hidden(text: str) -> str:
@@ -107,6 +109,8 @@ def _remove_hidden(text: str) -> str:
         elif _closes(opened.group().lower(), mark):
             kept.append(text[position : opened.start()])
             position, opened = match.end(), None
+            if run_together(kept[-1], text[position : position + 1]):
+                kept.append(" ")
     return "".join([*kept, text[position:]]) if kept else text
 
 
@@ -126,12 +130,12 @@ def _has_odd_character(text: str) -> bool:
 
 
 def _remove_control(text: str) -> str:
-    return _CONTROL.sub("", _LINE_END.sub("\n", text))
+    return _CONTROL.sub(gap, _LINE_END.sub("\n", text))
 
 
 def _remove_empty_brackets(text: str) -> str:
     for _ in range(3):  # brackets in brackets; deeper nests of nothing do not occur
-        text, found = _EMPTY_BRACKETS.subn("", text)
+        text, found = _EMPTY_BRACKETS.subn(gap, text)
         if not found:
             break
     return text
