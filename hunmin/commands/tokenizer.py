@@ -136,25 +136,33 @@ def extend(
         )
 
 
-@app.command(epilog="Example: hunmin tokenizer compare tok-a tok-b --text held-out.txt")
+@app.command(epilog="Example: hunmin tokenizer compare tok-a tok-b --text held-out.txt --plot tokenizers.png")
 def compare(
     folders: Folders,
     text: Annotated[str, typer.Option("--text", help="Text the vocabularies were not built from, a document a line.")],
+    plot: Annotated[
+        str | None, typer.Option("--plot", help="Also draw the figures as bars into this PNG file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fertility, continued words, unknowns and morpheme boundaries of tokenizers (KLUE paper, Table 35)."""
+    """Fertility, continued words, unknowns, morpheme boundaries and more (KLUE paper, Table 35)."""
     from tokenizer.compare import compare as compare_tokenizers
 
     rows = compare_tokenizers([Path(folder) for folder in folders], Path(text))
+    if plot:
+        from tokenizer.plots import draw_comparison
+
+        draw_comparison(rows, Path(plot))
+        say(f"drawn: {plot}")
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table()
-    for name in rows[0]:
-        table.add_column(name.replace("_", " "), justify="left" if name == "tokenizer" else "right")
-    for row in rows:
-        table.add_row(*(f"{v:.4f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else str(v)
-                        for v in row.values()))  # fmt: skip
+    table = Table("", *(str(row["tokenizer"]) for row in rows))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in list(rows[0])[1:]:
+        values = (row[name] for row in rows)
+        table.add_row(name.replace("_", " "), *(f"{v:.4f}" if isinstance(v, float) else f"{v:,}" for v in values))
     console(stderr=False).print(table)
 
 

@@ -1,0 +1,61 @@
+"""The comparison of tokenizers as a picture: a row of bars for each figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from common.files import atomic_write
+
+FIGURES = {
+    "fertility": "subwords a word",
+    "continued_word_ratio": "words of two or more subwords",
+    "unk_ratio": "unknown subwords",
+    "morpheme_boundary_f1": "F1 of morpheme boundaries",
+    "josa_coverage": "josa that are one subword",
+    "ending_coverage": "endings that are one subword",
+    "tokens_per_byte": "subwords a byte",
+    "unused_ratio": "vocabulary not used",
+}
+"""Figures drawn, and what they say."""
+COLOUR, GREY = "#3b6ea5", "#444444"
+COLUMNS = 2
+
+
+def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw the rows of `compare` as a PNG; the same rows give the same bytes.
+
+    Args:
+        rows: one for each tokenizer, at least one.
+        path: the file; its folder is made when it is not there.
+    """
+    from matplotlib.figure import Figure
+
+    names = _short_names([row["tokenizer"] for row in rows])
+    lines = -(-len(FIGURES) // COLUMNS)
+    figure = Figure(figsize=(9, lines * (0.8 + 0.28 * len(rows))), layout="constrained")
+    axes = figure.subplots(lines, COLUMNS).flatten()
+    for axis, (name, meaning) in zip(axes, FIGURES.items(), strict=True):
+        values = [row[name] for row in rows]
+        bars = axis.barh(range(len(rows)), values, color=COLOUR, height=0.65)
+        axis.bar_label(bars, [f"{value:.4g}" for value in values], padding=3, fontsize=8, color=GREY)
+        axis.set_yticks(range(len(rows)), names, fontsize=8)
+        axis.invert_yaxis()
+        axis.set_title(meaning, fontsize=9, loc="left", color=GREY)
+        axis.set_xlim(0, 1.18 * max(*values, 1e-9))
+        axis.set_xticks([])
+        axis.spines[["top", "right", "bottom"]].set_visible(False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, "wb") as stream:
+        figure.savefig(stream, format="png", dpi=130, metadata={"Software": None})
+
+
+def _short_names(folders: list[str]) -> list[str]:
+    """Return as few of the last parts of each folder's path as tell all of them apart."""
+    parts = [Path(folder).parts for folder in folders]
+    longest = max(map(len, parts))
+    for count in range(1, longest + 1):
+        names = ["/".join(part[-count:]) for part in parts]
+        if len(set(names)) == len(set(folders)):
+            return names
+    return folders
