@@ -9,7 +9,7 @@
 # make bench-deduplicate CORPUS=texts.jsonl.zst
 # make bench-corpus BENCHMARK=klue CORPUS=corpora
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
-# make bench-tokenizer TOKENIZER=runs/x/tokenizer TEXT=text.txt
+# make bench-tokenizer CORPUS=runs/x/corpus
 
 PYTHON ?= python3
 VENV := .venv
@@ -68,7 +68,7 @@ check-decontamination: $(STAMP)
 	$(BIN)/python scripts/check_decontamination.py planted $(BENCHMARK) $(CORPUS)
 
 bench-tokenizer: $(STAMP)
-	$(BIN)/python scripts/bench_tokenizer.py --tokenizer $(TOKENIZER) --text $(TEXT)
+	$(BIN)/python scripts/bench_tokenizer.py --corpus $(CORPUS)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
