@@ -138,7 +138,7 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
             batch = encoder.encode(documents)
             ours += time.process_time() - begin
             size, tokens, number = size + held, tokens + len(batch.tokens_T), number + 1
-            if number % every:
+            if number % every != 1 % every:
                 continue
             begin = time.process_time()
             ids = [encoding.ids for encoding in loaded.encode_batch(text, add_special_tokens=False)]
