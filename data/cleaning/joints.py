@@ -5,33 +5,32 @@ from __future__ import annotations
 from re import Match
 
 
-def run_together(before: str, after: str) -> bool:
+def run_together(before: str, after: str, letters: bool = False) -> bool:
     """Return whether `after` must not follow `before` directly: ASCII letters or digits meet, one of them a digit.
 
     Numbers and addresses side by side (…5678</span><span>02-…, …com</a><a>010-…) are found only apart. Two letters
     are left alone, since markup and soft hyphens stand inside of words (<b>A</b>BC); H<sub>2</sub>O pays for it.
+
+    Args:
+        before, after: what would stand side by side; either may be empty.
+        letters: two letters must not meet either.
     """
     left, right = before[-1:], after[:1]
     if not (left.isascii() and right.isascii() and left.isalnum() and right.isalnum()):
         return False
-    return left.isdigit() or right.isdigit()
+    return letters or left.isdigit() or right.isdigit()
 
 
-def gap(match: Match[str]) -> str:
+def gap(match: Match[str], letters: bool = False) -> str:
     """Return what replaces a match that is taken out: a blank where its neighbours would run together, else nothing."""
     text, start, end = match.string, match.start(), match.end()
-    return " " if start and run_together(text[start - 1], text[end : end + 1]) else ""
+    return " " if start and run_together(text[start - 1], text[end : end + 1], letters) else ""
 
 
 def tag_gap(match: Match[str]) -> str:
-    """Return the same for a run of tags; letters too are kept apart where one element ends and another begins."""
+    """Return the same for a run of tags; two letters are kept apart where one element ends and another begins."""
     tags = match.group()
-    if tags.startswith("</") and not tags.startswith("</", tags.rfind("<")):
-        text, start, end = match.string, match.start(), match.end()
-        around = text[start - 1 : start] + text[end : end + 1]
-        if len(around) == 2 and around.isascii() and around.isalnum():
-            return " "
-    return gap(match)
+    return gap(match, tags.startswith("</") and not tags.startswith("</", tags.rfind("<")))
 
 
 def join(pieces: list[str]) -> str:

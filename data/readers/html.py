@@ -1,45 +1,77 @@
-"""HTML to text: what surrounds the text (scripts, navigation, forms, code) goes, blocks become lines."""
+"""HTML to text: what surrounds the text (scripts, navigation, buttons, code) goes, blocks become lines."""
 
 from __future__ import annotations
 
 import re
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from data.cleaning.joints import join, run_together
 
 GONE_TAGS = [
-    *("script", "style", "noscript", "template", "nav", "footer", "aside", "form", "button", "select", "textarea"),
-    *("iframe", "svg", "math", "canvas", "object", "video", "audio", "pre"),
+    *("script", "style", "noscript", "template", "nav", "footer", "aside", "button", "select", "textarea"),
+    *("iframe", "svg", "math", "canvas", "object", "video", "audio"),
 ]
 BLOCK_TAGS = {
     *("body", "div", "main", "article", "section", "header", "hgroup", "address", "center", "details", "summary"),
     *("p", "blockquote", "figure", "figcaption", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "fieldset", "dialog"),
+    *("form", "pre"),
     *("ul", "ol", "menu", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"),
 }
 _BLANKS = re.compile(r"\s+")
+_HANGUL = re.compile("[가-힣ㄱ-ㅣ]")
+_SOLID = re.compile(r"\S")
+_GONE = -2
 
 
 def html_to_text(source: str) -> str:
-    """Return the text of a page or a piece of one, a line for each block of it that holds any."""
+    """Return the text of a page or a piece of one, a line for each block of it that holds any.
+
+    A form is a block like others (whole pages stand in one); preformatted text goes when it is code. Numbers that only
+    a tag parts get a blank between them.
+    """
     body = LexborHTMLParser(source).body
     if body is None:
         return ""
     body.strip_tags(GONE_TAGS, recursive=True)
     blocks: dict[int, int] = {body.mem_id: body.mem_id}
-    """Element → the block it is in (itself if it is one); parents come before children."""
+    """Element → the block it is in (itself if it is one), or _GONE; parents come before children."""
+    preformatted: set[int] = set()
     lines: list[list[str]] = []
-    current = -1
+    current = last = opened = -1  # block, parent of the text before, parent of the first element since
     for node in body.traverse(include_text=True):
+        parent = node.parent
+        inside = parent.mem_id if parent else -1
+        block = blocks.get(inside, -1)
         if node.is_text_node:
-            parent = node.parent
-            block = blocks.get(parent.mem_id, -1) if parent else -1
+            if block == _GONE:
+                continue
+            pieces = [node.text_content or ""]
+            if inside in preformatted:
+                pieces = pieces[0].split("\n")
             if block != current:
                 lines.append([])
                 current = block
-            lines[-1].append(node.text_content or "")
+            elif lines[-1] and opened not in (-1, last) and run_together(lines[-1][-1], pieces[0], letters=True):
+                lines[-1].append(" ")  # one element ended and another began: two values and no word
+            lines[-1].append(pieces[0])
+            lines += [[piece] for piece in pieces[1:]]
+            last, opened = inside, -1
         elif node.tag == "br":
             current = -1
         elif node.is_element_node and node.mem_id not in blocks:
-            parent = node.parent
-            inner = blocks.get(parent.mem_id, -1) if parent else -1
-            blocks[node.mem_id] = node.mem_id if node.tag in BLOCK_TAGS else inner
-    return "\n".join(filter(None, (_BLANKS.sub(" ", "".join(line)).strip() for line in lines)))
+            opened = inside if opened < 0 else opened
+            if block != _GONE and node.tag == "pre" and inside not in preformatted and _is_code(node):
+                block = _GONE
+            elif block != _GONE and node.tag in BLOCK_TAGS:
+                block = node.mem_id
+            blocks[node.mem_id] = block
+            if node.tag == "pre" or inside in preformatted:
+                preformatted.add(node.mem_id)
+    return "\n".join(filter(None, (_BLANKS.sub(" ", join(line)).strip() for line in lines)))
+
+
+def _is_code(node: LexborNode) -> bool:
+    """Return whether preformatted text is code: it says so, or less than half of its characters are Hangul."""
+    text = node.text()
+    return node.css_first("code") is not None or 2 * len(_HANGUL.findall(text)) < len(_SOLID.findall(text))

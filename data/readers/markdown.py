@@ -8,16 +8,20 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from data.cleaning.joints import join
 from data.readers.html import html_to_text
 
 _DIRECTIVE = re.compile(r"^[ \t]*:::[^\n]*$", re.MULTILINE)
 """Lines of layout (`:::row:::`) that documentation systems add."""
 _CALLOUT = re.compile(r"^\[![A-Za-z]+\]\s*")
 
+NESTING = 64
+"""Blocks and links in each other, of which a list takes two; what is deeper is lost. Time grows with it."""
+
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table")
+    return MarkdownIt("commonmark", {"maxNesting": NESTING}).enable("table")
 
 
 def markdown_to_text(source: str) -> str:
@@ -40,4 +44,4 @@ def _inline(token: Token) -> str:
             pieces.append(" ")
         elif child.type == "hardbreak":
             pieces.append("\n")
-    return "".join(pieces)
+    return join(pieces)

@@ -20,6 +20,15 @@ from .reading import ids, read, rejects, texts
         ("<p>a<br>b &amp; c&nbsp;d</p><!-- 주석 --><pre>code</pre>", "a\nb & c d"),
         ("<head><title>제목</title></head><body>몸", "몸"),
         ("글만", "글만"),
+        (
+            "<form action='x'><input value=y><p>글</p><select><option>고르기</select><button>보내기</button></form>",
+            "글",
+        ),
+        ("<pre>산에는 꽃 피네\n\n꽃이 <i>피네\n갈 봄</i> 여름</pre>뒤", "산에는 꽃 피네\n꽃이 피네\n갈 봄 여름\n뒤"),
+        ("앞<pre>x = 1  # 하나</pre><pre><b><code>print('한글 한글')</code></b></pre><p>뒤", "앞\n뒤"),
+        ("<span>010-1234-5678</span><span>02-123-4567</span> <b>A</b>BC", "010-1234-5678 02-123-4567 ABC"),
+        ("<a>a@example.com</a><b><a>b@example.com</a></b> x<i><b>y</b></i>z", "a@example.com b@example.com xyz"),
+        ("<a>a@example.com</a><a>010-1234-5678</a><!-- --><b>한</b>글1<i>호</i>", "a@example.com 010-1234-5678한글1호"),
         ("", ""),
         ("<p>열린 <b>채로", "열린 채로"),
     ],
@@ -37,6 +46,8 @@ def test_any_html_gives_lines_of_its_own_letters_without_blanks_at_their_ends(so
 
 def test_deep_html_takes_linear_time():
     assert html_to_text("<b>" * 20_000 + "글" + "<i>a" * 20_000).startswith("글a")
+    assert html_to_text("<pre>가" * 20_000).startswith("가")
+    assert html_to_text("<pre>a" * 20_000 + "<p>가") == ""
 
 
 @pytest.mark.parametrize(
@@ -47,6 +58,9 @@ def test_deep_html_takes_linear_time():
         ("```python\nx = 1\n```\n\n    들여 쓴 코드\n\n글 ![그림](a.png)", "글"),
         ("| 칸 | 둘 |\n|---|---|\n| 셋 | 넷 |", "칸\n둘\n셋\n넷"),
         ("<div>상자 <b>글</b></div>\n\n뒤 <a name='x'></a>글", "상자 글\n뒤 글"),
+        ("[a@example.com](x)[010-1234-5678](y)![z](z)**02-123-4567**", "a@example.com 010-1234-5678 02-123-4567"),
+        (">" * 60 + " 글", "글"),
+        ("\n".join("  " * level + "- 글" for level in range(30)), "\n".join(["글"] * 30)),
         (":::row:::\n열\n:::row-end:::\n\n> [!NOTE]\n> 알림이다", "열\n알림이다"),
     ],
 )
