@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from common.errors import HunminError, UserError
 from tokenizer.encoder import Encoder
+from tokenizer.pipeline import normalizer
 from tokenizer.save import build_tokenizer, load_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
@@ -31,6 +33,33 @@ def test_auto_tokenizer_gives_the_encoders_ids_on_any_text(auto, tokenizer_folde
     ours = encoder.encode(pa.array([[text]], pa.list_(pa.string()))).tokens_T.tolist()
     theirs = auto(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     assert ours == [*theirs, auto.sep_token_id] or (not ours and not theirs)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
+    | st.text("학교에서 e\u0301漢\u1112\u1161\u11ab.\u200b", max_size=30)
+)
+def test_offsets_rise_and_cover_all_that_is_not_taken_out(tokenizer_folder: Path, text: str) -> None:
+    """Of composed text: where NFC joins characters, the library's offsets name the first of them."""
+    text = unicodedata.normalize("NFC", text)
+    encoding = load_tokenizer(tokenizer_folder).encode(text, add_special_tokens=False)
+    ends = 0
+    for start, end in encoding.offsets:
+        assert ends <= start < end <= len(text)
+        ends = end
+    covered = {place for start, end in encoding.offsets for place in range(start, end)}
+    left = "".join(character for place, character in enumerate(text) if place not in covered)
+    assert not normalizer().normalize_str(left).split()
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=st.text("학교에서 음악을 봤어요.3kg漢(e\u0301)\u1112\u1161\u11ab", max_size=40))
+def test_decoding_gives_back_the_normalised_text(auto, text: str) -> None:  # type: ignore[no-untyped-def]
+    ids = auto(text, add_special_tokens=False)["input_ids"]
+    expected = normalizer().normalize_str(text)
+    if auto.unk_token_id not in ids:
+        assert "".join(auto.decode(ids).split()) == "".join(expected.split())
 
 
 def test_auto_tokenizer_knows_its_parts(auto) -> None:  # type: ignore[no-untyped-def]
