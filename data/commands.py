@@ -6,6 +6,8 @@ reason, and never fatal; the counts come back to be reported at the end.
 
 from __future__ import annotations
 
+import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -13,11 +15,12 @@ from typing import IO, Any, NamedTuple
 import orjson
 import pyarrow as pa
 
+from common.errors import HunminError
 from data.benchmark import load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.pii import Pseudonymizer
-from data.readers import is_utf8
+from data.readers import TOO_DEEP, UnreadableError, load_json
 from data.splitting import split_sentences
 from data.statistics import Counters, count_documents, histograms, merge, text_size, total
 
@@ -36,26 +39,47 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
     """Write each object with its `text` pseudonymised and `spans` added, and return the counts.
 
     Args:
-        input: lines {"text": …, …}.
-        output: gets the same objects; spans are [{"start", "end", "type", "surrogate"}], in characters of the input.
+        input: lines {"text": …, optional "sentences": […], …}.
+        output: gets the same objects; spans are [{"start", "end", "type", "surrogate"}], in characters of the input
+            text. Sentences, which repeat the text, are pseudonymised too.
         key: see `data.pii.resolve_key`.
 
     Returns:
-        {"read", "written", "rejects": reason → lines, "pii": type → replacements}.
+        {"read", "written", "rejects": reason → lines, "pii": type → replacements in the texts}.
+
+    Raises:
+        HunminError: no line could be read.
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "pii": {}}
     pseudonymizer = Pseudonymizer(key)
     for batch in _batches(input, counts):
         results = pseudonymizer.apply_many([record.value["text"] for record in batch])
+        repeated = _pseudonymized_sentences(pseudonymizer, [record.value for record in batch])
         written = []
-        for record, (text, replacements) in zip(batch, results, strict=True):
+        for record, more, (text, replacements) in zip(batch, repeated, results, strict=True):
             spans = [{"start": r.start, "end": r.end, "type": r.type, "surrogate": r.surrogate} for r in replacements]
+            line = _dumps({**record.value, **more, "text": text, "spans": spans}, counts)
+            if line is None:
+                continue
             for span in spans:
                 counts["pii"][span["type"]] = counts["pii"].get(span["type"], 0) + 1
-            written.append(orjson.dumps({**record.value, "text": text, "spans": spans}))
+            written.append(line)
         _write(output, written)
-        counts["written"] += len(batch)
+        counts["written"] += len(written)
     return counts
+
+
+def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what takes the place of each object's "sentences": nothing where it has none."""
+    given = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
+    texts = [one for sentences in given for one in sentences or () if isinstance(one, str)]
+    replaced = iter(pseudonymizer.apply_many(texts))
+    return [
+        {}
+        if sentences is None
+        else {"sentences": [next(replaced)[0] if isinstance(one, str) else one for one in sentences]}
+        for sentences in given
+    ]
 
 
 def decontaminate_stream(
@@ -75,6 +99,7 @@ def decontaminate_stream(
 
     Raises:
         UserError: the benchmark is missing or not recognised.
+        HunminError: no line could be read.
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "hits": {}}
     decontaminator = Decontaminator.build(load_benchmark(benchmark, split_sentences), settings)
@@ -85,8 +110,6 @@ def decontaminate_stream(
             if hit is None:
                 kept.append(record.line)
                 continue
-            rules = counts["hits"].setdefault(hit.task, {})
-            rules[hit.rule] = rules.get(hit.rule, 0) + 1
             facts = {
                 "id": record.value.get("id"),
                 "text": record.value["text"],
@@ -95,7 +118,12 @@ def decontaminate_stream(
                 "score": round(float(hit.score), 6),
                 "rule": hit.rule,
             }
-            found.append(orjson.dumps(facts))
+            line = _dumps(facts, counts)
+            if line is None:
+                continue
+            rules = counts["hits"].setdefault(hit.task, {})
+            rules[hit.rule] = rules.get(hit.rule, 0) + 1
+            found.append(line)
         _write(output, kept)
         _write(hits, found)
         counts["written"] += len(kept)
@@ -111,16 +139,21 @@ def split_stream(input: IO[bytes], output: IO[bytes]) -> Counters:
 
     Returns:
         {"read", "written", "rejects": reason → lines, "sentences"}.
+
+    Raises:
+        HunminError: no line could be read.
     """
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "sentences": 0}
     for batch in _batches(input, counts):
         written = []
         for record in batch:
             sentences = split_sentences(record.value["text"])
-            written.append(orjson.dumps({**record.value, "sentences": sentences}))
-            counts["sentences"] += len(sentences)
+            line = _dumps({**record.value, "sentences": sentences}, counts)
+            if line is not None:
+                written.append(line)
+                counts["sentences"] += len(sentences)
         _write(output, written)
-        counts["written"] += len(batch)
+        counts["written"] += len(written)
     return counts
 
 
@@ -129,6 +162,9 @@ def stats_stream(input: IO[bytes]) -> Counters:
 
     Args:
         input: lines {"text": …, optional "source": …, optional "sentences": […]}; without sentences the text is split.
+
+    Raises:
+        HunminError: no line could be read.
     """
     counts: Counters = {"read": 0, "rejects": {}}
     read: Counters = {}
@@ -163,7 +199,11 @@ def _sentences(record: dict[str, Any]) -> list[str]:
 
 
 def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
-    """Yield the readable records in batches; blank lines are passed over, others counted as rejects by reason."""
+    """Yield the readable records in batches; blank lines are passed over, others counted as rejects by reason.
+
+    Raises:
+        HunminError: there are lines, and none of them could be read.
+    """
     for lines in line_batches(input, BATCH_BYTES):
         batch: list[_Record] = []
         for line in lines:
@@ -172,26 +212,47 @@ def _batches(input: IO[bytes], counts: Counters) -> Iterator[list[_Record]]:
                 continue
             counts["read"] += 1
             if isinstance(record, str):
-                counts["rejects"][record] = counts["rejects"].get(record, 0) + 1
+                _reject(record, counts)
             else:
                 batch.append(record)
         if batch:
             yield batch
+    if counts["read"] and counts["read"] == sum(counts["rejects"].values()):
+        raise HunminError(
+            "none of the lines could be read: " + ", ".join(f"{n:,} {why}" for why, n in counts["rejects"].items()),
+            'the input is JSON Lines in UTF-8, an object with "text" a line',
+            "rename the field or convert the file: iconv -f CP949 -t UTF-8 FILE, jq -c '{text: .content}' FILE",
+        )
+
+
+def _reject(reason: str, counts: Counters) -> None:
+    counts["rejects"][reason] = counts["rejects"].get(reason, 0) + 1
 
 
 def _parse(line: bytes) -> _Record | str | None:
     """Return the record of a line, or the reason why it has none, or None for a blank line."""
+    line = line.removeprefix(BOM_UTF8)
     try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        if not line.strip():
-            return None
-        return "not JSON" if is_utf8(line) else "not UTF-8"
+        value = load_json(line, exact=True)
+    except UnreadableError as error:
+        return str(error) if line.strip() else None
     if not isinstance(value, dict):
         return "not a JSON object"
     if not isinstance(value.get("text"), str):
         return "text is not a string" if "text" in value else "no field 'text'"
     return _Record(line, value)
+
+
+def _dumps(value: dict[str, Any], counts: Counters) -> bytes | None:
+    """Return an object as JSON; None, and a reject more, where it is nested too deeply."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer of more than 64 bits, or many levels
+        try:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        except RecursionError:
+            _reject(TOO_DEEP, counts)
+            return None
 
 
 def _write(output: IO[bytes], records: list[bytes]) -> None:

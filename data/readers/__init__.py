@@ -14,7 +14,7 @@ in them, depend on the content and the settings alone, and no input can fill the
 """
 
 from data.readers.formats import READERS, parse_block, read_blocks
-from data.readers.lines import is_utf8
+from data.readers.lines import TOO_DEEP, UnreadableError, load_json
 from data.readers.paths import COMPRESSED, HUB, list_files, stem
 from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
 from data.readers.settings import Format, SourceSettings
@@ -24,6 +24,7 @@ __all__ = [
     "COMPRESSED",
     "HUB",
     "READERS",
+    "TOO_DEEP",
     "Block",
     "Document",
     "Format",
@@ -32,8 +33,9 @@ __all__ = [
     "Reject",
     "Skipped",
     "SourceSettings",
-    "is_utf8",
+    "UnreadableError",
     "list_files",
+    "load_json",
     "parse_block",
     "read_blocks",
     "resolve_format",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 
@@ -20,12 +23,64 @@ def parse_json_lines(file: InputFile, block: Block) -> Iterator[Item]:
 def parse_object(fields: FieldMap, number: int, raw: bytes) -> Item:
     """Return the document of a JSON object, or why there is none."""
     try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return Reject(number, "not JSON" if is_utf8(raw) else NOT_UTF8)
+        record = load_json(raw)
+    except UnreadableError as error:
+        return Reject(number, str(error))
     if not isinstance(record, dict):
         return Reject(number, "not a JSON object")
     return fields.document(record, number)
+
+
+class UnreadableError(ValueError):
+    """What should be JSON cannot be read; the message says why, and holds nothing of it."""
+
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_PLAIN = frozenset((str, int, bool, type(None)))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+TOO_DEEP = "nested too deeply"
+
+
+def load_json(raw: bytes, exact: bool = False) -> Any:
+    """Return the value of JSON; half an emoji that was cut in two becomes U+FFFD.
+
+    Args:
+        raw: one JSON value.
+        exact: whether integers of more than 64 bits stay what they are; else they become floating-point numbers.
+
+    Raises:
+        UnreadableError: it is not JSON, not UTF-8, or nested too deeply.
+    """
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return _load_slowly(raw)
+    # plain strings and integers, which most objects are made of, need no look at the bytes
+    if exact and not (type(value) is dict and _PLAIN.issuperset(map(type, value.values()))):
+        return _load_slowly(raw) if _LONG_NUMBER.search(raw) else value
+    return value
+
+
+def _load_slowly(raw: bytes) -> Any:
+    """Return what `load_json` does, by the parser that knows integers of any length and lone surrogates."""
+    try:
+        text = raw.decode("utf-8")
+        value = json.loads(text, parse_constant=_refuse)
+        if "\\ud" in text or "\\uD" in text:
+            value = json.loads(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
+    except UnicodeDecodeError:
+        raise UnreadableError(NOT_UTF8) from None
+    except json.JSONDecodeError:
+        raise UnreadableError("not JSON") from None
+    except RecursionError:
+        raise UnreadableError(TOO_DEEP) from None
+    except ValueError:
+        raise UnreadableError("a number that is none in JSON, or of thousands of digits") from None
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def parse_lines(file: InputFile, block: Block) -> Iterator[Item]:

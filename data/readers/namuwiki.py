@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import orjson
-
 from data.readers.encoding import TextStream
 from data.readers.json_elements import cut_values, elements_of
-from data.readers.lines import is_utf8
+from data.readers.lines import UnreadableError, load_json
 from data.readers.namumark import is_redirect, namumark_to_text
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
+from data.readers.records import Block, InputFile, Item, Reject, Skipped, made_document
 
 MAIN_NAMESPACE = ("0", "", "문서")
 """Dumps before 2021 number the namespaces (as strings or numbers), later ones may name them."""
@@ -29,9 +27,9 @@ def parse_namuwiki(file: InputFile, block: Block) -> Iterator[Item]:
 
 def _page(file: InputFile, number: int, raw: bytes) -> Item:
     try:
-        page = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return Reject(number, "not JSON" if is_utf8(raw) else NOT_UTF8)
+        page = load_json(raw)
+    except UnreadableError as error:
+        return Reject(number, str(error))
     if not isinstance(page, dict) or not isinstance(page.get("text"), str):
         return Reject(number, "no field 'text'")
     if str(page.get("namespace", "0")) not in MAIN_NAMESPACE:

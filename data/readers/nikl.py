@@ -10,12 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from data.readers.encoding import TextStream
 from data.readers.json_elements import cut_under, elements_of
-from data.readers.lines import is_utf8
-from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
+from data.readers.lines import UnreadableError, load_json
+from data.readers.records import Block, InputFile, Item, Reject, made_document
 
 UNITS = ("paragraph", "utterance", "sentence")
 _MARKS = re.compile(r"\{[A-Za-z][A-Za-z_ :0-9-]*\}")
@@ -37,9 +35,9 @@ def parse_nikl(file: InputFile, block: Block) -> Iterator[Item]:
 
 def _document(file: InputFile, number: int, raw: bytes) -> Item:
     try:
-        record = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return Reject(number, "not JSON" if is_utf8(raw) else NOT_UTF8)
+        record = load_json(raw)
+    except UnreadableError as error:
+        return Reject(number, str(error))
     units = next((record[name] for name in UNITS if name in record), None) if isinstance(record, dict) else None
     if not isinstance(units, list):
         return Reject(number, "no paragraph, utterance or sentence")

@@ -3,6 +3,9 @@
 import io
 import json
 
+import pytest
+
+from common.errors import HunminError
 from data.commands import decontaminate_stream, pseudonymize_stream, split_stream, stats_stream
 from data.decontaminate import DecontaminateSettings
 
@@ -88,3 +91,54 @@ def test_stats_of_a_stream_count_what_is_split_or_given(monkeypatch):
     }
     assert whole["total"]["read"]["words"] == whole["total"]["kept"]["words"] == 8
     assert sum(one["count"] for one in whole["lengths"]["documents"]) == 4
+
+
+def test_numbers_of_any_length_and_half_an_emoji_come_through():
+    number = 123456789012345678901234
+    source = lines({"id": number, "n": [-(2**63) - 1], "text": "가 나."}) + b'{"text": "\\ud83d \\ub2e4."}\n'
+    for command in (split_stream, lambda i, o: pseudonymize_stream(i, o, b"k" * 16)):
+        output = io.BytesIO()
+        assert command(io.BytesIO(source), output)["written"] == 2
+        first, second = map(json.loads, output.getvalue().splitlines())
+        assert first["id"] == number and first["n"] == [-(2**63) - 1] and second["text"] == "\ufffd 다."
+
+
+@pytest.mark.parametrize("depth", [300, 1010, 5000])
+def test_deep_nesting_ends_in_the_same_line_or_a_reject(depth):
+    source = lines({"text": "가."}) + b'{"text": "\xeb\x82\x98.", "x": ' + b"[" * depth + b"]" * depth + b"}\n"
+    for command in (split_stream, lambda i, o: pseudonymize_stream(i, o, b"k" * 16)):
+        output = io.BytesIO()
+        counts = command(io.BytesIO(source), output)
+        if depth == 300:
+            assert counts["written"] == 2 and output.getvalue().count(b"[" * depth) == 1
+        else:
+            assert counts["written"] == 1 and counts["rejects"] == {"nested too deeply": 1}
+
+
+def test_a_byte_order_mark_is_no_fault():
+    output = io.BytesIO()
+    assert split_stream(io.BytesIO(b"\xef\xbb\xbf" + lines({"text": "가."})), output)["rejects"] == {}
+    assert json.loads(output.getvalue())["sentences"] == ["가."]
+
+
+def test_sentences_are_pseudonymised_as_the_text_is():
+    split, output = io.BytesIO(), io.BytesIO()
+    split_stream(io.BytesIO(lines({"text": "비가 왔다. 전화는 010-1234-5678 입니다."})), split)
+    counts = pseudonymize_stream(io.BytesIO(split.getvalue()), output, b"k" * 16)
+    record = json.loads(output.getvalue())
+    assert "1234-5678" not in output.getvalue().decode() and counts["pii"] == {"TEL": 1}
+    assert " ".join(record["sentences"]) == record["text"]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (lines({"content": "가"}, {"content": "나"}), "2 no field 'text'"),
+        ('{"text": "한글"}\n'.encode("cp949"), "1 not UTF-8"),
+    ],
+)
+def test_an_input_of_which_no_line_can_be_read_is_an_error(source, reason):
+    for command in (split_stream, lambda i, o: stats_stream(i)):
+        with pytest.raises(HunminError, match=reason):
+            command(io.BytesIO(source), io.BytesIO())
+    assert split_stream(io.BytesIO(b"\n"), io.BytesIO())["written"] == 0

@@ -171,3 +171,19 @@ def test_very_long_line_and_url(tmp_path):
 def test_parse_block_numbers_lines_from_the_block():
     file = InputFile("a.txt", "a", SourceSettings(path="a.txt"))
     assert next(iter(parse_block(file, "text", Block(3, 100, b"\nx\n")))) == Document("a-101", "a", "", "x")
+
+
+def test_json_that_is_cut_or_deep_gives_its_text_or_the_true_reason(tmp_path):
+    path = tmp_path / "a.jsonl"
+    deep = "[" * 5000 + "]" * 5000
+    rows = [
+        '{"text": "잘린 이모지 \\ud83d 뒤의 글"}',
+        f'{{"text": "가", "x": {deep}}}',
+        '{"text": "가", "n": NaN}',
+        "가",
+    ]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    items = read(path)
+    assert [item.text for item in items[:1]] == ["잘린 이모지 \ufffd 뒤의 글"]
+    reasons = ["nested too deeply", "a number that is none in JSON, or of thousands of digits", "not JSON"]
+    assert [item.reason for item in items[1:]] == reasons
