@@ -36,26 +36,36 @@ def is_remote(path: str | Path) -> bool:
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the files a path, folder (its files, not hidden) or glob stands for, sorted.
+    """Return the files a path, folder (its files, none hidden or in a hidden folder) or glob stands for, sorted.
 
     Raises:
-        UserError: nothing is there.
+        UserError: nothing is there, or the name is none that a file can have.
     """
-    if is_remote(pattern):
-        found = [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
-    else:
-        path = Path(pattern).expanduser()
-        if path.is_dir():
-            found = [str(p) for p in path.rglob("*") if p.is_file() and not p.name.startswith(".")]
-        elif path.exists():
-            found = [str(path)]
-        else:
-            import glob
-
-            found = [p for p in glob.glob(str(path), recursive=True) if Path(p).is_file()]
+    try:
+        found = _found(pattern)
+    except (OSError, ValueError, RuntimeError) as error:  # too long, with a zero byte, of an unknown ~user
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
     if not found:
         raise UserError(f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files")
     return sorted(found)
+
+
+def _found(pattern: str) -> list[str]:
+    if is_remote(pattern):
+        return [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
+    path = Path(pattern).expanduser()
+    if path.is_dir():
+        return [str(p) for p in path.rglob("*") if not _is_hidden(str(p.relative_to(path))) and p.is_file()]
+    if path.exists():
+        return [str(path)]
+    import glob
+
+    return [p for p in glob.glob(str(path), recursive=True) if Path(p).is_file()]
+
+
+def _is_hidden(relative: str) -> bool:
+    return any(part.startswith(".") for part in relative.split("/"))
 
 
 def _expand_remote(pattern: str) -> list[str]:
@@ -65,14 +75,17 @@ def _expand_remote(pattern: str) -> list[str]:
     protocol = pattern.split("://", 1)[0]
     try:
         system, path = fsspec.core.url_to_fs(pattern)
-        names = system.find(path) if system.isdir(path) else [name for name in system.glob(path) if system.isfile(name)]
+        if system.isdir(path):
+            names = [name for name in system.find(path) if not _is_hidden(name.removeprefix(path).lstrip("/"))]
+        else:
+            names = [n for n in system.glob(path) if not _is_hidden(n.rsplit("/", 1)[-1]) and system.isfile(n)]
     except Exception as error:  # each file system raises what its own client does
         raise UserError(
             f"cannot list {pattern}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
             "a URL is one that fsspec opens",
             "check the URL, your access to it, and that its package is installed (s3fs for s3://, gcsfs for gs://)",
         ) from None
-    return [f"{protocol}://{name}" for name in names if not name.rsplit("/", 1)[-1].startswith(".")]
+    return [f"{protocol}://{name}" for name in names]
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:

@@ -101,6 +101,24 @@ def test_expand_names_files_folders_and_globs(tmp_path: Path) -> None:
         expand(f"{tmp_path}/*.json")
 
 
+def test_files_in_hidden_folders_are_left_out(tmp_path: Path) -> None:
+    top = tmp_path / ".data"  # what is asked for by name may be hidden itself
+    for name in ("a.txt", "sub/b.txt", ".git/description", "sub/.cache/huggingface/c.metadata", ".d"):
+        path = top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+        with fsspec.open(f"memory://hidden/.data/{name}", "wb") as stream:
+            stream.write(b"x")
+    assert expand(str(top)) == [str(top / "a.txt"), str(top / "sub/b.txt")]
+    assert expand("memory://hidden/.data") == ["memory:///hidden/.data/a.txt", "memory:///hidden/.data/sub/b.txt"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-this-name/x"])
+def test_a_name_that_no_file_can_have_is_one_clear_error(name: str) -> None:
+    with pytest.raises(UserError, match="cannot look for"):
+        expand(name)
+
+
 def test_a_failed_write_leaves_the_old_content_and_no_litter(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
