@@ -138,10 +138,8 @@ def _left_out(statistics: Counters) -> Table:
     lines = documents + sum(statistics["rejects"].values())
     for reason, count in _by_count(statistics["rejects"]):
         table.add_row(_name(f"line rejected: {reason}"), f"{count:,}", _share(count, lines, 3))
-    for reason, count in _by_count(statistics.get("skipped", {})):
-        table.add_row(_name(f"no document: {reason}"), f"{count:,}", "-")
     for reason, count in _by_count(statistics["skipped"]):
-        table.add_row(_name(f"skipped: {reason}"), f"{count:,}", "")
+        table.add_row(_name(f"no document: {reason}"), f"{count:,}", "-")
     for reason, count in _by_count(statistics["dropped"]):
         table.add_row(_name(f"document: {reason}"), f"{count:,}", _share(count, documents, 3))
     for kind, count in _by_count(statistics["duplicates"]):

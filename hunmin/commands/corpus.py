@@ -111,7 +111,13 @@ def decontaminate(
     source: In = "-",
     out: Out = "-",
     threshold: Annotated[
-        float | None, typer.Option("--threshold", min=0.01, max=1.0, help="Containment from which a sentence goes.")
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0.01,
+            max=1.0,
+            help="Containment (words, bigrams) from which a sentence goes; exact, embedded, fragment matches stay.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -124,7 +130,9 @@ def decontaminate(
         from data.commands import decontaminate_stream
         from data.decontaminate import DecontaminateSettings
 
-        settings = DecontaminateSettings() if threshold is None else DecontaminateSettings(threshold=threshold)
+        settings = DecontaminateSettings()
+        if threshold is not None:
+            settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
         with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
             counts = decontaminate_stream(Path(benchmark), lines, written, found, settings)
         report(counts, as_json, out if hits != "-" else "-")

@@ -25,6 +25,9 @@ from common.progress import say
 EXIT_NO_READER = 141
 """128 + SIGPIPE: what a shell reports of a program whose reader went away."""
 
+MAX_LINKS = 40
+"""Links to links that are followed, as Linux does."""
+
 
 @contextmanager
 def end_as_filters_do() -> Iterator[None]:
@@ -97,7 +100,8 @@ def _standard_input() -> IO[bytes]:
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """Open a path or "-" for writing bytes, compressed by its name (.gz .bz2 .xz .zst).
 
-    A file gets its name when it is whole; a device or a named pipe is written as it is.
+    A file gets its name when it is whole, and a link stays one; a device, a named pipe or what /dev/stdout stands for
+    is written as it is.
 
     Raises:
         UserError: the path is a folder or a URL, or cannot be written.
@@ -114,11 +118,23 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         raise UserError(f"cannot write to {path}: it is {'a URL' if is_remote(path) else 'a folder'}", rule, remedy)
     with ExitStack() as stack:
         try:
-            special = file.exists() and not file.is_file()
-            stream: Any = stack.enter_context(file.open("wb") if special else atomic_write(file, "wb"))
-        except OSError as error:
-            raise UserError(f"cannot write to {path}: {error.strerror}", rule, remedy) from None
+            in_place = _is_open_file(file) or (file.exists() and not file.is_file())
+            stream: Any = stack.enter_context(file.open("wb") if in_place else atomic_write(file.resolve(), "wb"))
+        except (OSError, RuntimeError) as error:  # a loop of links is the latter
+            raise UserError(f"cannot write to {path}: {getattr(error, 'strerror', error)}", rule, remedy) from None
         yield stack.enter_context(_compressed(stream, file.suffix))
+
+
+def _is_open_file(file: Path) -> bool:
+    """Return whether a path stands for a file that a process has open, as /dev/stdout and /dev/fd/3 do."""
+    for _ in range(MAX_LINKS):
+        folder = file.parent.resolve().parts
+        if folder[1:2] == ("proc",) and folder[-1] == "fd":
+            return True
+        if not file.is_symlink():
+            return False
+        file = file.parent / file.readlink()
+    return False
 
 
 @contextmanager

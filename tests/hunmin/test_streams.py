@@ -97,6 +97,33 @@ def test_a_device_is_written_and_never_replaced(tmp_path: Path) -> None:
     assert pipe.is_fifo() and b"sentences" in reader.communicate(timeout=20)[0]
 
 
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
+    (tmp_path / "store").mkdir()
+    link = tmp_path / "out.jsonl"
+    link.symlink_to("store/real.jsonl")
+    for _ in range(2):  # the file is there the second time
+        assert run_command(["corpus", "split", "--in", source, "--out", str(link)]) == 0
+        assert link.is_symlink() and lines(tmp_path / "store" / "real.jsonl")
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    assert run_command(["corpus", "split", "--in", source, "--out", str(loop)]) == 2
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
+def test_standard_output_by_its_name_is_written_in_place(tmp_path: Path, name: str) -> None:
+    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    target = str(tmp_path / name) if name == "link" else name
+    command = [sys.executable, "-m", "hunmin.main", "corpus", "split", "--in", source, "--out", target]
+    before = os.lstat(target).st_ino if name in ("/dev/stdout", "link") else 0
+    with (tmp_path / "kept").open("wb") as kept:
+        inode = os.fstat(kept.fileno()).st_ino
+        assert subprocess.run(command, stdout=kept, timeout=30).returncode == 0
+    assert (tmp_path / "kept").stat().st_ino == inode and lines(tmp_path / "kept")
+    assert not before or os.lstat(target).st_ino == before
+
+
 def test_json_summaries(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."}, "bad")
     counts = {"read": 2, "written": 1, "rejects": {"not JSON": 1}, "sentences": 2}
