@@ -20,7 +20,9 @@ def refuse_personal_names(paths: list[str]) -> None:
         UserError: a name does; the message gives its place among the files and not the name.
     """
     for number, path in enumerate(paths, 1):
-        found = sorted({span.type for span in find_spans(stem(path).replace("_", " "))} & PERSONAL)
+        # the whole name too: of an address the stem takes ".com" for a format, and of a number behind dots its end
+        names = f"{path.rstrip('/').rsplit('/', 1)[-1]}\n{stem(path)}".replace("_", " ")
+        found = sorted({span.type for span in find_spans(names)} & PERSONAL)
         if found:
             raise UserError(
                 f"the name of input file {number} of {len(paths)} holds personal data ({', '.join(found)})",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_TAIL = re.compile(r"(?::[0-9]{1,5})?(?:[/?#][^\s\"'<>`{}|\\^“”‘’「」『』《》〈〉【】·…→←]*)?")
+_TAIL = re.compile(r"(?::[0-9]{1,5})?(?:[/?#][^\s\"'<>`{}|\\^“”‘’「」『』《》〈〉【】·…→←]{0,2048})?")
+"""Port, and path or query as far as browsers and servers read them: without an end, many URLs glued together would each
+look at all that follows."""
 _HANGUL = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]")
 _AFTER_JOINT = re.compile("[/=_%+&#-]")
 _PARTICLE = re.compile(

@@ -100,6 +100,9 @@ def test_lone_surrogates_keep_offsets() -> None:
         "000101-",
         "가1",
         "/가",
+        "http://a/가",
+        "http://a/가,",
+        "http://a/a,",
     ],
 )
 def test_linear_time(piece: str) -> None:

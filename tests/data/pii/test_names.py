@@ -6,7 +6,13 @@ from common.errors import UserError
 from data.pii import refuse_personal_names
 
 
-@pytest.mark.parametrize("name", ["010-1234-5678.txt", "chat_hong@example.com.jsonl", "900101-1234567.csv.gz"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("010-1234-5678.txt", "chat_hong@example.com.jsonl", "900101-1234567.csv.gz", "010.1234.5678"),
+        *("hong@example.com", "kim@example.net.gz", "chat-hong@example.com"),
+    ],
+)
 def test_personal_names_are_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(UserError, match="input file 2 of 2") as caught:
         refuse_personal_names(["corpora/a.jsonl", f"corpora/{name}"])
