@@ -38,20 +38,68 @@ NOT_READ = {
 def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
     """Return the files of all inputs, in the order given and sorted within an input; a data set counts as a file.
 
+    A file's label is its source's name (NAME/STEM where it stands for several files) or its stem, with the folders
+    before it that tell files of one stem apart.
+
     Raises:
         UserError: an input stands for no file, or for a file of a format that is not read.
     """
-    found: list[InputFile] = []
-    taken: dict[str, int] = {}
+    found: list[tuple[str, SourceSettings, str]] = []
     for entry in inputs:
         source = SourceSettings(path=entry) if isinstance(entry, str) else entry
-        for path in [source.path] if source.path.startswith(HUB) else expand(source.path):
+        paths = [source.path] if source.path.startswith(HUB) else expand(source.path)
+        for path in paths:
             _refuse_unread(path, source)
-            label = source.name or stem(path)
-            taken[label] = taken.get(label, 0) + 1
-            label = label if taken[label] == 1 else f"{label}~{taken[label]}"
-            found.append(InputFile(path, label, source))
-    return found
+            found.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
+    return [InputFile(path, label, source) for (path, source, _), label in zip(found, _labels(found), strict=True)]
+
+
+def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
+    """Return a unique label for each (path, source, beginning of its label).
+
+    It is made of the file, not of its place among the others, so that ids stay when files come or go.
+    """
+    alike: dict[str, dict[str, str]] = {}
+    bases = [begin if begin and not begin.endswith("/") else begin + stem(path) for path, _, begin in files]
+    for base, (path, _, begin) in zip(bases, files, strict=True):
+        alike.setdefault(base, {})[path] = begin
+    told = {base: _told_apart(paths) for base, paths in alike.items()}
+    labels: list[str] = []
+    taken: set[str] = set()
+    for base, (path, _, _) in zip(bases, files, strict=True):
+        label = first = told[base].get(path, base)
+        number = 1
+        while label in taken:
+            number += 1
+            label = f"{first}~{number}"
+        taken.add(label)
+        labels.append(label)
+    return labels
+
+
+def _told_apart(paths: dict[str, str]) -> dict[str, str]:
+    """Return labels for files of one name by the nearest folders, or file names, that differ.
+
+    Args:
+        paths: path → how its label begins.
+    """
+    if len(paths) == 1:
+        return {}
+    deepest = max(path.count("/") for path in paths)
+    for name_of in (stem, lambda path: path.rsplit("/", 1)[-1]):
+        for depth in range(deepest + 1):
+            labels = {
+                path: begin.removesuffix("/") + "/" * bool(begin) + "/".join([*_folders(path, depth), name_of(path)])
+                for path, begin in paths.items()
+            }
+            if len(set(labels.values())) == len(paths):
+                return labels
+    return {}
+
+
+def _folders(path: str, depth: int) -> list[str]:
+    """Return the names of the last `depth` folders of a path."""
+    return [part for part in path.split("/")[:-1] if part][-depth:] if depth else []
 
 
 def stem(path: str) -> str:

@@ -340,7 +340,7 @@ def test_the_same_content_twice_is_two_sets_of_documents(tmp_path, monkeypatch):
     )
     assert len(stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)) == 3
     build(chosen, tmp_path / "out")
-    assert [row["id"] for row in rows(tmp_path / "out")] == ["a-1", "a-2", "a~2-1", "a~2-2", "b-1", "b-2"]
+    assert [row["id"] for row in rows(tmp_path / "out")] == ["x/a-1", "x/a-2", "y/a-1", "y/a-2", "b-1", "b-2"]
 
 
 def test_finished_files_are_not_read_again(corpora, tmp_path, monkeypatch):

@@ -147,13 +147,26 @@ def test_missing_path():
         list_files(["/does/not/exist.jsonl"])
 
 
-def test_labels_are_unique(tmp_path):
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x.txt").write_text("글\n", encoding="utf-8")
-    assert [file.label for file in list_files([str(tmp_path)])] == ["x", "x~2"]
-    named = list_files([SourceSettings(path=str(tmp_path), name="web")])
-    assert [file.label for file in named] == ["web", "web~2"]
+def labels(folder, *names, **fields):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("글\n", encoding="utf-8")
+    return [file.label for file in list_files([SourceSettings(path=str(folder), **fields)])]
+
+
+def test_labels_are_of_the_file_and_unique(tmp_path):
+    assert labels(tmp_path / "1", "p/a/x.txt", "p/b/x.txt", "p/y.txt") == ["a/x", "b/x", "y"]
+    assert labels(tmp_path / "2", "a.txt", "x/a.txt", "a~2.txt") == ["2/a", "a~2", "x/a"]
+    assert labels(tmp_path / "3", "a.txt", "a.jsonl", "b.txt.gz") == ["a.jsonl", "a.txt", "b"]
+    assert labels(tmp_path / "4", "a.txt", "b.txt", "c/b.txt", name="web") == ["web/a", "web/4/b", "web/c/b"]
+    assert labels(tmp_path / "5", "a.txt", name="web") == ["web"]
+    twice = [SourceSettings(path=str(tmp_path / "5"), name="web")] * 2 + [str(tmp_path / "2" / "a~2.txt")] * 2
+    assert [file.label for file in list_files(twice)] == ["web", "web~2", "a~2", "a~2~2"]
+
+
+def test_a_file_more_changes_no_label_of_others(tmp_path):
+    before = labels(tmp_path, "b.txt", "c.txt", name="news")
+    assert labels(tmp_path, "a.txt", name="news") == ["news/a", *before]
 
 
 def test_very_long_line_and_url(tmp_path):
