@@ -27,14 +27,14 @@ def parse_conllu(file: InputFile, block: Block) -> Iterator[Item]:
     first = block.first_line
     for number, raw in parts_of(block, BLANK_LINE):
         text = _sentence(number, raw)
+        if gathered and _NEW_DOCUMENT.search(raw):
+            yield made_document(file, first, "\n".join(gathered))
+            gathered = []
         if isinstance(text, Reject):
             yield text
         elif block.context == (SENTENCES,):
             yield made_document(file, number, text)
         else:
-            if gathered and _NEW_DOCUMENT.search(raw):
-                yield made_document(file, first, "\n".join(gathered))
-                gathered = []
             first = first if gathered else number
             gathered.append(text)
     if gathered:

@@ -57,11 +57,6 @@ class TextStream:
         """Return utf-8 or cp949: how to read every chunk up to now."""
         return "cp949" if self._origin == "cp949" else "utf-8"
 
-    @property
-    def name(self) -> str:
-        """Return the encoding of the file itself, for people."""
-        return "UTF-16" if self._decoder else self.encoding.upper()
-
     def __iter__(self) -> Iterator[bytes]:
         if self.head:
             yield self.head

@@ -39,6 +39,8 @@ def parse_po(file: InputFile, block: Block) -> Iterator[Item]:
             entry.add(number, field.group(1), field.group(2))
         elif more := _MORE.fullmatch(line):
             entry.extend(more.group(1))
+        elif not line and not entry.translations:
+            entry.fuzzy = False  # it was said of an obsolete entry, which is a comment
         elif line and not line.startswith("#"):
             yield Reject(number, "not a line of gettext")
     yield from entry.items(file)

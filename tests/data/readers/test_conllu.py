@@ -23,3 +23,11 @@ def test_documents(tmp_path):
     path.write_text("\n".join(parts), encoding="utf-8")
     assert texts(read(path)) == ["첫 문장이다.\n둘째 문장이다.", "셋째 문장이다."]
     assert ids(read(path)) == ["treebank-1", "treebank-12"]
+
+
+def test_a_document_whose_first_sentence_has_no_text_is_one_of_its_own(tmp_path):
+    path = tmp_path / "treebank"
+    parts = ["# newdoc\n" + SENTENCE.format("첫"), "# newdoc\n# sent_id = 2\n1\t말\t_\n", SENTENCE.format("셋째")]
+    path.write_text("\n".join(parts), encoding="utf-8")
+    assert texts(read(path)) == ["첫 문장이다.", "셋째 문장이다."]
+    assert rejects(read(path)) == [(7, "a sentence without '# text ='")]

@@ -42,3 +42,9 @@ def test_translations(tmp_path):
     assert ids(items) == ["ko-7", "ko-11", "ko-22"]
     assert skipped(items) == [(16, "fuzzy translation"), (19, "not translated")]
     assert rejects(items) == [(29, "not a line of gettext")]
+
+
+def test_fuzzy_is_said_of_the_entry_below_alone(tmp_path):
+    path = tmp_path / "ko.po"
+    path.write_text('#, fuzzy\n#~ msgid "Old"\n#~ msgstr "옛것"\n\nmsgid "New"\nmsgstr "새것"\n', encoding="utf-8")
+    assert texts(read(path)) == ["새것"]
