@@ -191,69 +191,74 @@ def _ones(bits):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def search_containment(index, hashes, first_term):  # type: ignore[no-untyped-def]
-    """Return (benchmark sentence or -1, score) for each corpus sentence: the highest score, then the lowest number.
-
-    A hit lies within a window, so a sentence of more than two of the longest windows is searched in pieces of that
-    length that overlap by one window: else each benchmark sentence of which a long line holds some words far apart
-    would cost a pass over the line.
-    """
+    """Return (benchmark sentence or -1, score) for each corpus sentence: the highest score, then the lowest number."""
     sentences = len(first_term) - 1
     best_N, score_N = np.full(sentences, -1, np.int32), np.zeros(sentences, np.float64)
-    seen_D = np.zeros(len(index.total_D), np.int64)
-    window = max(1, index.window_D.max()) if len(index.window_D) else 1
+    seen_D = np.zeros(len(index.total_D), np.int32)
+    longest = max(1, index.window_D.max()) if len(index.window_D) else 1
+    sentence_Q, start_Q, end_Q = _pieces(first_term, longest)
+    if sentences == 0:
+        return best_N, score_N
     size = 2
-    while size < 4 * window:
+    while size < 2 * np.max(end_Q - start_Q):  # as small as it can be: it stays in the nearest cache
         size *= 2
-    member, member_of = np.empty(size, np.uint64), np.zeros(size, np.int64)
-    stamp = 0
-    for n in range(sentences):
-        start = first_term[n]
-        while True:
-            end = min(start + 2 * window, first_term[n + 1])
-            stamp += 1
-            best, score = _search_piece(index, hashes, start, end, seen_D, member, member_of, stamp)
-            if best >= 0 and (score > score_N[n] or (score == score_N[n] and best < best_N[n])):
-                best_N[n], score_N[n] = best, score
-            if end == first_term[n + 1]:
-                break
-            start += window
+    member, member_of = np.empty(size, np.uint64), np.zeros(size, np.int32)
+    for q in range(len(sentence_Q)):
+        n, start, end, stamp = sentence_Q[q], start_Q[q], end_Q[q], q + 1
+        low = high = np.uint64(0)
+        for t in range(start, end):
+            place = hashes[t] >> np.uint64(57)
+            if place < np.uint64(64):
+                low |= ONE << place
+            else:
+                high |= ONE << (place & MASK_63)
+        gathered = False
+        for t in range(start, end):
+            slot = find_slot(index.terms, hashes[t])
+            if slot < 0:
+                continue
+            for p in range(index.first_posting_K[slot], index.first_posting_K[slot + 1]):
+                lacking = _ones(index.posting_P3[p, 0] & ~low) + _ones(index.posting_P3[p, 1] & ~high)
+                if lacking > np.int64(index.posting_P3[p, 2] & LOW_HALF):
+                    continue
+                d = np.int64(index.posting_P3[p, 2] >> np.uint64(32))
+                if seen_D[d] == stamp:
+                    continue
+                seen_D[d] = stamp
+                if not gathered:
+                    gathered = True
+                    _gather(hashes, start, end, member, member_of, stamp)
+                held = _verify(index, d, member, member_of, stamp)
+                if held > 0 and end - start > index.window_D[d]:
+                    held = _best_window(index, d, hashes, start, end)
+                score = held / index.total_D[d]
+                if score > score_N[n] or (score == score_N[n] and held > 0 and d < best_N[n]):
+                    best_N[n], score_N[n] = d, score
     return best_N, score_N
 
 
 @njit(cache=True)
-def _search_piece(index, hashes, start, end, seen_D, member, member_of, stamp):  # type: ignore[no-untyped-def]
-    """Return (benchmark sentence or -1, score) of the terms from `start` to `end`."""
-    best, best_score = np.int64(-1), 0.0
-    low = high = np.uint64(0)
-    for t in range(start, end):
-        place = hashes[t] >> np.uint64(57)
-        if place < np.uint64(64):
-            low |= ONE << place
-        else:
-            high |= ONE << (place & MASK_63)
-    gathered = False
-    for t in range(start, end):
-        slot = find_slot(index.terms, hashes[t])
-        if slot < 0:
-            continue
-        for p in range(index.first_posting_K[slot], index.first_posting_K[slot + 1]):
-            lacking = _ones(index.posting_P3[p, 0] & ~low) + _ones(index.posting_P3[p, 1] & ~high)
-            if lacking > np.int64(index.posting_P3[p, 2] & LOW_HALF):
-                continue
-            d = np.int64(index.posting_P3[p, 2] >> np.uint64(32))
-            if seen_D[d] == stamp:
-                continue
-            seen_D[d] = stamp
-            if not gathered:
-                gathered = True
-                _gather(hashes, start, end, member, member_of, stamp)
-            held = _verify(index, d, member, member_of, stamp)
-            if held > 0 and end - start > index.window_D[d]:
-                held = _best_window(index, d, hashes, start, end)
-            score = held / index.total_D[d]
-            if score > best_score or (score == best_score and held > 0 and d < best):
-                best, best_score = d, score
-    return best, best_score
+def _pieces(first_term, longest):  # type: ignore[no-untyped-def]
+    """Return (sentence, start, end) of the pieces in which sentences are searched, Q of them.
+
+    A hit lies within a window, so a sentence longer than two of the longest windows is cut into pieces of that length
+    that overlap by one window: else each benchmark sentence of which a long line holds some words, far apart, would
+    cost a pass over the line.
+    """
+    count = 0
+    for n in range(len(first_term) - 1):
+        count += 1 + max(0, first_term[n + 1] - first_term[n] - longest - 1) // longest
+    sentence, start, end = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    q = 0
+    for n in range(len(first_term) - 1):
+        begin = first_term[n]
+        while True:
+            sentence[q], start[q], end[q] = n, begin, min(begin + 2 * longest, first_term[n + 1])
+            q += 1
+            if end[q - 1] == first_term[n + 1]:
+                break
+            begin += longest
+    return sentence[:q], start[:q], end[:q]
 
 
 @njit(cache=True)
