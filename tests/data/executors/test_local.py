@@ -99,6 +99,7 @@ def test_a_task_that_kills_its_workers_is_reported_after_the_others_are_done():
 def test_a_pool_keeps_its_workers_from_call_to_call(tmp_path):
     tasks = [Number(n) for n in range(6)]
     with LocalPool(2, functools.partial(prepare, tmp_path)) as pool:
+        until(lambda: len(list(tmp_path.iterdir())) == 2)
         assert pool(square, tasks) == [n * n for n in range(6)]
         first = set(pool(process_id, tasks))
         assert pool(square, tasks) == [n * n for n in range(6)]
