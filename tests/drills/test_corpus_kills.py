@@ -58,6 +58,11 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_mini(folder)
 
 
+def obey_ctrl_c() -> None:
+    """Undo what a shell does to jobs in the background: they ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def command(recipe: Path, out: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
     texts = [str(recipe.parent / "texts"), str(recipe.parent / "sample" / "corpora" / "*")]
     overrides = [
