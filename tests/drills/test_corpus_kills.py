@@ -74,8 +74,9 @@ def command(recipe: Path, out: Path, *options: str, **environment: str) -> subpr
     ]
     line = [sys.executable, "-m", "hunmin.main", "corpus", "build", str(recipe), *overrides, *options]
     surroundings = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **environment}
+    pipe = subprocess.PIPE
     return subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings, cwd=ROOT, start_new_session=True
+        line, stdout=pipe, stderr=pipe, env=surroundings, cwd=ROOT, start_new_session=True, preexec_fn=obey_ctrl_c
     )
 
 
