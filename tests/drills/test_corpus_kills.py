@@ -58,11 +58,6 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_mini(folder)
 
 
-def obey_ctrl_c() -> None:
-    """Undo what a shell does to jobs in the background: they ignore SIGINT."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def command(recipe: Path, out: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
     texts = [str(recipe.parent / "texts"), str(recipe.parent / "sample" / "corpora" / "*")]
     overrides = [
@@ -74,9 +69,8 @@ def command(recipe: Path, out: Path, *options: str, **environment: str) -> subpr
     ]
     line = [sys.executable, "-m", "hunmin.main", "corpus", "build", str(recipe), *overrides, *options]
     surroundings = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **environment}
-    pipe = subprocess.PIPE
     return subprocess.Popen(
-        line, stdout=pipe, stderr=pipe, env=surroundings, cwd=ROOT, start_new_session=True, preexec_fn=obey_ctrl_c
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings, cwd=ROOT, start_new_session=True
     )
 
 
