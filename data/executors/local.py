@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -234,7 +235,9 @@ class _Worker:
     def __init__(self, context: Any, prepare: Callable[[], None] | None) -> None:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, os.getpid(), prepare), daemon=True)
-        # a Ctrl-C is the parent's to take, also while the worker imports what it needs
+        # a Ctrl-C is the parent's to take, also while the worker imports what it needs; the tracker that is started
+        # before a first worker would unblock it
+        resource_tracker.ensure_running()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.process.start()
