@@ -69,6 +69,15 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def _parse_yaml(text: str) -> Any:
+    """Return the data in a YAML text; tags that would make other objects are errors."""
+    loader = _Loader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
 def load_yaml(path: str | Path) -> dict[str, Any]:
     """Return the mapping in a YAML file, read with the safe loader.
 
@@ -88,7 +97,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8", "a recipe is a UTF-8 YAML file", "convert the file") from None
     try:
-        loaded = yaml.load(text, _Loader)
+        loaded = _parse_yaml(text)
     except yaml.YAMLError as error:
         raise UserError(f"{path} is not valid YAML: {error}", remedy="mend the line named above") from None
     if not isinstance(loaded, dict):
@@ -120,7 +129,7 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         if not isinstance(node, dict):
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
-            node[leaf] = yaml.load(text, _Loader)
+            node[leaf] = _parse_yaml(text)
         except yaml.YAMLError:
             raise UserError(f"'{text}' in '{override}' is not a YAML value", remedy="quote it") from None
     return tree

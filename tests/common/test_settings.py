@@ -99,3 +99,11 @@ def test_a_date_is_a_string(value: str, tmp_path: Path) -> None:
     tree = load_yaml(tmp_path / "r.yaml")
     assert tree == {"name": value}
     assert apply_overrides(tree, [f"other={value}"]) == {"name": value, "other": value}
+
+
+def test_tags_that_make_objects_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text("name: !!python/object/apply:os.getcwd []\n", encoding="utf-8")
+    with pytest.raises(UserError, match="is not valid YAML"):
+        load_yaml(tmp_path / "r.yaml")
+    with pytest.raises(UserError, match="is not a YAML value"):
+        apply_overrides({}, ["name=!!python/object/apply:os.getcwd []"])

@@ -111,6 +111,8 @@ def test_a_pool_keeps_its_workers_from_call_to_call(tmp_path):
 def test_workers_prepare_before_there_is_a_task(tmp_path):
     with LocalPool(2, functools.partial(prepare, tmp_path)):
         until(lambda: len(list(tmp_path.iterdir())) == 2)
+        assert all(alive(int(path.name)) for path in tmp_path.iterdir())
+    assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
 
 
 def test_a_preparation_that_fails_is_left_to_the_tasks():
