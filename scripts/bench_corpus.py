@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import statistics
 import sys
@@ -33,7 +32,17 @@ from typing import Any, NamedTuple
 import orjson
 import pyarrow as pa
 from corpus_peers import PEERS, PII, SEARCH, SPLIT, Work, measure_peer, print_peers
-from timing import ChildrenPeak, Row, as_dicts, cpu_seconds, hardware, median_seconds, peak_bytes, print_rows
+from timing import (
+    ChildrenPeak,
+    Row,
+    as_dicts,
+    cpu_seconds,
+    hardware,
+    in_fresh_process,
+    median_seconds,
+    peak_bytes,
+    print_rows,
+)
 
 from common.files import decompression_errors, expand, open_bytes
 from common.manifest import describe_outputs
@@ -208,26 +217,14 @@ class Build(NamedTuple):
     """Of every file of the corpus folder."""
 
 
-def build_in_fresh_process(raw: Path, benchmark: Path, workers: int) -> Build:
-    """Return what a run of the stage over one JSON Lines file took."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_build, args=(theirs, str(raw), str(benchmark), workers))
-    process.start()
-    theirs.close()
-    try:
-        return Build(*ours.recv())
-    finally:
-        process.join()
-
-
-def _build(connection: Any, raw: str, benchmark: str, workers: int) -> None:
+def build(raw: Path, benchmark: Path, workers: int) -> Build:
+    """Return what a run of the stage over one JSON Lines file took; the process is this one's alone."""
     settings = CorpusSettings(
-        inputs=[raw],
+        inputs=[str(raw)],
         workers=workers,
-        decontaminate=DecontaminateSettings(benchmark=benchmark),
+        decontaminate=DecontaminateSettings(benchmark=str(benchmark)),
     )
-    with tempfile.TemporaryDirectory(dir=Path(raw).parent) as out, ChildrenPeak() as children:
+    with tempfile.TemporaryDirectory(dir=raw.parent) as out, ChildrenPeak() as children:
         start, cpu = time.perf_counter(), cpu_seconds()
         build_corpus(settings, Path(out) / "corpus")
         wall, cpu = time.perf_counter() - start, cpu_seconds() - cpu
@@ -235,7 +232,7 @@ def _build(connection: Any, raw: str, benchmark: str, workers: int) -> None:
         outputs = settings_hash(describe_outputs(Path(out) / "corpus"))
     if workers > 1 and not children.largest:
         raise RuntimeError("no worker's memory was seen")
-    connection.send((wall, cpu, children.largest if workers > 1 else peak_bytes(), outputs))
+    return Build(wall, cpu, children.largest if workers > 1 else peak_bytes(), outputs)
 
 
 def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabytes: float, repeat: int) -> list[Row]:
@@ -247,8 +244,8 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
     large.write_bytes(b"".join(document.line for document in chosen))
     small.write_bytes(b"".join(document.line for document in few))
     size, little = (sum(document.size for document in some) / 1e6 for some in (chosen, few))
-    runs = {n: [build_in_fresh_process(large, benchmark, n) for _ in range(repeat)] for n in (1, 2)}
-    on_small = build_in_fresh_process(small, benchmark, 2)
+    runs = {n: [in_fresh_process(build, large, benchmark, n) for _ in range(repeat)] for n in (1, 2)}
+    on_small = in_fresh_process(build, small, benchmark, 2)
     wall = {n: statistics.median(run.wall for run in runs[n]) for n in runs}
     cpu = {n: statistics.median(run.cpu for run in runs[n]) for n in runs}
     hashes = {run.hash for n in runs for run in runs[n]}

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import statistics
 import sys
@@ -25,13 +24,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core: the library would take all
 
 import numpy as np
 import pyarrow as pa
-from timing import ChildrenPeak, Row, as_dicts, cpu_seconds, hardware, peak_bytes, print_rows
+from timing import ChildrenPeak, Row, as_dicts, cpu_seconds, hardware, in_fresh_process, peak_bytes, print_rows
 
 from common.manifest import describe_outputs
 from common.settings import settings_hash
@@ -56,27 +55,15 @@ class Measured(NamedTuple):
     hash: str
 
 
-def in_fresh_process(work: Callable[[Path], None], out: Path | None = None) -> Measured:
-    """Return what `work` (picklable) took, called with a folder: `out`, or one that is thrown away."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_measure, args=(theirs, work, out))
-    process.start()
-    theirs.close()
-    try:
-        return Measured(*ours.recv())
-    finally:
-        process.join()
-
-
-def _measure(connection: Any, work: Callable[[Path], None], out: Path | None) -> None:
+def measure(work: Callable[[Path], None], out: Path | None = None) -> Measured:
+    """Return what `work` took, called with a folder: `out`, or one that is thrown away; the process is its alone."""
     with tempfile.TemporaryDirectory() as spare, ChildrenPeak() as children:
         folder = out or Path(spare) / "out"
         folder.mkdir()
         begin, cpu = time.perf_counter(), cpu_seconds()
         work(folder)
         wall, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
-        connection.send((wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder))))
+        return Measured(wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder)))
 
 
 class Train:
@@ -104,8 +91,8 @@ class Encode:
 
 def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer: Path) -> list[Row]:
     """Return the rows of training; the tokenizer of one worker is left in `tokenizer`."""
-    one = in_fresh_process(Train(corpus, vocab_size, 1), tokenizer)
-    two = in_fresh_process(Train(corpus, vocab_size, 2))
+    one = in_fresh_process(measure, Train(corpus, vocab_size, 1), tokenizer)
+    two = in_fresh_process(measure, Train(corpus, vocab_size, 2))
     return [
         Row("one worker", one.wall, "s", note=f"{one.cpu:.0f} s processor, {megabytes / one.wall:.1f} MB/s"),
         Row("two workers", two.wall, "s", note=f"{two.cpu:.0f} s processor, {megabytes / two.wall:.1f} MB/s"),
@@ -161,7 +148,7 @@ def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> l
     runs: dict[int, list[Measured]] = {1: [], 2: []}
     for _ in range(repeat):
         for workers, done in runs.items():
-            done.append(in_fresh_process(Encode(corpus, tokenizer, workers)))
+            done.append(in_fresh_process(measure, Encode(corpus, tokenizer, workers)))
     wall = {workers: statistics.median(run.wall for run in done) for workers, done in runs.items()}
     hashes = {run.hash for done in runs.values() for run in done}
     return [
@@ -189,12 +176,12 @@ def main() -> int:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = Path(folder) / "tokenizer"
-        for title, measure in (
+        for title, part in (
             ("train", lambda: measure_training(options.corpus, options.vocab_size, megabytes, tokenizer)),
             ("encode, a core", lambda: measure_encoder(options.corpus, tokenizer, options.hf_share, bars)),
             ("encode, workers", lambda: measure_workers(options.corpus, tokenizer, options.repeat, bars)),
         ):
-            found = measure()
+            found = part()
             print_rows(title, found)
             rows += found
     if options.json:

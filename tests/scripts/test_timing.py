@@ -1,6 +1,7 @@
 """What the benchmarks measure with: medians, limits, peaks of children, bars."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 import time
@@ -66,3 +67,8 @@ def test_a_sample_is_spread_evenly_and_the_same_again():
     assert max(b - a for a, b in pairwise(chosen)) <= 11
     assert chosen == bench.sample(items, sizes, 0.1)
     assert bench.sample(items, sizes, 100) == items
+
+
+def test_a_fresh_process_is_another_one():
+    assert timing.in_fresh_process(divmod, 17, 5) == (3, 2)
+    assert timing.in_fresh_process(os.getpid) != os.getpid()
