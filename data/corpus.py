@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import gc
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
+import xxhash
 from pydantic import Field
 
 from common.errors import HunminError, UserError
@@ -23,8 +26,7 @@ from common.progress import say
 from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.cleaning import clean
-from data.cleaning.settings import CleanSettings
+from data.cleaning import CleanSettings, clean_sentences
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, available_workers, open_executor
@@ -35,7 +37,7 @@ from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import STAGE_DONE, do_share, do_units
-from data.units.work import UnitWork, check_sources, warm_up
+from data.units.work import UnitWork, check_sources
 
 WORK = ".work"
 STATISTICS = "statistics.json"
@@ -97,8 +99,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
     key = resolve_key(settings.pii) if settings.pii.enabled else None
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
-    prepare = warm_up if settings.decontaminate.enabled else None
-    with open_executor(settings.executor, settings.workers, settings.ray_address, work, prepare) as execute:
+    with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
         function = _unit_work(settings, key, work)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6))
         if settings.executor == "slurm-array":
@@ -143,7 +144,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
         "format": FORMAT,
         "settings": dump_settings(settings.model_copy(update=dict.fromkeys(NOT_IN_PARTS))),
         "key": key_fingerprint(key) if key else None,
-        "benchmark": settings_hash(benchmark),
+        "benchmark": _fingerprint(benchmark),
     }
     folder = work / settings_hash(identity)
     try:
@@ -173,14 +174,30 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
             "set corpus.decontaminate.benchmark to its folder, or corpus.decontaminate.enabled=false",
         )
     say("indexing the benchmark")
-    benchmark = load_benchmark(Path(settings.decontaminate.benchmark), split_sentences)
-    gc.freeze()  # else each collection from here on walks all of its sentences again, for nothing
-    rules = settings.clean.model_copy(update={name: False for name in CleanSettings.model_fields if name[:4] == "news"})
-    treated = [clean(sentence.text, rules, {}) for sentence in benchmark]
-    if key is not None:
-        treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
-    changed = [b._replace(text=text) for b, text in zip(benchmark, treated, strict=True) if text != b.text]
-    return benchmark + changed
+    with _uncollected():
+        benchmark = load_benchmark(Path(settings.decontaminate.benchmark), split_sentences)
+        texts = list(dict.fromkeys(sentence.text for sentence in benchmark))
+        treated = clean_sentences(texts, settings.clean)
+        if key is not None:
+            treated = [text for text, _ in Pseudonymizer(key, settings.pii.types).apply_many(treated)]
+    changed = {before: after for before, after in zip(texts, treated, strict=True) if after != before}
+    return benchmark + [b._replace(text=changed[b.text]) for b in benchmark if b.text in changed]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector off what the block makes, which is to stay: else it walks all of that for nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _fingerprint(benchmark: list[BenchmarkSentence]) -> str:
+    text = "\0".join(f"{b.task}\0{b.guid}\0{b.text}\0{b.passage}" for b in benchmark)
+    return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass"))
 
 
 def _gather(units: list[Path], out: Path) -> Counters:

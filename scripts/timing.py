@@ -106,7 +106,7 @@ def cpu_seconds() -> float:
 
 
 class ChildrenPeak:
-    """For a `with` block: the peak resident memory of each process started in it by this one (Linux).
+    """For a `with` block: the peak resident memory of each process started in it by this one or its children (Linux).
 
     It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends.
     """
@@ -124,13 +124,17 @@ class ChildrenPeak:
 
     def _watch(self) -> None:
         while not self._end.wait(0.1):
-            for children in Path("/proc/self/task").glob("*/children"):
-                try:
-                    found = children.read_text().split()
-                except OSError:  # the thread has ended since
-                    continue
-                for child in found:
-                    self.peaks[int(child)] = max(peak_bytes(child), self.peaks.get(int(child), 0))
+            self._look("self")
+
+    def _look(self, process: str) -> None:
+        for children in Path(f"/proc/{process}/task").glob("*/children"):
+            try:
+                found = children.read_text().split()
+            except OSError:  # the thread has ended since
+                continue
+            for child in found:
+                self.peaks[int(child)] = max(peak_bytes(child), self.peaks.get(int(child), 0))
+                self._look(child)
 
     @property
     def largest(self) -> int:

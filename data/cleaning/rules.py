@@ -54,6 +54,9 @@ REPEATED_LINE = 10
 """Characters from which a line counts as repeated wherever it stood before; shorter ones are answers, headings of a
 manual, marks between scenes, and go only when they follow themselves."""
 
+CLEANED_TOGETHER = 64
+"""Sentences looked at together: enough to make calls cheap, few enough to go through again when one changes."""
+
 
 def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
     """Return a document without the noise that `settings` names, adding what each rule removed to `counts`.
@@ -74,6 +77,21 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
     if settings.repeated_lines and "\n" in text:
         text = _count("repeated_lines", text, _remove_repeated_lines(text), counts)
     return text
+
+
+def clean_sentences(sentences: list[str], settings: CleanSettings) -> list[str]:
+    """Return `clean` of each sentence by itself, without the rules on news (they need the document around it).
+
+    Much faster than one by one where few change: every rule works within a line, or over several and then still finds
+    what it finds in one of them. So sentences that change nothing when they stand together, change nothing alone.
+    """
+    rules = settings.model_copy(update={name: False for name in CleanSettings.model_fields if name.startswith("news_")})
+    cleaned: list[str] = []
+    for start in range(0, len(sentences), CLEANED_TOGETHER):
+        some = sentences[start : start + CLEANED_TOGETHER]
+        text = "\n".join(some)
+        cleaned += some if clean(text, rules, {}) == text else [clean(one, rules, {}) for one in some]
+    return cleaned
 
 
 def _count(name: str, before: str, after: str, counts: Counts) -> str:

@@ -28,7 +28,7 @@ class Executor(Protocol):
 
 @contextmanager
 def open_executor(
-    name: ExecutorName, workers: int | None, address: str, shared: Path, prepare: Callable[[], None] | None = None
+    name: ExecutorName, workers: int | None, address: str, shared: Path, preload: str | None = None
 ) -> Iterator[Executor]:
     """Give the executor of that name for a `with` block.
 
@@ -37,13 +37,13 @@ def open_executor(
         workers: tasks at work at once; None takes all cores there are.
         address: of the Ray cluster.
         shared: existing folder that all workers write to.
-        prepare: what local workers do as they start, while this process goes on.
+        preload: name of the module that local workers import beforehand, while this process goes on.
 
     Raises:
         UserError: Ray is not installed, or there is no cluster at the address.
     """
     if name != "ray":
-        with LocalPool(workers or available_workers(), prepare) as pool:
+        with LocalPool(workers or available_workers(), preload) as pool:
             yield pool
         return
     from data.executors.ray import RayExecutor

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from common.errors import HunminError
 from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+from data.executors.payload import Payload, receive
 
 ATTEMPTS = 3
 """How often a work unit is tried when its worker dies."""
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
-PARENT_CHECK_SECONDS = 0.5
 END_SECONDS = 5
 READY, LEARN = "ready", "learn"
-"""A worker's first message; and the parent's that a pickled function follows (all its others are tasks)."""
+"""A worker's first message; and the parent's that a function follows (all its others are tasks)."""
 
 
 def run_local(
@@ -66,25 +64,27 @@ def available_workers() -> int:
 class LocalPool:
     """Runs functions over tasks in processes that stay from call to call; used in a `with` block.
 
-    Workers are fresh processes (no fork: threads of the parent cannot deadlock them); they ignore Ctrl-C and end with
-    the parent.
+    Workers are forked from a server, a fresh process that has no threads (so none of this process's can deadlock them)
+    and imports once what they all need. They ignore Ctrl-C and end with this process.
 
     Args:
         workers: most processes, >= 1; 1 runs in this process.
-        prepare: picklable; what each worker does as it starts. The first workers then start on entering the block, and
-            import and load what they need while this process goes on.
+        preload: name of the module that the server imports, while this process goes on; a server that an earlier pool
+            of this process has started serves on as it is, and its workers import what they lack.
     """
 
-    def __init__(self, workers: int, prepare: Callable[[], None] | None = None) -> None:
-        self._context = multiprocessing.get_context("spawn")
-        self._limit, self._prepare = workers, prepare
+    def __init__(self, workers: int, preload: str | None = None) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._limit, self._preload = workers, preload
         self._workers: list[_Worker] = []
         self._lost = 0
 
     def __enter__(self) -> LocalPool:
-        """Start the first workers if there is something to prepare."""
-        if self._prepare and self._limit > 1:
-            self._start(FIRST_WORKERS)
+        """Start the server if there is something to import."""
+        if self._preload and self._limit > 1:
+            forkserver.set_forkserver_preload([self._preload])
+            with _interrupt_blocked():
+                forkserver.ensure_running()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -103,7 +103,7 @@ class LocalPool:
         Tasks are drawn one at a time as workers become free, so they may carry large payloads.
 
         Args:
-            function: picklable; sent once to each worker, so it may hold large read-only data (functools.partial).
+            function: picklable; it may hold large arrays (functools.partial), of which all workers share one copy.
             tasks: picklable work units with a `name`.
             progress: called in this process with each result as it comes.
             failures: gets the tasks that failed, which have no result; without it they are raised.
@@ -144,7 +144,10 @@ class LocalPool:
     def _start(self, count: int) -> None:
         """Start so many workers, as far as there may be more."""
         for _ in range(min(count, self._limit - len(self._workers))):
-            self._workers.append(_Worker(self._context, self._prepare))
+            try:
+                self._workers.append(_Worker(self._context))
+            except (OSError, EOFError) as error:  # the server ended; it is started again with the next worker
+                self._lose(f"none, {type(error).__name__}")
 
     def _hear(self, worker: _Worker, call: _Call) -> None:
         """Take what a worker says: that it is ready, or what became of its task; nothing is said by a dead one."""
@@ -166,11 +169,7 @@ class LocalPool:
             call.progress(message)
 
     def _bury(self, worker: _Worker, call: _Call) -> None:
-        """Take a dead worker out, and let another do its task unless that has killed too many.
-
-        Raises:
-            HunminError: workers die before they take a task, one after the other.
-        """
+        """Take a dead worker out, and let another do its task unless that has killed too many."""
         worker.end()
         self._workers.remove(worker)
         code = worker.process.exitcode
@@ -182,10 +181,18 @@ class LocalPool:
                 "killer: fewer workers need less memory)",
             )
             return
+        self._lose(f"exit code {code}")
+
+    def _lose(self, end: str) -> None:
+        """Count a worker that died before it took a task.
+
+        Raises:
+            HunminError: several did, one after the other.
+        """
         self._lost += 1
         if self._lost == ATTEMPTS:
             raise HunminError(
-                f"{ATTEMPTS} workers died as they started (exit code {code})",
+                f"{ATTEMPTS} workers died as they started ({end})",
                 "a worker is a Python process like this one",
                 "look at what they wrote above; fewer workers need less memory",
             )
@@ -204,7 +211,7 @@ class _Call:
     def __init__(
         self, function: Any, tasks: Iterator[Any], progress: Callable[[Any], None] | None, failures: Failures
     ) -> None:
-        self.payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
+        self.payload = Payload(function)
         self.progress, self.failures = progress, failures
         self.results: dict[int, Any] = {}
         self._tasks = enumerate(tasks)
@@ -232,36 +239,30 @@ class _Call:
 class _Worker:
     """One process, its pipe, the function it has learned, and the task it has."""
 
-    def __init__(self, context: Any, prepare: Callable[[], None] | None) -> None:
+    def __init__(self, context: Any) -> None:
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, os.getpid(), prepare), daemon=True)
-        # a Ctrl-C is the parent's to take, also while the worker imports what it needs; the tracker that is started
-        # before a first worker would unblock it
-        resource_tracker.ensure_running()
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+        with _interrupt_blocked():
             self.process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         theirs.close()
         self.ready = False
         """Whether it has said so. Nothing is sent before: what a pipe does not hold would make the parent wait."""
         self.index = -1
         self.task: Any = None
-        self._learned = b""
+        self._learned: Payload | None = None
 
     @property
     def idle(self) -> bool:
         return self.ready and self.task is None
 
-    def give(self, index: int, task: Any, payload: bytes) -> None:
-        """Send a task, and before it the pickled function unless the worker has it."""
+    def give(self, index: int, task: Any, payload: Payload) -> None:
+        """Send a task, and before it the function unless the worker has it."""
         self.index, self.task = index, task
         with suppress(OSError):  # a worker that is already dead shows up as the end of its pipe
             if payload is not self._learned:
                 self._learned = payload
                 self.connection.send(LEARN)
-                self.connection.send_bytes(payload)
+                payload.send(self.connection)
             self.connection.send(task)
 
     def end(self) -> None:
@@ -273,25 +274,34 @@ class _Worker:
             self.process.join()
 
 
-def _work(connection: Connection, parent: int, prepare: Callable[[], None] | None) -> None:
+@contextmanager
+def _interrupt_blocked() -> Iterator[None]:
+    """Keep Ctrl-C from processes started in the block: it is this process's to take, also while they import."""
+    resource_tracker.ensure_running()  # started with the first of them, it would unblock the signal
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _work(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    if prepare:
-        with suppress(Exception):  # whatever is wrong comes up again in a task, and is reported with it
-            prepare()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     function: Any = None
     with suppress(EOFError, OSError):
         connection.send(READY)
         while True:
             message = connection.recv()
             if message == LEARN:
-                function = pickle.loads(connection.recv_bytes())
+                function = receive(connection)
             else:
                 connection.send(attempt(function, message))
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(PARENT_CHECK_SECONDS)
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
     os._exit(1)

@@ -23,7 +23,7 @@ import xxhash
 from common.errors import UserError
 from common.files import atomic_write
 from data.cleaning import CleanSettings, clean, keep_sentences
-from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.deduplicate.sides import Sides
 from data.pii import Pseudonymizer
@@ -38,11 +38,6 @@ BATCH_CHARACTERS = 2_000_000
 PART_SCHEMA = pa.schema(
     [*SCHEMA, pa.field("high", pa.uint64()), pa.field("low", pa.uint64()), pa.field("bytes", pa.int64())]
 )
-
-
-def warm_up() -> None:
-    """Load the compiled steps of a unit (importing this module takes the rest of the time before a first unit)."""
-    Decontaminator.build([], DecontaminateSettings()).match(["가"])
 
 
 @dataclass(frozen=True)

@@ -246,11 +246,11 @@ def end_of_killed(process: subprocess.Popen[bytes], out: Path, expected: dict[st
 
 
 def working(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """Return the workers of a local run."""
+    """Return the workers of a local run, and the server they are forked from."""
     found = []
     for one in descendants(process.pid):
         try:
-            if "spawn_main" in " ".join(one.cmdline()):
+            if "multiprocessing.forkserver" in " ".join(one.cmdline()):
                 found.append(one)
         except psutil.NoSuchProcess:
             continue

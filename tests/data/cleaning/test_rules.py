@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.cleaning import CleanSettings, clean, keep_sentences
+from data.cleaning import CleanSettings, clean, clean_sentences, keep_sentences
 
 OFF = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
 
@@ -63,6 +63,34 @@ def test_cleaning_never_grows_a_text_and_leaves_no_noise(text):
     assert len(cleaned) <= len(text)
     assert cleaned == cleaned.strip()
     assert not any(noise in cleaned for noise in ("\u200b", "\u3000", "  ", "\n\n"))
+
+
+PIECES = (
+    "가나 다",
+    "a",
+    " ",
+    "\n",
+    "<b>",
+    "</b>",
+    "<!--",
+    "-->",
+    "<script>",
+    "</script>",
+    "<",
+    ">",
+    "&lt;",
+    "#태그",
+    "#1",
+    "(",
+)
+PIECES += (")", "[ ]", "\u200b", "\u1100", "\u1161", "사진=연합뉴스", "홍길동 기자")
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), max_size=8))
+def test_sentences_cleaned_together_come_out_as_alone(sentences):
+    no_news = {name: False for name in CleanSettings.model_fields if name.startswith("news_")}
+    rules = CleanSettings(**no_news)
+    assert clean_sentences(sentences, CleanSettings()) == [clean(sentence, rules, {}) for sentence in sentences]
 
 
 @given(st.text(alphabet=" \n가\t\u3000", max_size=40))

@@ -26,35 +26,8 @@ def process_id(task: Number) -> int:
     return os.getpid()
 
 
-def prepare(folder: Path) -> None:
-    (folder / str(os.getpid())).touch()
-
-
-SLOW_SECONDS = 20
-
-
-def slow_second_start(folder: Path) -> None:
-    try:
-        (folder / "quick").touch(exist_ok=False)
-    except FileExistsError:
-        (folder / "slow").touch()
-        time.sleep(SLOW_SECONDS)
-
-
-def linger() -> None:
-    time.sleep(60)
-
-
-def leave() -> None:
-    os._exit(7)
-
-
 def sized(payload: bytes, task: Number) -> int:
     return task.value
-
-
-def fail() -> None:
-    raise ValueError("private words")
 
 
 def full(task: Number) -> int:

@@ -10,26 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import DiskFullError, HunminError
+from common.errors import DiskFullError
 from data.executors import WorkFailed, available_workers, run_local
 from data.executors.failures import MOST_FAILURES
 from data.executors.local import LocalPool
 
 sys.path.insert(0, str(Path(__file__).parent))
 from executor_jobs import (
-    SLOW_SECONDS,
     Number,
     broken,
     die_always,
     die_once,
-    fail,
     full,
-    leave,
     misused,
-    prepare,
     process_id,
-    sized,
-    slow_second_start,
     square,
 )
 
@@ -96,67 +90,80 @@ def test_a_task_that_kills_its_workers_is_reported_after_the_others_are_done():
     assert sorted(seen) == [0, 1, 3, 4, 5]
 
 
-def test_a_pool_keeps_its_workers_from_call_to_call(tmp_path):
+def test_a_pool_keeps_its_workers_from_call_to_call():
     tasks = [Number(n) for n in range(6)]
-    with LocalPool(2, functools.partial(prepare, tmp_path)) as pool:
-        until(lambda: len(list(tmp_path.iterdir())) == 2)
-        assert pool(square, tasks) == [n * n for n in range(6)]
+    with LocalPool(2) as pool:
         first = set(pool(process_id, tasks))
         assert pool(square, tasks) == [n * n for n in range(6)]
-        assert set(pool(process_id, tasks)) <= {int(path.name) for path in tmp_path.iterdir()}
-    assert len(first) <= 2 and len(list(tmp_path.iterdir())) == 2
-    until(lambda: not any(map(alive, first)))
+        second = set(pool(process_id, tasks))
+    assert 1 <= len(first | second) <= 2 and os.getpid() not in first
+    until(lambda: not any(map(alive, first | second)))
 
 
-def test_workers_prepare_before_there_is_a_task(tmp_path):
-    with LocalPool(2, functools.partial(prepare, tmp_path)):
-        until(lambda: len(list(tmp_path.iterdir())) == 2)
-        assert all(alive(int(path.name)) for path in tmp_path.iterdir())
-    assert not any(alive(int(path.name)) for path in tmp_path.iterdir())
-
-
-def test_a_preparation_that_fails_is_left_to_the_tasks():
-    with LocalPool(2, fail) as pool:
-        assert pool(square, [Number(3)]) == [9]
+def test_what_is_preloaded_is_imported_once_and_before_there_is_a_task(tmp_path):
+    (tmp_path / "slow_module.py").write_text(
+        "import os, pathlib\npathlib.Path(__file__).with_name(f'{os.getpid()}.import').touch()\n"
+        "def work(task):\n    return task.value\n"
+    )
+    body = (
+        "    with LocalPool(2, preload='slow_module') as pool:\n"
+        "        while not list(Path(sys.argv[1]).glob('*.import')): time.sleep(.05)\n"
+        "        import slow_module\n"
+        "        print(pool(slow_module.work, [Number(n) for n in range(4)]))\n"
+    )
+    done = subprocess.run(program(tmp_path, body), cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0, 1, 2, 3]\n", "")
+    assert len(list(tmp_path.glob("*.import"))) == 2  # the server and this test's program itself
 
 
 def test_ready_workers_do_not_wait_for_one_that_starts(tmp_path):
     """Nothing is sent to a worker before it is ready: a large function would hold up the parent, and so all others."""
-    began = time.monotonic()
-    with LocalPool(3, functools.partial(slow_second_start, tmp_path)) as pool:
-        until(lambda: (tmp_path / "slow").exists())
-        results = pool(functools.partial(sized, b"x" * 5_000_000), [Number(n) for n in range(6)])
-        assert time.monotonic() - began < SLOW_SECONDS
-    assert results == list(range(6))
+    slow_second_start = (
+        "else:\n"
+        "    try:\n"
+        "        (Path(sys.argv[1]) / 'quick').touch(exist_ok=False)\n"
+        "    except FileExistsError:\n"
+        "        time.sleep(60)\n"
+    )
+    body = (
+        "    with LocalPool(2) as pool:\n"
+        "        print(pool(functools.partial(sized, b'x' * 5_000_000), [Number(n) for n in range(6)]))\n"
+    )
+    done = subprocess.run(program(tmp_path, body + slow_second_start), capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr) == ("[0, 1, 2, 3, 4, 5]\n", "")
 
 
-def test_workers_that_die_as_they_start_are_an_error():
-    with (
-        pytest.raises(HunminError, match="3 workers died as they started \\(exit code 7\\)"),
-        LocalPool(2, leave) as pool,
-    ):
-        pool(square, [Number(1)])
+def test_workers_that_die_as_they_start_are_an_error(tmp_path):
+    body = "    run_local(square, [Number(1)], workers=2)\nelse:\n    os._exit(7)\n"
+    done = subprocess.run(program(tmp_path, body), capture_output=True, text=True, timeout=60)
+    assert "HunminError: 3 workers died as they started (exit code 7)" in done.stderr
 
 
 def test_a_ctrl_c_while_workers_start_shows_no_traceback(tmp_path):
-    program = (
-        "import sys, time; sys.path[:0] = sys.argv[1:]\n"
-        "from executor_jobs import linger\nfrom data.executors.local import LocalPool\n"
-        "if __name__ == '__main__':\n"
-        "    with LocalPool(2, linger):\n"
-        "        print('started', flush=True)\n"
-        "        time.sleep(60)\n"
+    body = (
+        "    run_local(square, [Number(1), Number(2)], workers=2)\n"
+        "else:\n"
+        "    print('starting', flush=True)\n"
+        "    time.sleep(60)\n"
     )
-    (tmp_path / "program.py").write_text(program)
-    here = Path(__file__).resolve()
-    command = [sys.executable, str(tmp_path / "program.py"), str(here.parent), str(here.parents[3])]
     parent = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True
+        program(tmp_path, body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True
     )
-    assert parent.stdout and parent.stdout.readline() == "started\n"
+    assert parent.stdout and parent.stdout.readline() == "starting\n"
     os.killpg(parent.pid, signal.SIGINT)
     errors = parent.communicate(timeout=30)[1]
     assert errors.count("Traceback") == 1 and "program.py" in errors  # the program's own
+
+
+def test_a_server_that_died_is_started_again(tmp_path):
+    body = (
+        "    from multiprocessing import forkserver\n"
+        "    print(run_local(square, [Number(n) for n in range(4)], workers=2))\n"
+        "    os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)\n"
+        "    print(run_local(square, [Number(n) for n in range(4)], workers=2))\n"
+    )
+    done = subprocess.run(program(tmp_path, body), capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[0, 1, 4, 9]\n" * 2, "")
 
 
 def test_a_pool_serves_on_after_a_call_that_was_broken_off(tmp_path):
@@ -176,22 +183,26 @@ def test_available_workers():
 
 
 def test_workers_end_with_a_killed_parent(tmp_path):
-    program = (
-        "import sys, functools; from pathlib import Path; sys.path[:0] = sys.argv[2:]\n"
-        "from executor_jobs import Number, sleep\nfrom data.executors import run_local\n"
-        "if __name__ == '__main__':\n"
-        "    run_local(functools.partial(sleep, Path(sys.argv[1])), [Number(1), Number(2)], workers=2)\n"
-    )
-    (tmp_path / "program.py").write_text(program)
-    here = Path(__file__).resolve()
-    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path), str(here.parent), str(here.parents[3])]
-    parent = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    body = "    run_local(functools.partial(sleep, Path(sys.argv[1])), [Number(1), Number(2)], workers=2)\n"
+    parent = subprocess.Popen(program(tmp_path, body), stderr=subprocess.DEVNULL)
     until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
     parent.kill()
     parent.wait()
     workers = [int(file.stem) for file in tmp_path.glob("*.pid")]
     until(lambda: not any(map(alive, workers)))
     assert len(workers) == 2
+
+
+def program(folder: Path, body: str) -> list[str]:
+    """Return the command of a program that runs `body`; what stands under `else:` there is run by its workers."""
+    (folder / "program.py").write_text(
+        "import functools, os, signal, sys, time; from pathlib import Path; sys.path[:0] = sys.argv[1:]\n"
+        "from executor_jobs import Number, sized, sleep, square\n"
+        "from data.executors.local import LocalPool, run_local\n"
+        f"if __name__ == '__main__':\n{body}"
+    )
+    here = Path(__file__).resolve()
+    return [sys.executable, str(folder / "program.py"), str(folder), str(here.parent), str(here.parents[3])]
 
 
 def until(condition) -> None:
