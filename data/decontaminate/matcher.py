@@ -90,28 +90,32 @@ class Decontaminator:
             threads: rules that are indexed at once; it makes no difference to the result.
         """
         sources, text = distinct_sentences(benchmark)
-        pieces, letters = fragment_sources(benchmark, settings.fragment_scope)
         passage = np.array([source.passage for source in sources], bool)
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
         shortest, of_passage = settings.embedded_min_characters, settings.exact_min_passage_characters
         spread = settings.spread
-        builders: dict[Rule, Callable[[], Any]] = {
-            "exact": lambda: build_exact_index(text, np.where(passage, of_passage, settings.exact_min_characters)),
-            "embedded": lambda: build_embedded_index(text, np.where(passage, max(of_passage, shortest), shortest)),
-            "words": lambda: build_containment_index(
-                hash_words(text), every, settings.threshold, settings.min_words, spread
-            ),
+        pieces: list[BenchmarkSentence] = []
+
+        def build_fragments() -> Any:
+            found, letters = fragment_sources(benchmark, settings.fragment_scope)
+            pieces.extend(found)
+            return build_fragment_index(letters, settings.fragment_threshold, settings.fragment_min_characters)
+
+        builders: dict[Rule, Callable[[], Any]] = {  # the longest first
             "bigrams": lambda: build_containment_index(
                 hash_bigrams(text), phrase, settings.bigram_threshold, settings.min_bigrams, spread
             ),
-            "fragment": lambda: build_fragment_index(
-                letters, settings.fragment_threshold, settings.fragment_min_characters
+            "fragment": build_fragments,
+            "words": lambda: build_containment_index(
+                hash_words(text), every, settings.threshold, settings.min_words, spread
             ),
+            "embedded": lambda: build_embedded_index(text, np.where(passage, max(of_passage, shortest), shortest)),
+            "exact": lambda: build_exact_index(text, np.where(passage, of_passage, settings.exact_min_characters)),
         }
         with ThreadPoolExecutor(threads) as pool:
             built = {rule: pool.submit(build) for rule, build in builders.items() if rule in settings.rules}
-        names = [(source.task, source.guid) for source in sources]
-        return cls(names, [(piece.task, piece.guid) for piece in pieces], {r: i.result() for r, i in built.items()})
+        indices = {rule: built[rule].result() for rule in RULES if rule in built}
+        return cls([source[:2] for source in sources], [piece[:2] for piece in pieces], indices)
 
     def match(self, sentences: list[str]) -> list[Hit | None]:
         """Return the best hit of each sentence, or None.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -296,6 +297,7 @@ def _work(connection: Connection) -> None:
             message = connection.recv()
             if message == LEARN:
                 function = receive(connection)
+                gc.freeze()  # it stays: the collector need not walk it again and again
             else:
                 connection.send(attempt(function, message))
 
