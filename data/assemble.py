@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import xxhash
 
 from common.files import atomic_write
@@ -20,6 +19,7 @@ from data.shards import (
     SHARDS,
     drop_sentences,
     manifest_path,
+    read_columns,
     read_shard_manifest,
     shard_name,
     write_shard,
@@ -161,13 +161,13 @@ def _sizes(part: Path, mask: np.ndarray) -> np.ndarray:
     """Return the bytes of text of each document of a part; of none of them when no document stays."""
     if not mask.any():
         return np.zeros(len(mask), np.int64)
-    sizes: np.ndarray = pq.read_table(part, columns=["bytes"], use_threads=False).column("bytes").to_numpy()
+    sizes: np.ndarray = read_columns(part, ["bytes"]).column("bytes").to_numpy()
     return sizes
 
 
 def _rows(piece: Piece) -> pa.Table:
     """Return the kept rows of a piece with their kept sentences."""
-    whole = pq.read_table(piece.part, columns=SCHEMA.names, use_threads=False).combine_chunks()
+    whole = read_columns(piece.part, SCHEMA.names).combine_chunks()
     table = whole.slice(piece.first, len(piece.documents))
     if piece.sentences is None:
         return table.filter(pa.array(piece.documents))

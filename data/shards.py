@@ -104,6 +104,12 @@ def _reading(path: Path) -> Iterator[None]:
         ) from None
 
 
+def read_columns(path: Path, columns: list[str]) -> pa.Table:
+    """Return columns of a Parquet file, read in this thread."""
+    with pq.ParquetFile(path) as file:  # pq.read_table goes a longer way, and imports pyarrow.dataset and pandas for it
+        return file.read(columns, use_threads=False)
+
+
 def write_table(path: Path, table: pa.Table, rows: int, level: int) -> None:
     """Write a table as Parquet (zstd) atomically.
 

@@ -19,6 +19,7 @@ from data.deduplicate.near import choose_bands
 from data.deduplicate.report import PAIR, follow, make_pairs, write_report
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, load_side, signature_comparer
+from data.shards import read_columns
 
 KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")
 
@@ -88,14 +89,14 @@ def _documents(
 
 
 def _document_keys(part: Path) -> np.ndarray:
-    table = pq.read_table(part, columns=["high", "low"], use_threads=False)
+    table = read_columns(part, ["high", "low"])
     keys = np.empty(table.num_rows, KEY)
     keys["high"], keys["low"] = table.column("high").to_numpy(), table.column("low").to_numpy()
     return keys
 
 
 def _sentences(part: Path) -> pa.ListArray:
-    return pq.read_table(part, columns=["sentences"], use_threads=False).column("sentences").combine_chunks()
+    return read_columns(part, ["sentences"]).column("sentences").combine_chunks()
 
 
 def _any(mask: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import orjson
-import pyarrow.parquet as pq
 
 from common.files import atomic_write
+from data.shards import read_columns
 
 PAIR = np.dtype([("dropped", "<i8"), ("kept", "<i8"), ("similarity", "<f8"), ("near", "?")])
 """A document that goes and the earlier one that stays in its stead, by place."""
@@ -57,7 +57,7 @@ def write_report(path: Path, parts: list[Path], borders: np.ndarray, pairs: np.n
             needed = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, last)]
             if not len(here) and not len(needed):
                 continue
-            ids = pq.read_table(part, columns=["id"], use_threads=False).column("id").to_pylist()
+            ids = read_columns(part, ["id"]).column("id").to_pylist()
             names += [ids[place - first] for place in needed]
             for pair, number in zip(here, np.searchsorted(wanted, here["kept"]), strict=True):
                 line = {

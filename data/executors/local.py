@@ -78,14 +78,17 @@ class LocalPool:
         self._context = multiprocessing.get_context("forkserver")
         self._limit, self._preload = workers, preload
         self._workers: list[_Worker] = []
+        self._starting: threading.Thread | None = None
         self._lost = 0
 
     def __enter__(self) -> LocalPool:
-        """Start the server if there is something to import."""
+        """Start the server if there is something to import, and the first workers when it is ready."""
         if self._preload and self._limit > 1:
             forkserver.set_forkserver_preload([self._preload])
             with _interrupt_blocked():
                 forkserver.ensure_running()
+            self._starting = threading.Thread(target=self._start, args=(FIRST_WORKERS,))
+            self._starting.start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -128,6 +131,8 @@ class LocalPool:
         return results
 
     def _run(self, call: _Call) -> list[Any]:
+        if self._starting:
+            self._starting.join()
         while True:
             for worker in self._workers:
                 if worker.idle and call.has_task():
@@ -199,6 +204,8 @@ class LocalPool:
             )
 
     def _close(self) -> None:
+        if self._starting:
+            self._starting.join()
         for worker in self._workers:
             worker.process.terminate()
         for worker in self._workers:

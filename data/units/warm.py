@@ -1,6 +1,18 @@
-"""Importing this module loads what a unit needs, its compiled steps too, before processes are forked for units."""
+"""Importing this module loads all that a unit needs, before processes are forked for units.
 
-import data.units.work  # noqa: F401
+It takes a document through a unit: so compiled steps are loaded too, and what libraries import at their first use.
+"""
+
+from pathlib import Path
+
+from data.cleaning import CleanSettings
 from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.deduplicate import DeduplicateSettings
+from data.pii import PII_TYPES
+from data.readers import Document
+from data.units.work import UnitState, UnitWork
 
-Decontaminator.build([], DecontaminateSettings()).match(["가"])
+_nothing = Decontaminator.build([], DecontaminateSettings())
+_work = UnitWork(Path(), CleanSettings(), _nothing, b"no key", tuple(PII_TYPES), DeduplicateSettings())
+_document = Document("id", "source", "", "훈민정음은 글자이다. 백성을 가르치는 바른 소리이다.")
+UnitState(_work).process([_document], CleanSettings())

@@ -118,7 +118,7 @@ class UnitWork:
         Raises:
             DiskFullError: the part could not be written; nothing of it is left.
         """
-        state = _State(self)
+        state = UnitState(self)
         rules = task.file.settings.clean or self.clean
         tables = []
         for documents in state.batches(parse_block(task.file, task.format, task.block), task.file):
@@ -131,7 +131,7 @@ class UnitWork:
         return UnitDone(task.block.size, len(state.rejects))
 
 
-class _State:
+class UnitState:
     """What a unit gathers while it runs."""
 
     def __init__(self, work: UnitWork) -> None:
