@@ -20,6 +20,7 @@ from data.shards import (
     drop_sentences,
     manifest_path,
     read_columns,
+    read_numbers,
     read_shard_manifest,
     shard_name,
     write_shard,
@@ -161,8 +162,7 @@ def _sizes(part: Path, mask: np.ndarray) -> np.ndarray:
     """Return the bytes of text of each document of a part; of none of them when no document stays."""
     if not mask.any():
         return np.zeros(len(mask), np.int64)
-    sizes: np.ndarray = read_columns(part, ["bytes"]).column("bytes").to_numpy()
-    return sizes
+    return read_numbers(part, "bytes")
 
 
 def _rows(piece: Piece) -> pa.Table:

@@ -196,8 +196,8 @@ def _uncollected() -> Iterator[None]:
 
 
 def _fingerprint(benchmark: list[BenchmarkSentence]) -> str:
-    text = "\0".join(f"{b.task}\0{b.guid}\0{b.text}\0{b.passage}" for b in benchmark)
-    return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass"))
+    fields = ("\0".join(map(str, values)) for values in zip(*benchmark, strict=True))
+    return xxhash.xxh3_128_hexdigest("\0\0".join(fields).encode("utf-8", "surrogatepass"))
 
 
 def _gather(units: list[Path], out: Path) -> Counters:

@@ -106,8 +106,14 @@ def _reading(path: Path) -> Iterator[None]:
 
 def read_columns(path: Path, columns: list[str]) -> pa.Table:
     """Return columns of a Parquet file, read in this thread."""
-    with pq.ParquetFile(path) as file:  # pq.read_table goes a longer way, and imports pyarrow.dataset and pandas for it
+    with pq.ParquetFile(path) as file:  # pq.read_table goes a longer way, and imports pyarrow.dataset for it
         return file.read(columns, use_threads=False)
+
+
+def read_numbers(path: Path, column: str) -> np.ndarray:
+    """Return a column of numbers, none of them missing, of a Parquet file."""
+    numbers = read_columns(path, [column]).column(column).combine_chunks()
+    return np.from_dlpack(numbers)  # numbers.to_numpy() imports pandas
 
 
 def write_table(path: Path, table: pa.Table, rows: int, level: int) -> None:

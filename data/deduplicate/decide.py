@@ -19,7 +19,7 @@ from data.deduplicate.near import choose_bands
 from data.deduplicate.report import PAIR, follow, make_pairs, write_report
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, load_side, signature_comparer
-from data.shards import read_columns
+from data.shards import read_columns, read_numbers
 
 KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")
 
@@ -89,9 +89,9 @@ def _documents(
 
 
 def _document_keys(part: Path) -> np.ndarray:
-    table = read_columns(part, ["high", "low"])
-    keys = np.empty(table.num_rows, KEY)
-    keys["high"], keys["low"] = table.column("high").to_numpy(), table.column("low").to_numpy()
+    high, low = (read_numbers(part, half) for half in ("high", "low"))
+    keys = np.empty(len(high), KEY)
+    keys["high"], keys["low"] = high, low
     return keys
 
 

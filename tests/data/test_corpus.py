@@ -366,19 +366,19 @@ def test_every_damaged_input_is_named_and_the_others_are_done(corpora, tmp_path,
 
 
 def test_a_fault_in_one_unit_names_it_and_loses_no_other(corpora, tmp_path, monkeypatch):
-    original = units._State.process
+    original = units.UnitState.process
 
     def fragile(self, documents, rules):
         if documents[0].id == "b-1":
             raise ValueError(documents[0].text)
         return original(self, documents, rules)
 
-    monkeypatch.setattr(units._State, "process", fragile)
+    monkeypatch.setattr(units.UnitState, "process", fragile)
     with pytest.raises(WorkFailed, match=r"b\.txt\.zst from line 1 .*ValueError") as caught:
         build(settings(corpora), tmp_path / "out")
     assert "번 사람은" not in str(caught.value)
     finished = parts(tmp_path / "out")
-    monkeypatch.setattr(units._State, "process", original)
+    monkeypatch.setattr(units.UnitState, "process", original)
     monkeypatch.setattr("data.corpus.shutil.rmtree", lambda *a, **k: None)
     build(settings(corpora), tmp_path / "out")
     assert len(parts(tmp_path / "out")) == len(finished) + 1
