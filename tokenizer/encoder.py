@@ -1,7 +1,8 @@
 """Documents to ids, with exactly the ids that the saved tokenizer gives, several times as fast.
 
-Korean eojeol repeat, so each distinct unit of text (see tokenizer/table.py) is encoded once, by the HF tokenizer
-itself, and kept in a table; a batch of sentences then costs a look-up a unit and a copy a token. Cutting at
+Korean eojeol repeat, so each distinct unit of text (see tokenizer/table.py) is encoded once, plain words by a trie
+(tokenizer/trie.py) and all others by the HF tokenizer itself, and kept in a table; a batch of sentences then costs a
+look-up a unit and a copy a token. Cutting at
 whitespace is exact for BERT's pipeline: NFC, cleaning, punctuation and WordPiece never look across whitespace. Other
 pipelines are refused.
 
@@ -25,6 +26,7 @@ from common.errors import UserError
 from tokenizer.save import special_ids
 from tokenizer.shards import token_dtype
 from tokenizer.table import UnitTable, gather
+from tokenizer.trie import WordPieceTrie
 
 TABLE_UNITS = 8_000_000
 """Distinct units after which the table starts anew (about 0.5 GB)."""
@@ -91,8 +93,8 @@ class Encoder:
         self.vocab_size = tokenizer.get_vocab_size()
         self.dtype = token_dtype(self.vocab_size)
         self._cut_plain = not added  # an added token may hold punctuation
-        # the WordPiece model alone, for words that nothing before it would change
-        self._model = Tokenizer(tokenizer.model) if not added and _keeps_plain_words(parts["normalizer"]) else None
+        plain = not added and _keeps_plain_words(parts["normalizer"])
+        self._trie = _trie(parts["model"]) if plain else None  # for words that nothing before WordPiece would change
         self._reset()
 
     def _reset(self) -> None:
@@ -114,26 +116,41 @@ class Encoder:
         tokens_T, ends = gather(rows_W, self._spans.buffer, self._ids.buffer)
         return _drop_empty(tokens_T, ends[sentence_at], ends[end_at])
 
-    def _fill(self, units: list[str], plain: np.ndarray) -> None:
+    def _fill(self, text_B: np.ndarray, ends: np.ndarray, plain_R: np.ndarray) -> None:
         """Append the ids of new units, each normalised, split and encoded by itself ("pre-tokenised" input).
 
-        Where the normalizer leaves plain words as they are, these go straight to the WordPiece model.
+        Where the normalizer leaves plain words as they are, these go straight to WordPiece.
         """
-        spans_R2 = np.zeros((len(units), 2), np.int64)
-        flats, used = [], self._ids.used
-        for wanted, tokenizer in ((True, self._model or self.tokenizer), (False, self.tokenizer)):
-            chosen = np.flatnonzero(plain == wanted)
-            groups = [chosen[start : start + FILL_GROUP] for start in range(0, len(chosen), FILL_GROUP)]
-            texts = [[units[row] for row in group.tolist()] for group in groups]
-            found = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-            for group, encoding in zip(groups, found, strict=True):
-                lengths = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
-                ends = used + np.cumsum(lengths)
-                spans_R2[group] = np.stack((ends - lengths, ends), axis=1)
-                flats.append(np.array(encoding.ids, self.dtype))
-                used = int(ends[-1])
+        lengths_R = np.zeros(len(plain_R), np.int64)
+        order, flats = np.arange(len(plain_R)), []
+        rest = order
+        if self._trie:
+            ids_T, lengths_R = self._trie.encode(text_B, ends, plain_R)
+            flats.append(ids_T.astype(self.dtype))
+            rest = np.flatnonzero(~plain_R)
+            order = np.concatenate((np.flatnonzero(plain_R), rest))
+        text = text_B.tobytes()
+        groups = [rest[start : start + FILL_GROUP] for start in range(0, len(rest), FILL_GROUP)]
+        texts = [[text[ends[row] : ends[row + 1]].decode() for row in group.tolist()] for group in groups]
+        found = self.tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+        for group, encoding in zip(groups, found, strict=True):
+            lengths_R[group] = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
+            flats.append(np.array(encoding.ids, self.dtype))
+        ends_R = np.empty(len(plain_R), np.int64)
+        ends_R[order] = self._ids.used + np.cumsum(lengths_R[order])
         self._ids.append(np.concatenate(flats))
-        self._spans.append(spans_R2)
+        self._spans.append(np.stack((ends_R - lengths_R, ends_R), axis=1))
+
+
+def _trie(model: dict[str, Any]) -> WordPieceTrie:
+    """Return the trie of a WordPiece model, given as in tokenizer.json."""
+    vocabulary = model["vocab"]
+    return WordPieceTrie(
+        vocabulary,
+        model["continuing_subword_prefix"],
+        vocabulary[model["unk_token"]],
+        model["max_input_chars_per_word"],
+    )
 
 
 def _keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:

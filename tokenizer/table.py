@@ -11,8 +11,6 @@ Array names carry their length: B bytes, S sentences, D documents, W units of a 
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from numba import njit
 
@@ -72,13 +70,15 @@ class UnitTable:
         )
         return rows_W, sentence_units, end_units
 
-    def units(self, first: int) -> tuple[list[str], np.ndarray]:
-        """Return the units of the rows from `first` on (at least 1), and which of them are plain words, as bool."""
+    def units(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the units of the rows from `first` on (at least 1), and which of them are plain words.
+
+        Returns:
+            their UTF-8, (B,) uint8; their offsets in it, one more than there are; and (R,) bool.
+        """
         ends = self._text_ends[first - 1 : self._rows]
-        base = int(ends[0])
-        text_B = self._texts[base : ends[-1]]
-        text = text_B.tobytes()
-        return [text[a:b].decode("utf-8") for a, b in pairwise((ends - base).tolist())], _are_plain(text_B, ends - base)
+        text_B = self._texts[ends[0] : ends[-1]]
+        return text_B, ends - ends[0], _are_plain(text_B, ends - ends[0])
 
 
 @njit(cache=True, inline="always")

@@ -1,5 +1,7 @@
 """Units are cut as BERT's pre-tokenizer cuts plain text, rows name them for good, whatever the table's size."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,8 +21,13 @@ def look_up(table: UnitTable, sentences: list[str]) -> np.ndarray:
     return rows_W[:-1]
 
 
+def units_of(table: UnitTable) -> tuple[list[str], list[bool]]:
+    text_B, ends, plain_R = table.units(1)
+    return [text_B[a:b].tobytes().decode() for a, b in pairwise(ends.tolist())], plain_R.tolist()
+
+
 def texts(table: UnitTable, rows_W: np.ndarray) -> list[str]:
-    units = ["", *table.units(1)[0]]
+    units = ["", *units_of(table)[0]]
     return [units[row] for row in rows_W]
 
 
@@ -34,7 +41,7 @@ def test_units_are_plain_words_or_whole_eojeol(text: str) -> None:
     table = UnitTable()
     found = texts(table, look_up(table, [text]))
     assert found == expected
-    flags = dict(zip(*table.units(1), strict=True))
+    flags = dict(zip(*units_of(table), strict=True))
     for unit in found:
         whole = all("!" <= character <= "~" or "가" <= character <= "힣" for character in unit)
         assert flags[unit] == (whole and split_words(unit) == [unit])
@@ -48,7 +55,7 @@ def test_rows_stay_when_the_table_grows() -> None:
     assert len(np.unique(first)) == len(words) == len(table) - 1
     assert first.tolist() == list(range(1, len(words) + 1))
     assert np.array_equal(look_up(table, words), first)
-    assert table.units(1)[0] == words
+    assert units_of(table)[0] == words
 
 
 def test_units_with_a_common_beginning_or_length_are_told_apart() -> None:
