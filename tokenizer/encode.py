@@ -46,7 +46,6 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
             there is no Ray cluster at the address.
     """
     _encoder.cache_clear()
-    encoder = _encoder(tokenizer)
     every = _tasks(corpus)
     tasks = [task for task in every if not _mark(out, task.number).is_file()]
     work = partial(_encode_task, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
@@ -55,10 +54,11 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
         workers = max(1, min(workers or available_workers(), len(tasks)))
     megabytes = [sum(task.megabytes for task in some) for some in (every, tasks)]
     with (
-        open_executor(settings.executor, workers, settings.ray_address, out) as execute,
+        open_executor(settings.executor, workers, settings.ray_address, out, __name__) as execute,
         ProgressBar("encode", total=megabytes[0], unit="MB", done=megabytes[0] - megabytes[1]) as bar,
     ):
-        execute(work, tasks, bar.advance)
+        encoder = _encoder(tokenizer)
+        execute(work, _far_apart(tasks, workers or 1), bar.advance)
     _encoder.cache_clear()  # frees the table, and another tokenizer may come to stand at the same path
     marks = [json.loads(_mark(out, index).read_text(encoding="utf-8")) for index in range(len(every))]
     entries = [piece for mark in marks for piece in mark["pieces"]]
@@ -96,6 +96,12 @@ def _tasks(corpus: Path) -> list[_Task]:
             groups = range(start, min(start + TASK_GROUPS, count))
             tasks.append(_Task(path, groups, len(tasks), size * len(groups) / count))
     return tasks
+
+
+def _far_apart(tasks: list[_Task], workers: int) -> list[_Task]:
+    """Return the tasks in an order in which each of so many workers goes through neighbours, whose words are alike."""
+    run = -(-len(tasks) // workers)
+    return [task for first in range(run) for task in tasks[first::run]]
 
 
 @lru_cache(maxsize=1)

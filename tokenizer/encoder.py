@@ -15,6 +15,7 @@ Array names carry their length: W units of a batch, T tokens, R rows of the tabl
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,8 +94,8 @@ class Encoder:
         self.vocab_size = tokenizer.get_vocab_size()
         self.dtype = token_dtype(self.vocab_size)
         self._cut_plain = not added  # an added token may hold punctuation
-        plain = not added and _keeps_plain_words(parts["normalizer"])
-        self._trie = _trie(parts["model"]) if plain else None  # for words that nothing before WordPiece would change
+        # for words that nothing before WordPiece would change
+        self._model = parts["model"] if not added and _keeps_plain_words(parts["normalizer"]) else None
         self._reset()
 
     def _reset(self) -> None:
@@ -115,6 +116,15 @@ class Encoder:
             self._fill(*self._table.units(known))
         tokens_T, ends = gather(rows_W, self._spans.buffer, self._ids.buffer)
         return _drop_empty(tokens_T, ends[sentence_at], ends[end_at])
+
+    @cached_property
+    def _trie(self) -> WordPieceTrie | None:
+        """The model's entries; made when there is text (a process that only hands out work needs none)."""
+        if self._model is None:
+            return None
+        vocabulary, unk = self._model["vocab"], self._model["unk_token"]
+        longest = self._model["max_input_chars_per_word"]
+        return WordPieceTrie(vocabulary, self._model["continuing_subword_prefix"], vocabulary[unk], longest)
 
     def _fill(self, text_B: np.ndarray, ends: np.ndarray, plain_R: np.ndarray) -> None:
         """Append the ids of new units, each normalised, split and encoded by itself ("pre-tokenised" input).
@@ -142,17 +152,6 @@ class Encoder:
         self._spans.append(np.stack((ends_R - lengths_R, ends_R), axis=1))
 
 
-def _trie(model: dict[str, Any]) -> WordPieceTrie:
-    """Return the trie of a WordPiece model, given as in tokenizer.json."""
-    vocabulary = model["vocab"]
-    return WordPieceTrie(
-        vocabulary,
-        model["continuing_subword_prefix"],
-        vocabulary[model["unk_token"]],
-        model["max_input_chars_per_word"],
-    )
-
-
 def _keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:
     """Return whether a normalizer leaves words of Hangul syllables, ASCII letters and digits as they are."""
     if normalizer is None or normalizer["type"] in ("NFC", "NFKC"):
@@ -173,7 +172,9 @@ def _normalizer_types(normalizer: dict[str, Any] | None) -> set[str]:
 def _buffers(documents: pa.ListArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the text's bytes, the sentences' offsets in bytes and the documents' offsets in sentences, uncopied."""
     sentences = documents.flatten()
-    lengths = documents.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = documents.value_lengths()
+    if lengths.null_count:
+        lengths = lengths.fill_null(0)
     _, offset_buffer, data = sentences.buffers()
     width = np.int64 if pa.types.is_large_string(sentences.type) else np.int32
     offsets = np.zeros(1, np.int64)
@@ -181,7 +182,11 @@ def _buffers(documents: pa.ListArray) -> tuple[np.ndarray, np.ndarray, np.ndarra
         whole = np.frombuffer(offset_buffer, width)
         offsets = whole[sentences.offset : sentences.offset + len(sentences) + 1].astype(np.int64)
     data_B = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    return data_B, offsets, np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return (
+        data_B,
+        offsets,
+        np.concatenate(([0], np.cumsum(np.from_dlpack(lengths), dtype=np.int64))),
+    )  # to_numpy() would import pandas
 
 
 def _drop_empty(tokens_T: np.ndarray, sentence_starts: np.ndarray, separators: np.ndarray) -> Batch:

@@ -271,7 +271,7 @@ def _look_up(data, keys_W2, places_W2, slots, texts, text_ends, rows):  # type: 
                 slots[2 * slot] = first
                 slots[2 * slot + _ONE] = second | (np.uint64(row) << _KEY_BITS)
                 rows += 1
-                if 4 * rows > len(slots):  # half full
+                if 8 * rows > 3 * len(slots):  # three quarters full
                     slots = _rehash(slots)
                     mask = np.uint64(len(slots) // 2 - 1)
                     for later in range(unit + 1, stop):
