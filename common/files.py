@@ -228,6 +228,13 @@ def atomic_write(path: str | Path, mode: str = "w", **kwargs: Any) -> Iterator[I
         fsync_folder(path.parent)
 
 
+def remove_leftovers(folder: str | Path) -> None:
+    """Remove what `atomic_write` left anywhere in a folder when it was killed; nobody may be writing there."""
+    for path in Path(folder).rglob(".*.tmp"):
+        if path.is_file():
+            path.unlink(missing_ok=True)
+
+
 def fsync_folder(folder: str | Path) -> None:
     """Make the names in a folder durable."""
     with suppress(OSError):

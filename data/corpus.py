@@ -21,7 +21,7 @@ import xxhash
 from pydantic import Field
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write
+from common.files import atomic_write, remove_leftovers
 from common.progress import say
 from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
@@ -269,8 +269,7 @@ def _write_json(path: Path, tree: Any) -> None:
 def _finish(out: Path) -> Counters:
     """Remove what only a running stage needs and return the main counts of a whole folder."""
     shutil.rmtree(out / WORK, ignore_errors=True)
-    for leftover in out.rglob(".*.tmp"):
-        leftover.unlink(missing_ok=True)
+    remove_leftovers(out)
     statistics = orjson.loads((out / STATISTICS).read_bytes())
     return {
         **statistics["total"]["kept"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import atomic_write, publish_folder
+from common.files import atomic_write, publish_folder, remove_leftovers
 from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
@@ -108,6 +108,7 @@ def _do(folder: RunFolder, recipe: Recipe, stage: Stage, share: bool) -> None:
     inputs = None if share else _begin(folder, recipe, stage, settings)
     partial.mkdir(parents=True, exist_ok=True)
     counts = stage.work(recipe, folder.path, partial)
+    remove_leftovers(partial)
     outputs = describe_outputs(partial)
     manifest = Manifest(
         stage=stage.name,

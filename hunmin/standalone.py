@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import expand, publish_folder
+from common.files import expand, publish_folder, remove_leftovers
 from common.manifest import Manifest, describe_outputs, package_versions, write_manifest
 from common.settings import dump_settings
 from tokenizer.extend import extend_tokenizer
@@ -48,6 +48,7 @@ def _publish(
     temporary = out.with_name(f"{out.name}.partial")
     temporary.mkdir(parents=True, exist_ok=True)
     counts = work(temporary)
+    remove_leftovers(temporary)
     manifest = Manifest(
         stage="tokenizer",
         settings=dump_settings(settings),

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write
+from common.files import atomic_write, remove_leftovers
 from common.progress import ProgressBar
 from data.executors import available_workers, open_executor
 from data.shards import read_shard, row_groups, shard_paths
@@ -67,9 +67,10 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     _number_through(out, marks)
     unk = sum(mark["unk"] for mark in marks)
     meta = write_meta(out, encoder.vocab_size, encoder.special_ids, entries, unk)
-    for left_over in (".done-*", ".shard-*", ".*.tmp"):
+    for left_over in (".done-*", ".shard-*"):
         for path in sorted(out.glob(left_over)):
             path.unlink()
+    remove_leftovers(out)
     counts = {name: meta[name] for name in ("tokens", "documents", "sentences", "unk")}
     empty = sum(mark["empty_documents"] for mark in marks)
     return {**counts, "empty_documents": empty, "shards": len(entries), "vocab_size": encoder.vocab_size}

@@ -21,6 +21,7 @@ from common.files import (
     human_size,
     open_bytes,
     publish_folder,
+    remove_leftovers,
     sha256_file,
 )
 
@@ -151,3 +152,11 @@ def test_sizes_and_hashes(tmp_path: Path) -> None:
     assert [human_size(n) for n in (512, 1400, 62_650_000_000)] == ["512 B", "1.4 KB", "62.6 GB"]
     (tmp_path / "a").write_bytes(b"abc")
     assert sha256_file(tmp_path / "a").startswith("ba7816bf")
+
+
+def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in (".a.txt.x1.tmp", "deep/.b.json.y2.tmp", "a.txt", "deep/b.tmp", ".hidden"):
+        (tmp_path / name).touch()
+    remove_leftovers(tmp_path)
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [".hidden", "a.txt", "b.tmp"]
