@@ -91,8 +91,11 @@ def _reopen_corpus(out: Path) -> None:
 
 
 def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from tokenizer.extend import continue_tokenizer
     from tokenizer.train import train_tokenizer
 
+    if recipe.tokenizer.base:
+        return continue_tokenizer(recipe.tokenizer, run / "corpus", out)
     return train_tokenizer(recipe.tokenizer, run / "corpus", out)
 
 

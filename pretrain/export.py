@@ -68,8 +68,12 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
         HunminError: the checkpoint's weights are not those of this configuration.
     """
     shards = TokenShards(tokens)
-    model = RobertaForMaskedLM(build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length))
-    missing, unexpected = model.load_state_dict(checkpoint_state(checkpoint), strict=False)
+    config = build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length)
+    state = checkpoint_state(checkpoint)
+    if settings.init_from:  # it may have more positions than the run needs
+        config.max_position_embeddings = len(state["roberta.embeddings.position_embeddings.weight"])
+    model = RobertaForMaskedLM(config)
+    missing, unexpected = model.load_state_dict(state, strict=False)
     if missing or unexpected:
         raise HunminError(
             f"{checkpoint}: weights missing {missing[:3]}, unexpected {unexpected[:3]}",

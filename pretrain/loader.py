@@ -17,11 +17,17 @@ from pretrain.settings import MaskingSettings, PretrainSettings
 from tokenizer.shards import TokenShards
 
 
-def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
-    """Return what masking must know of the vocabulary in a tokenizer folder (`vocab.txt`, an entry a line)."""
+def read_vocabulary(tokenizer: Path) -> list[str]:
+    """Return the entries of a tokenizer folder in the order of their ids (`vocab.txt`, an entry a line)."""
     vocabulary = (tokenizer / "vocab.txt").read_text(encoding="utf-8").split("\n")
-    if vocabulary and vocabulary[-1] == "":
+    if vocabulary[-1] == "":
         vocabulary.pop()
+    return vocabulary
+
+
+def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
+    """Return what masking must know of the vocabulary in a tokenizer folder."""
+    vocabulary = read_vocabulary(tokenizer)
     special = np.zeros(len(vocabulary), np.bool_)
     special[list(special_ids.values())] = True
     special |= np.array([entry.startswith("[unused") and entry.endswith("]") for entry in vocabulary], np.bool_)

@@ -76,12 +76,13 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     from transformers.utils import logging as hub_logging
 
     from pretrain.checkpoint import load_latest, remove_unfinished, save_checkpoint
+    from pretrain.continuation import load_model
     from pretrain.export import check_export, save_hub_model
     from pretrain.flops import flops_per_token
-    from pretrain.loader import Loader
+    from pretrain.loader import Loader, read_vocabulary
     from pretrain.metrics import MetricsLog
     from pretrain.model import MaskedRowsModel, build_config, build_model, refuse_unavailable
-    from pretrain.schedule import linear_schedule
+    from pretrain.schedule import rate_factor
     from tokenizer.shards import TokenShards
 
     hub_logging.disable_progress_bar()
@@ -90,7 +91,13 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     shards = TokenShards(tokens)
     loader = Loader(settings, tokens, tokenizer, rank, world)
     config = build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length)
-    model = MaskedRowsModel(build_model(config, settings.seed, settings.model.initialisation))
+    if settings.init_from:
+        hub = load_model(settings.init_from, config, settings.model, read_vocabulary(tokenizer))
+    else:
+        hub = build_model(config, settings.seed, settings.model.initialisation)
+    if settings.gradient_checkpointing:
+        hub.gradient_checkpointing_enable({"use_reentrant": False})
+    model = MaskedRowsModel(hub)
     engine = engines.start_engine(model, settings)
     trainer = engines.Trainer(engine, loader)
     checkpoints = out / "checkpoints"
@@ -157,8 +164,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         wait = time.perf_counter()
         micro_batches = next(batches)
         waited += time.perf_counter() - wait
-        o = settings.optimizer
-        lr = o.lr * linear_schedule(done, settings.steps, o.warmup_steps)
+        lr = settings.optimizer.lr * rate_factor(done, settings.steps, settings.optimizer)
         logs = (done + 1) % settings.log_every == 0 or done + 1 == settings.steps
         window += trainer.step(done, lr, micro_batches, measure_norm=logs)
         done += 1

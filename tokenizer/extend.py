@@ -26,6 +26,32 @@ from tokenizer.wordpiece import learn_entries
 KEPT_FILES = (CONFIG_FILE, "special_tokens_map.json", "added_tokens.json")
 
 
+def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) -> dict[str, Any]:
+    """Write the tokenizer of `settings.base` into `out`, with entries learnt from the corpus up to the size asked for.
+
+    Args:
+        settings: with a base.
+        corpus: text to learn entries from; not read where the base has the size.
+        out: an existing folder, empty or with what a killed run left.
+
+    Raises:
+        UserError: as `extend_tokenizer`; or the size asked for is below that of the base.
+    """
+    assert settings.base is not None
+    base = read_tokenizer(settings.base)
+    size = base.get_vocab_size()
+    if settings.vocab_size < size:
+        raise UserError(
+            f"vocab_size {settings.vocab_size} is below the {size} entries of {settings.base}",
+            "a vocabulary that exists is taken whole, or extended",
+            f"set tokenizer.vocab_size to {size}, or to more",
+        )
+    if settings.vocab_size > size:
+        return extend_tokenizer(settings.base, out, (), corpus, settings)
+    _write(base, settings.base, out)
+    return {"vocab_size": size, "entries_before": size, "named": 0, "learnt": 0}
+
+
 def extend_tokenizer(
     folder: str | Path,
     out: Path,
@@ -78,13 +104,7 @@ def extend_tokenizer(
         )
     parts["model"]["vocab"].update({entry: len(known) + place for place, entry in enumerate(new)})
     extended = Tokenizer.from_str(json.dumps(parts))
-    for name in KEPT_FILES:
-        if (Path(folder) / name).is_file():
-            shutil.copyfile(Path(folder) / name, out / name)
-    with atomic_write(out / TOKENIZER_FILE) as stream:
-        stream.write(extended.to_str(pretty=True) + "\n")
-    with atomic_write(out / VOCABULARY_FILE) as stream:
-        stream.writelines(entry + "\n" for entry in entries(extended))
+    _write(extended, folder, out)
     shutil.rmtree(out / WORK, ignore_errors=True)
     return {
         "vocab_size": extended.get_vocab_size(),
@@ -92,6 +112,17 @@ def extend_tokenizer(
         "named": named,
         "learnt": len(new) - named,
     }
+
+
+def _write(tokenizer: Tokenizer, folder: str | Path, out: Path) -> None:
+    """Write a tokenizer and what stood beside the one it comes from."""
+    for name in KEPT_FILES:
+        if (Path(folder) / name).is_file():
+            shutil.copyfile(Path(folder) / name, out / name)
+    with atomic_write(out / TOKENIZER_FILE) as stream:
+        stream.write(tokenizer.to_str(pretty=True) + "\n")
+    with atomic_write(out / VOCABULARY_FILE) as stream:
+        stream.writelines(entry + "\n" for entry in entries(tokenizer))
 
 
 def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:

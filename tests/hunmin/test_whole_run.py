@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 from mini import write_mini
+from safetensors.torch import load_file
 
 from common.manifest import read_manifest
 from hunmin.main import run_command
 from hunmin.stages import STAGES
+from pretrain.metrics import read_metrics
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +114,32 @@ def test_saved_predictions_score_what_the_report_says(
         name: value for name, value in row["best"].items() if name in scores
     }
     assert row["metric"] in scores
+
+
+def test_a_published_model_is_trained_further_with_more_words(finished: Path) -> None:
+    """Its export and tokenizer are all that is needed; the first validation loss is near its last, and ids stay."""
+    first, second = finished / "run", finished / "further"
+    changes = [
+        f"out={second}",
+        f"tokenizer.base={first / 'export'}",
+        "tokenizer.vocab_size=2600",
+        f"pretrain.init_from={first / 'export'}",
+        "pretrain.optimizer.lr=1e-5",
+        "klue.tasks=[ynat]",
+        "klue.baseline_random=false",
+    ]
+    assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    before, after = ((run / "tokenizer" / "vocab.txt").read_text("utf-8").split("\n") for run in (first, second))
+    assert after[:2500] == before[:2500] and len(after) == 2601
+    starts, ends = (
+        [
+            row["validation_loss"]
+            for row in read_metrics(run / "pretrain/logs/metrics.jsonl")
+            if "validation_loss" in row
+        ]
+        for run in (second, first)
+    )
+    assert abs(starts[0] - ends[-1]) < abs(starts[0] - ends[0])
+    weights = [load_file(run / "export" / "model.safetensors") for run in (first, second)]
+    name = "roberta.embeddings.word_embeddings.weight"
+    assert weights[0][name].shape[0] == 2500 and weights[1][name].shape[0] == 2600

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.nn import functional
 
 from common.errors import UserError
 from pretrain.flops import flops_per_token, parameters
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, build_config, build_model, refuse_unavailable
-from pretrain.schedule import linear_schedule
-from pretrain.settings import ModelSettings, PretrainSettings
+from pretrain.schedule import rate_factor
+from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=16, heads=2, dropout=0.0)
@@ -75,17 +79,45 @@ def test_flops_and_parameters_of_roberta_base() -> None:
     assert parameters(ModelSettings(layers=2, hidden=16, heads=2), 50, 22) == model.num_parameters()
 
 
-def test_schedule() -> None:
-    values = [linear_schedule(step, 100, 10) for step in range(100)]
+def test_linear_schedule() -> None:
+    settings = OptimizerSettings(warmup_steps=10)
+    values = [rate_factor(step, 100, settings) for step in range(100)]
     assert values[0] == 0.1 and values[9] == 1.0 and values[10] == 1.0
     assert values[-1] == pytest.approx(1 / 90) and max(values) == 1.0
-    assert linear_schedule(0, 10, 0) == 1.0
+    assert rate_factor(0, 10, OptimizerSettings(warmup_steps=0)) == 1.0
+
+
+def test_warmup_stable_decay() -> None:
+    settings = OptimizerSettings(warmup_steps=10, schedule="warmup-stable-decay", decay_share=0.2)
+    values = [rate_factor(step, 100, settings) for step in range(100)]
+    assert values[:10] == pytest.approx([(n + 1) / 10 for n in range(10)])
+    assert values[10:81] == [1.0] * 71 and values[81] == pytest.approx(19 / 20) and values[-1] == pytest.approx(1 / 20)
+    assert all(before >= after for before, after in pairwise(values[10:]))
+
+
+@given(
+    steps=st.integers(1, 300),
+    warmup=st.integers(0, 400),
+    schedule=st.sampled_from(["linear", "warmup-stable-decay"]),
+    share=st.floats(0.01, 1),
+)
+def test_the_rate_never_leaves_its_range(steps: int, warmup: int, schedule: str, share: float) -> None:
+    settings = OptimizerSettings(warmup_steps=warmup, schedule=schedule, decay_share=share)
+    values = [rate_factor(step, steps, settings) for step in range(steps)]
+    assert all(0 < value <= 1 for value in values)
+    assert all(before <= after for before, after in pairwise(values[:warmup]))
+    assert all(before >= after for before, after in pairwise(values[warmup:]))
 
 
 def test_what_is_not_done_is_refused() -> None:
     for change in ({"objective": "mlm+nsp"}, {"model": {"type": "bert"}}, {"masking": {"kind": "static"}}):
         with pytest.raises(UserError, match="not available yet"):
             refuse_unavailable(PretrainSettings(**change))
+
+
+def test_a_start_of_its_own_and_given_weights_exclude_each_other() -> None:
+    with pytest.raises(ValueError, match="leave one of them out"):
+        PretrainSettings(init_from="some/model", model=ModelSettings(initialisation="local"))
 
 
 def test_batches_that_do_not_divide_are_refused_with_the_values() -> None:

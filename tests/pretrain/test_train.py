@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pretrain.checkpoint import complete_checkpoints
 from pretrain.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 from pretrain.train import STOPPED
+from tokenizer.save import build_tokenizer, save_tokenizer
 
 RUN: dict[str, Any] = {
     "model": {"layers": 2, "hidden": 32, "heads": 2},
@@ -128,9 +130,37 @@ def test_two_processes_see_the_same_global_batches(tmp_path: Path, tokens: Path,
         assert one == pytest.approx(two, abs=1e-4)
 
 
-def test_another_corpus_is_refused(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    import shutil
+def test_layers_computed_again_give_the_same_losses(
+    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, gradient_checkpointing=True, steps=60))
+    assert code == 0, errors
+    assert losses(tmp_path) == losses(straight)
 
+
+def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    """Its first validation loss is the last one of the run that made the model, and its checkpoints can be exported."""
+    from pretrain.export import export_checkpoint
+
+    source = tmp_path / "published"
+    shutil.copytree(straight / "model", source)
+    entries = (tokenizer / "vocab.txt").read_text(encoding="utf-8").split()
+    save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", 16, source)
+    changes = {"init_from": str(source), "steps": 10, "optimizer": {**RUN["optimizer"], "lr": 1e-5}}
+    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, **changes))
+    assert code == 0, errors
+    before, after = (
+        [row["validation_loss"] for row in read_metrics(run / "logs" / "metrics.jsonl") if "validation_loss" in row]
+        for run in (straight, tmp_path / "run")
+    )
+    assert after[0] == before[-1] and after[0] < before[0]
+    _, checkpoint = complete_checkpoints(tmp_path / "run" / "checkpoints")[-1]
+    export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "model")
+    code, errors = finish(start(tmp_path / "other", tokens, tokenizer, init_from=str(tmp_path / "none"), steps=10))
+    assert code == 2 and "no model that transformers can load" in errors and "Traceback" not in errors
+
+
+def test_another_corpus_is_refused(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     shutil.copytree(straight, tmp_path / "run")
     code, errors = finish(start(tmp_path / "run", tokens, tokenizer, seed=43))
     assert code == 2 and "other settings or another corpus" in errors and "Traceback" not in errors

@@ -7,7 +7,7 @@ import pytest
 from transformers import AutoTokenizer, BertTokenizer
 
 from common.errors import UserError
-from tokenizer.extend import extend_tokenizer
+from tokenizer.extend import continue_tokenizer, extend_tokenizer
 from tokenizer.save import entries, load_tokenizer, read_tokenizer
 from tokenizer.settings import TokenizerSettings
 
@@ -86,3 +86,24 @@ def test_only_wordpiece_without_gaps_is_extended(tokenizer_folder: Path, tmp_pat
     (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
     with pytest.raises(UserError, match="is WordLevel"):
         extend_tokenizer(tmp_path, tmp_path, ["초전도체"])
+
+
+def test_a_base_is_taken_as_it_is_or_extended_to_the_size(tokenizer_folder: Path, tmp_path: Path) -> None:
+    text = tmp_path / "law.txt"
+    text.write_text("항소심에서 원고의 항소를 기각한다. 피고는 원고에게 배상한다.\n" * 300, encoding="utf-8")
+    before = entries(read_tokenizer(tokenizer_folder))
+    for size in (240, 260):
+        out = tmp_path / str(size)
+        out.mkdir()
+        counts = continue_tokenizer(
+            LEARN.model_copy(update={"base": str(tokenizer_folder), "vocab_size": size}), text, out
+        )
+        after = entries(load_tokenizer(out))
+        assert after[:240] == before and len(after) == counts["vocab_size"] == size and counts["learnt"] == size - 240
+        assert AutoTokenizer.from_pretrained(str(out)).get_vocab() == {
+            entry: index for index, entry in enumerate(after)
+        }
+    with pytest.raises(UserError, match="vocab_size 239 is below the 240 entries"):
+        continue_tokenizer(LEARN.model_copy(update={"base": str(tokenizer_folder), "vocab_size": 239}), text, out)
+    with pytest.raises(UserError, match="none"):
+        continue_tokenizer(LEARN.model_copy(update={"base": str(tmp_path / "none")}), text, out)

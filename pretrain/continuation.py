@@ -1,0 +1,145 @@
+"""Further pretraining: a run that begins with the weights of a published model, its vocabulary extended or as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoConfig, AutoTokenizer, RobertaConfig, RobertaForMaskedLM
+
+from common.errors import UserError
+from pretrain.settings import ModelSettings
+from tokenizer.pipeline import CONTINUATION
+
+SHAPE = {
+    "layers": "num_hidden_layers",
+    "hidden": "hidden_size",
+    "heads": "num_attention_heads",
+    "intermediate": "intermediate_size",
+}
+"""Settings of the model → names in a transformers configuration."""
+
+
+def load_model(
+    source: str, config: RobertaConfig, settings: ModelSettings, vocabulary: list[str]
+) -> RobertaForMaskedLM:
+    """Return a model with the weights of `source` that takes the run's vocabulary and length.
+
+    Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
+    far (their embeddings and their output biases).
+
+    Args:
+        source: a transformers folder, or a name on the model hub.
+        config: the run's; dropout and special ids are taken from it, and its length is the least needed.
+        settings: the shape that the recipe states.
+        vocabulary: the run's entries in the order of their ids.
+
+    Raises:
+        UserError: there is no RoBERTa there, its shape is not the recipe's, it has fewer positions than the run needs,
+            or its vocabulary is not the beginning of the run's.
+    """
+    theirs = _config(source)
+    _check_shape(source, theirs, settings)
+    _check_kind(source, theirs, config)
+    positions = theirs.max_position_embeddings - theirs.pad_token_id
+    wanted = config.max_position_embeddings - config.pad_token_id
+    if positions < wanted:
+        raise UserError(
+            f"{source} has {positions - 1} positions, the run needs {wanted - 1}",
+            "positions beyond those of the model have no weights",
+            f"set pretrain.length to at most {positions - 1}",
+        )
+    known = _vocabulary(source)
+    if len(known) != theirs.vocab_size or known != vocabulary[: len(known)]:
+        raise UserError(
+            f"the vocabulary of {source} ({len(known):,} entries) is not the beginning of the run's "
+            f"({len(vocabulary):,})",
+            "an embedding belongs to one entry, so ids must stay as they are",
+            "use the model's own tokenizer, or one extended from it: hunmin tokenizer extend",
+        )
+    theirs.hidden_dropout_prob, theirs.attention_probs_dropout_prob = settings.dropout, settings.dropout
+    theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
+    model = RobertaForMaskedLM.from_pretrained(source, config=theirs, dtype=torch.float32)
+    if len(vocabulary) > len(known):
+        _extend(model, known, vocabulary)
+    return model
+
+
+def _config(source: str) -> Any:
+    try:
+        config = AutoConfig.from_pretrained(source)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{source} is no model that transformers can load: {str(error).splitlines()[0]}",
+            "pretrain.init_from names a transformers folder or a model on the hub",
+            "check the name; a gated model needs a login (hf auth login)",
+        ) from None
+    if not isinstance(config, RobertaConfig):
+        raise UserError(
+            f"{source} is a {config.model_type}", "a run goes on with a model of its own kind, roberta", "name another"
+        )
+    return config
+
+
+def _check_shape(source: str, config: RobertaConfig, settings: ModelSettings) -> None:
+    differing = {
+        "feed_forward" if name == "intermediate" else name: getattr(config, theirs)
+        for name, theirs in SHAPE.items()
+        if getattr(config, theirs) != getattr(settings, name)
+    }
+    if differing:
+        stated = " ".join(f"pretrain.model.{name}={value}" for name, value in differing.items())
+        raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {stated}")
+
+
+def _check_kind(source: str, config: RobertaConfig, ours: RobertaConfig) -> None:
+    """Refuse a model that computes something else than the run's would with the same weights."""
+    for name in ("hidden_act", "layer_norm_eps", "type_vocab_size", "pad_token_id"):
+        theirs, wanted = getattr(config, name), getattr(ours, name)
+        if theirs != wanted:
+            raise UserError(
+                f"{source} has {name} = {theirs}, the run {wanted}",
+                "the exported model must compute what was trained",
+                "go on with another model" if name != "pad_token_id" else "use the model's own tokenizer",
+            )
+
+
+def _vocabulary(source: str) -> list[str]:
+    """Return the entries of a model's tokenizer in the order of their ids, those added to it too."""
+    ids: dict[str, int] = AutoTokenizer.from_pretrained(source).get_vocab()
+    return sorted(ids, key=ids.__getitem__)
+
+
+@torch.no_grad()
+def _extend(model: RobertaForMaskedLM, known: list[str], vocabulary: list[str]) -> None:
+    """Give the model rows for the entries beyond the known ones."""
+    ids = {entry: index for index, entry in enumerate(known)}
+    embeddings_VH, bias_V = model.get_input_embeddings().weight.clone(), model.lm_head.bias.clone()
+    model.resize_token_embeddings(len(vocabulary), mean_resizing=False)
+    weights: tuple[tuple[Tensor, Tensor], ...] = (
+        (model.get_input_embeddings().weight, embeddings_VH),
+        (model.lm_head.bias, bias_V),
+    )
+    for row in range(len(known), len(vocabulary)):
+        pieces = cut(vocabulary[row], ids)
+        for new, old in weights:
+            new[row] = old[pieces].mean(0) if pieces else old.mean(0)
+
+
+def cut(entry: str, ids: dict[str, int]) -> list[int]:
+    """Return the ids of the pieces that WordPiece cuts an entry into, the longest first; none where one is missing.
+
+    >>> cut("##에서는", {"##에서": 7, "##는": 8, "에": 9})
+    [7, 8]
+    """
+    text, start = entry.removeprefix(CONTINUATION), 0
+    found: list[int] = []
+    while start < len(text):
+        prefix = CONTINUATION if start or entry.startswith(CONTINUATION) else ""
+        end = next((end for end in range(len(text), start, -1) if prefix + text[start:end] in ids), None)
+        if end is None:
+            return []
+        found.append(ids[prefix + text[start:end]])
+        start = end
+    return found

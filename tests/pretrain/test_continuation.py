@@ -1,0 +1,99 @@
+"""Further pretraining: the weights come along, new entries begin as their pieces, and what does not fit is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM, RobertaForMaskedLM
+
+from common.errors import UserError
+from pretrain.continuation import cut, load_model
+from pretrain.model import build_config, build_model
+from pretrain.settings import ModelSettings
+from tokenizer.save import build_tokenizer, save_tokenizer
+
+SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+SHAPE = ModelSettings(layers=2, hidden=16, heads=2)
+ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "가", "나", "##가", "##나", "나가"]
+LENGTH = 20
+
+
+def publish(folder: Path, entries: list[str] = ENTRIES, **changes: Any) -> str:
+    """Write a small model and its tokenizer, as one publishes them."""
+    folder.mkdir()
+    config = build_config(SHAPE, len(entries), SPECIAL, LENGTH)
+    for name, value in changes.items():
+        setattr(config, name, value)
+    build_model(config, 7).save_pretrained(folder)
+    save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", LENGTH, folder)
+    return str(folder)
+
+
+def load(source: str, entries: list[str], length: int = LENGTH, shape: ModelSettings = SHAPE) -> RobertaForMaskedLM:
+    return load_model(source, build_config(shape, len(entries), SPECIAL, length), shape, entries)
+
+
+def test_the_same_vocabulary_keeps_every_weight(tmp_path: Path) -> None:
+    source = publish(tmp_path / "model")
+    published = RobertaForMaskedLM.from_pretrained(source).state_dict()
+    for length in (LENGTH, 8):
+        loaded = load(source, ENTRIES, length).state_dict()
+        assert loaded.keys() == published.keys()
+        assert all(torch.equal(loaded[name], weight) for name, weight in published.items())
+
+
+def test_new_entries_begin_as_the_mean_of_their_pieces(tmp_path: Path) -> None:
+    source = publish(tmp_path / "model")
+    published = RobertaForMaskedLM.from_pretrained(source)
+    published.lm_head.bias.data.copy_(torch.arange(10.0))
+    published.save_pretrained(source)
+    entries = [*ENTRIES, "나가나", "##가가", "漢"]
+    loaded = load(source, entries)
+    old, new = published.get_input_embeddings().weight, loaded.get_input_embeddings().weight
+    assert torch.equal(new[:10], old)
+    assert torch.allclose(new[10], (old[9] + old[8]) / 2) and torch.allclose(new[11], old[7])
+    assert torch.allclose(new[12], old.mean(0))  # no piece of it is known
+    assert torch.allclose(loaded.lm_head.bias, torch.tensor([*range(10), 8.5, 7.0, 4.5]))
+    assert loaded.lm_head.decoder.weight is new and loaded.config.vocab_size == 13
+    assert loaded.lm_head.decoder.bias is loaded.lm_head.bias
+
+
+def test_pieces_of_an_entry() -> None:
+    ids = {entry: index for index, entry in enumerate(ENTRIES)}
+    assert (
+        cut("나가나", ids) == [9, 8] and cut("##나가", ids) == [8, 7] and cut("가다", ids) == [] and cut("", ids) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda path: load(publish(path / "m"), [*ENTRIES[:5], "나", "가", *ENTRIES[7:]]), "not the beginning"),
+        (lambda path: load(publish(path / "m"), ENTRIES[:9]), "not the beginning"),
+        (lambda path: load(publish(path / "m"), ENTRIES, LENGTH + 1), "has 20 positions, the run needs 21"),
+        (
+            lambda path: load(publish(path / "m"), ENTRIES, shape=ModelSettings(layers=3, hidden=16, heads=4)),
+            r"pretrain.model.layers=2 pretrain.model.heads=2",
+        ),
+        (lambda path: load(publish(path / "m", hidden_act="relu"), ENTRIES), "hidden_act = relu"),
+        (lambda path: load(publish(path / "m", pad_token_id=0), ENTRIES), "pad_token_id = 0, the run 1"),
+        (lambda path: load(str(path / "none"), ENTRIES), "no model that transformers can load"),
+    ],
+)
+def test_what_does_not_fit_is_refused(act: Callable[[Path], object], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        act(tmp_path)
+
+
+def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
+    BertForMaskedLM(
+        BertConfig(vocab_size=10, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    ).save_pretrained(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_bytes())["model_type"] == "bert"
+    with pytest.raises(UserError, match="is a bert"):
+        load(str(tmp_path), ENTRIES)
