@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -23,6 +24,8 @@ ATTEMPTS = 3
 FIRST_WORKERS = 2
 """Workers started at once for the first task; then as many again as there are, so that few tasks start few."""
 END_SECONDS = 5
+SERVER_ENDS_SECONDS = 0.2
+"""Between a server's refusal to start a worker and the next one: by then it is seen to be dead."""
 READY, LEARN = "ready", "learn"
 """A worker's first message; and the parent's that a function follows (all its others are tasks)."""
 
@@ -141,6 +144,8 @@ class LocalPool:
                 self._start(max(FIRST_WORKERS, len(self._workers)))
             if not call.has_task() and not any(worker.task is not None for worker in self._workers):
                 return [call.results[index] for index in sorted(call.results)]
+            if not self._workers:
+                continue  # none could be started; to wait for nothing would take for ever
             watched = [worker for worker in self._workers if not worker.idle]
             ready = wait([worker.connection for worker in watched])
             for worker in watched:
@@ -154,6 +159,7 @@ class LocalPool:
                 self._workers.append(_Worker(self._context))
             except (OSError, EOFError) as error:  # the server ended; it is started again with the next worker
                 self._lose(f"none, {type(error).__name__}")
+                time.sleep(SERVER_ENDS_SECONDS)
 
     def _hear(self, worker: _Worker, call: _Call) -> None:
         """Take what a worker says: that it is ready, or what became of its task; nothing is said by a dead one."""
