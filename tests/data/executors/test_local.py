@@ -143,7 +143,7 @@ def test_a_ctrl_c_while_workers_start_shows_no_traceback(tmp_path):
     body = (
         "    run_local(square, [Number(1), Number(2)], workers=2)\n"
         "else:\n"
-        "    print('starting', flush=True)\n"
+        "    os.write(1, b'starting\\n')\n"
         "    time.sleep(60)\n"
     )
     parent = subprocess.Popen(
