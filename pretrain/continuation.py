@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, RobertaConfig, RobertaForMaskedLM
 
@@ -36,8 +37,8 @@ def load_model(
         vocabulary: the run's entries in the order of their ids.
 
     Raises:
-        UserError: there is no RoBERTa there, its shape is not the recipe's, it has fewer positions than the run needs,
-            or its vocabulary is not the beginning of the run's.
+        UserError: there is no RoBERTa there with all of its weights and its tokenizer, its shape is not the recipe's,
+            it has fewer positions than the run needs, or its vocabulary is not the beginning of the run's.
     """
     theirs = _config(source)
     _check_shape(source, theirs, settings)
@@ -60,7 +61,7 @@ def load_model(
         )
     theirs.hidden_dropout_prob, theirs.attention_probs_dropout_prob = settings.dropout, settings.dropout
     theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
-    model = RobertaForMaskedLM.from_pretrained(source, config=theirs, dtype=torch.float32)
+    model = _weights(source, theirs)
     if len(vocabulary) > len(known):
         _extend(model, known, vocabulary)
     return model
@@ -105,9 +106,38 @@ def _check_kind(source: str, config: RobertaConfig, ours: RobertaConfig) -> None
             )
 
 
+def _weights(source: str, config: RobertaConfig) -> RobertaForMaskedLM:
+    """Return the model, all of whose weights are there: transformers would begin missing ones at random."""
+    try:
+        model, found = RobertaForMaskedLM.from_pretrained(
+            source, config=config, dtype=torch.float32, output_loading_info=True
+        )
+    except (OSError, SafetensorError) as error:
+        raise _not_whole(source, "weights", error) from None
+    missing = sorted(found["missing_keys"])
+    if missing:
+        raise UserError(
+            f"{source} lacks {len(missing)} weights of a masked language model: {', '.join(missing[:3])}",
+            "a run goes on with all weights, those of the head too",
+            "name a checkpoint for masked language modelling, not one for another task",
+        )
+    return model
+
+
+def _not_whole(source: str, part: str, error: Exception) -> UserError:
+    return UserError(
+        f"{source} has no {part} that transformers can load: {str(error).splitlines()[0]}",
+        "pretrain.init_from holds configuration, weights and tokenizer",
+        "fetch the whole model again",
+    )
+
+
 def _vocabulary(source: str) -> list[str]:
     """Return the entries of a model's tokenizer in the order of their ids, those added to it too."""
-    ids: dict[str, int] = AutoTokenizer.from_pretrained(source).get_vocab()
+    try:
+        ids: dict[str, int] = AutoTokenizer.from_pretrained(source).get_vocab()
+    except (OSError, ValueError) as error:
+        raise _not_whole(source, "tokenizer", error) from None
     return sorted(ids, key=ids.__getitem__)
 
 

@@ -121,8 +121,8 @@ class PretrainSettings(Settings):
     dtype: Literal["auto", "fp32", "bf16"] = "auto"
     """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). Weights stay fp32."""
     gradient_checkpointing: bool = runtime(False)
-    """Compute the layers again in the backward pass instead of keeping them: less memory, about a third more time, the
-    same result."""
+    """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
+    result."""
     zero_stage: Literal[0, 1, 2] = 0
     """DeepSpeed ZeRO stage: 0 replicates the optimizer state, 1 and 2 share it over the processes."""
     checkpoint_every: int = runtime(1000, ge=1)

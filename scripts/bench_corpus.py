@@ -246,10 +246,10 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
     size, little = (sum(document.size for document in some) / 1e6 for some in (chosen, few))
     rounds = [[in_fresh_process(build, large, benchmark, n) for n in (1, 2)] for _ in range(repeat)]
     ones, twos = zip(*rounds, strict=True)
+    times = [alone.wall / both.wall for alone, both in rounds]
     on_small = in_fresh_process(build, small, benchmark, 2)
     one, two = (statistics.median(run.wall for run in runs) for runs in (ones, twos))
     cpu = statistics.median(run.cpu for run in ones)
-    times = [one.wall / two.wall for one, two in rounds]
     hashes = {run.hash for run in (*ones, *twos)}
     speed, gain = (5, 1.8) if size >= ENOUGH else (None, None)
     return [

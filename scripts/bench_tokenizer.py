@@ -95,7 +95,7 @@ def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer:
     two = in_fresh_process(measure, Train(corpus, vocab_size, 2))
     return [
         Row("one worker", one.wall, "s", note=f"{one.cpu:.0f} s processor, {megabytes / one.wall:.1f} MB/s"),
-        Row("two workers", two.wall, "s", note=f"{two.cpu:.0f} s processor, {megabytes / two.wall:.1f} MB/s"),
+        Row("two workers", two.wall, "s", note=f"{megabytes / two.wall:.1f} MB/s"),
         Row("memory of the process, one worker", one.own_peak / 1e9, "GB"),
         Row("memory of the process, two workers", two.own_peak / 1e9, "GB", note="the trainer is here"),
         Row("memory of a worker", two.worker_peak / 1e9, "GB"),

@@ -2,9 +2,8 @@
 
 Korean eojeol repeat, so each distinct unit of text (see tokenizer/table.py) is encoded once, plain words by a trie
 (tokenizer/trie.py) and all others by the HF tokenizer itself, and kept in a table; a batch of sentences then costs a
-look-up a unit and a copy a token. Cutting at
-whitespace is exact for BERT's pipeline: NFC, cleaning, punctuation and WordPiece never look across whitespace. Other
-pipelines are refused.
+look-up a unit and a copy a token. Cutting at whitespace is exact for BERT's pipeline: NFC, cleaning, punctuation and
+WordPiece never look across whitespace. Other pipelines are refused.
 
 Text that spells a special token ("[MASK]") is text: it is split and encoded like any other, so no special id but
 [UNK] ever comes out of text. `AutoTokenizer` does the same with `split_special_tokens=True`.
@@ -182,11 +181,8 @@ def _buffers(documents: pa.ListArray) -> tuple[np.ndarray, np.ndarray, np.ndarra
         whole = np.frombuffer(offset_buffer, width)
         offsets = whole[sentences.offset : sentences.offset + len(sentences) + 1].astype(np.int64)
     data_B = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    return (
-        data_B,
-        offsets,
-        np.concatenate(([0], np.cumsum(np.from_dlpack(lengths), dtype=np.int64))),
-    )  # to_numpy() would import pandas
+    ends = np.cumsum(np.from_dlpack(lengths), dtype=np.int64)  # to_numpy() would import pandas
+    return data_B, offsets, np.concatenate(([0], ends))
 
 
 def _drop_empty(tokens_T: np.ndarray, sentence_starts: np.ndarray, separators: np.ndarray) -> Batch:

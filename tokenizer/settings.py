@@ -22,7 +22,8 @@ class TokenizerSettings(Settings):
     """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
     base: str | None = None
     """Folder of a WordPiece tokenizer to go on with, say that of a published model (see `pretrain.init_from`): taken as
-    it is where `vocab_size` is its size, extended on the corpus where `vocab_size` is larger. None trains a new one."""
+    it is where `vocab_size` is its size, extended on the corpus where `vocab_size` is larger. Its special tokens stay.
+    None trains a new one."""
     model: Literal["wordpiece", "unigram"] = "wordpiece"
     """WordPiece, which this project trains models with; or sentencepiece's unigram model (an extra) to compare with."""
     pretokenizer: Literal["morpheme", "kiwi", "none"] = "morpheme"
@@ -61,6 +62,14 @@ class TokenizerSettings(Settings):
         if len(set(tokens)) < len(tokens):
             raise ValueError("a token is named twice")
         return tokens
+
+    @model_validator(mode="after")
+    def _a_base_brings_its_tokens(self) -> TokenizerSettings:
+        if self.base and (self.model != "wordpiece" or self.unused or self.user_tokens):
+            raise ValueError(
+                f"base ({self.base}) is WordPiece with its own tokens: leave out model, unused, user_tokens"
+            )
+        return self
 
     @model_validator(mode="after")
     def _unigram_takes_whole_words(self) -> TokenizerSettings:

@@ -28,7 +28,7 @@ class WordPieceTrie:
         vocabulary: entry → id.
         prefix: what marks entries that continue a word, "##".
         unk: id of a word that its entries do not cover.
-        longest: characters from which on a word is not looked at, but unknown, less one.
+        longest: most characters of a word; a longer one is unknown.
     """
 
     def __init__(self, vocabulary: Mapping[str, int], prefix: str, unk: int, longest: int) -> None:

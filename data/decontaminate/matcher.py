@@ -30,6 +30,10 @@ BATCH = 1024
 """Sentences folded at a time: their letters stay in the cache."""
 
 
+Names = list[tuple[str, str]]
+"""Task and guid of each text of an index."""
+
+
 class Hit(NamedTuple):
     """What a corpus sentence was found to hold."""
 
@@ -72,10 +76,7 @@ def fragment_sources(benchmark: list[BenchmarkSentence], scope: str) -> tuple[li
 class Decontaminator:
     """Finds benchmark sentences among corpus sentences; holds arrays only, so it pickles and forks cheaply."""
 
-    def __init__(
-        self, names: list[tuple[str, str]], fragment_names: list[tuple[str, str]], indices: dict[Rule, Any]
-    ) -> None:
-        self._names, self._fragment_names = names, fragment_names
+    def __init__(self, indices: dict[Rule, tuple[Names, Any]]) -> None:
         self._indices = indices
 
     @classmethod
@@ -94,28 +95,37 @@ class Decontaminator:
         phrase, every = np.diff(text.first_word_N) >= MIN_WORDS, np.ones(len(sources), bool)
         shortest, of_passage = settings.embedded_min_characters, settings.exact_min_passage_characters
         spread = settings.spread
-        pieces: list[BenchmarkSentence] = []
+        names: Names = [source[:2] for source in sources]
 
-        def build_fragments() -> Any:
-            found, letters = fragment_sources(benchmark, settings.fragment_scope)
-            pieces.extend(found)
-            return build_fragment_index(letters, settings.fragment_threshold, settings.fragment_min_characters)
+        def build_fragments() -> tuple[Names, Any]:
+            pieces, letters = fragment_sources(benchmark, settings.fragment_scope)
+            index = build_fragment_index(letters, settings.fragment_threshold, settings.fragment_min_characters)
+            return [piece[:2] for piece in pieces], index
 
-        builders: dict[Rule, Callable[[], Any]] = {  # the longest first
-            "bigrams": lambda: build_containment_index(
-                hash_bigrams(text), phrase, settings.bigram_threshold, settings.min_bigrams, spread
+        builders: dict[Rule, Callable[[], tuple[Names, Any]]] = {  # the longest first
+            "bigrams": lambda: (
+                names,
+                build_containment_index(
+                    hash_bigrams(text), phrase, settings.bigram_threshold, settings.min_bigrams, spread
+                ),
             ),
             "fragment": build_fragments,
-            "words": lambda: build_containment_index(
-                hash_words(text), every, settings.threshold, settings.min_words, spread
+            "words": lambda: (
+                names,
+                build_containment_index(hash_words(text), every, settings.threshold, settings.min_words, spread),
             ),
-            "embedded": lambda: build_embedded_index(text, np.where(passage, max(of_passage, shortest), shortest)),
-            "exact": lambda: build_exact_index(text, np.where(passage, of_passage, settings.exact_min_characters)),
+            "embedded": lambda: (
+                names,
+                build_embedded_index(text, np.where(passage, max(of_passage, shortest), shortest)),
+            ),
+            "exact": lambda: (
+                names,
+                build_exact_index(text, np.where(passage, of_passage, settings.exact_min_characters)),
+            ),
         }
         with ThreadPoolExecutor(threads) as pool:
             built = {rule: pool.submit(build) for rule, build in builders.items() if rule in settings.rules}
-        indices = {rule: built[rule].result() for rule in RULES if rule in built}
-        return cls([source[:2] for source in sources], [piece[:2] for piece in pieces], indices)
+        return cls({rule: built[rule].result() for rule in RULES if rule in built})
 
     def match(self, sentences: list[str]) -> list[Hit | None]:
         """Return the best hit of each sentence, or None.
@@ -139,9 +149,8 @@ class Decontaminator:
             "fragment": lambda index: search_fragments(index, text.letters_L, text.first_letter_N),
         }
         hits: list[Hit | None] = [None] * len(sentences)
-        for rule, index in self._indices.items():
+        for rule, (names, index) in self._indices.items():
             best, score = searches[rule](index)
-            names = self._fragment_names if rule == "fragment" else self._names
             for n in np.flatnonzero(best >= 0):
                 task, guid = names[best[n]]
                 hit = Hit(task, guid, 1.0 if score is None else float(score[n]), rule)

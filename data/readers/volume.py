@@ -60,9 +60,10 @@ def _ask_store(path: str, question: str) -> Any:
     try:
         system, name = fsspec.core.url_to_fs(path)
         return getattr(system, question)(name)
-    except (OSError, ValueError, NotImplementedError):
-        # not there, not allowed, an unknown store, nothing known: whoever reads the file gets the error that says so
-        return None
+    except NotImplementedError:
+        return None  # the store keeps nothing of the kind
+    except OSError:
+        return None  # gone since it was listed, or not allowed: whoever reads the file gets the error that says so
 
 
 def file_bytes(path: str) -> int | None:

@@ -90,6 +90,37 @@ def test_what_does_not_fit_is_refused(act: Callable[[Path], object], message: st
         act(tmp_path)
 
 
+def headless(folder: Path) -> str:
+    """Publish a model as another task leaves it: without the head of a language model."""
+    source = publish(folder)
+    RobertaForMaskedLM.from_pretrained(source).roberta.save_pretrained(source)
+    return source
+
+
+@pytest.mark.parametrize(
+    ("take_away", "message"),
+    [
+        (["model.safetensors"], "no weights that transformers can load"),
+        (["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"], "the vocabulary of"),
+    ],
+)
+def test_a_model_with_a_part_missing_is_refused(take_away: list[str], message: str, tmp_path: Path) -> None:
+    source = publish(tmp_path / "m")
+    for name in take_away:
+        (tmp_path / "m" / name).unlink()
+    with pytest.raises(UserError, match=message):
+        load(source, ENTRIES)
+
+
+def test_damaged_weights_and_weights_that_are_missing_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"lacks \d+ weights of a masked language model: lm_head"):
+        load(headless(tmp_path / "headless"), ENTRIES)
+    source = publish(tmp_path / "damaged")
+    (tmp_path / "damaged" / "model.safetensors").write_bytes(b"\0" * 100)
+    with pytest.raises(UserError, match="no weights that transformers can load"):
+        load(source, ENTRIES)
+
+
 def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     BertForMaskedLM(
         BertConfig(vocab_size=10, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)

@@ -107,3 +107,11 @@ def test_a_base_is_taken_as_it_is_or_extended_to_the_size(tokenizer_folder: Path
         continue_tokenizer(LEARN.model_copy(update={"base": str(tokenizer_folder), "vocab_size": 239}), text, out)
     with pytest.raises(UserError, match="none"):
         continue_tokenizer(LEARN.model_copy(update={"base": str(tmp_path / "none")}), text, out)
+
+
+@pytest.mark.parametrize(
+    "change", [{"unused": 3}, {"user_tokens": ["<URL>"]}, {"model": "unigram", "pretokenizer": "none"}]
+)
+def test_a_base_brings_its_own_tokens(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="its own tokens"):
+        TokenizerSettings.model_validate({"base": "some/folder", **change})

@@ -46,6 +46,30 @@ def test_a_remote_file_has_a_version_that_changes_with_it():
     assert file_version("memory://volume/a.txt").facts != before.facts
 
 
+@pytest.mark.parametrize("error", [NotImplementedError(), PermissionError("no"), FileNotFoundError("gone")])
+def test_a_store_that_does_not_say_or_refuses_gives_no_version_and_no_size(monkeypatch, error):
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(MemoryFileSystem, "size", refuse)
+    monkeypatch.setattr(MemoryFileSystem, "ukey", refuse)
+    assert file_version("memory://volume/a.txt").facts is None
+    assert file_bytes("memory://volume/a.txt") is None
+
+
+def test_a_fault_of_the_program_is_not_taken_for_a_silent_store(monkeypatch):
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    def broken(*_):
+        raise ValueError("a fault")
+
+    monkeypatch.setattr(MemoryFileSystem, "ukey", broken)
+    with pytest.raises(ValueError, match="a fault"):
+        file_version("memory://volume/a.txt")
+
+
 def test_the_hash_is_of_the_content(tmp_path):
     for name, text in (("a", "x"), ("b", "x"), ("c", "y")):
         (tmp_path / name).write_text(text)
