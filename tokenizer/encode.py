@@ -30,7 +30,9 @@ __all__ = ["EncodeSettings", "encode_corpus"]
 BATCH_DOCUMENTS = 2048
 """Documents that are read and encoded together."""
 TASK_GROUPS = 4
-"""Row groups of a corpus shard in a task: about 64 MB of text, so that also one shard keeps several workers busy."""
+"""Most row groups of a corpus shard in a task: about 64 MB of text."""
+TASKS = 16
+"""Tasks that a corpus of few row groups is cut into, so that several workers end together."""
 
 
 def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: Path) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
         workers = max(1, min(workers or available_workers(), len(tasks)))
     megabytes = [sum(task.megabytes for task in some) for some in (every, tasks)]
     with (
-        open_executor(settings.executor, workers, settings.ray_address, out, __name__) as execute,
+        open_executor(settings.executor, workers, settings.ray_address, out, threads=True) as execute,
         ProgressBar("encode", total=megabytes[0], unit="MB", done=megabytes[0] - megabytes[1]) as bar,
     ):
         encoder = _encoder(tokenizer)
@@ -90,12 +92,13 @@ class _Task(NamedTuple):
 
 
 def _tasks(corpus: Path) -> list[_Task]:
+    counts = {path: row_groups(path) for path in shard_paths(corpus)}
+    most = min(TASK_GROUPS, max(1, sum(counts.values()) // TASKS))
     tasks: list[_Task] = []
-    for path in shard_paths(corpus):
-        count, size = row_groups(path), path.stat().st_size / 1e6
-        for start in range(0, count, TASK_GROUPS):
-            groups = range(start, min(start + TASK_GROUPS, count))
-            tasks.append(_Task(path, groups, len(tasks), size * len(groups) / count))
+    for path, count in counts.items():
+        for start in range(0, count, most):
+            groups = range(start, min(start + most, count))
+            tasks.append(_Task(path, groups, len(tasks), path.stat().st_size / 1e6 * len(groups) / count))
     return tasks
 
 
@@ -107,7 +110,7 @@ def _far_apart(tasks: list[_Task], workers: int) -> list[_Task]:
 
 @lru_cache(maxsize=1)
 def _encoder(tokenizer: Path) -> Encoder:
-    """Return this process's encoder, whose table stays warm from shard to shard."""
+    """Return this process's encoder, whose tables stay warm from task to task."""
     return Encoder(load_tokenizer(tokenizer), tokenizer)
 
 

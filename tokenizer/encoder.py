@@ -14,6 +14,7 @@ Array names carry their length: W units of a batch, T tokens, R rows of the tabl
 from __future__ import annotations
 
 import json
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,8 +61,36 @@ class _Growing:
         self.used = needed
 
 
+class _Known(threading.local):
+    """What one thread knows: its table of units, and their ids.
+
+    Args:
+        cut_plain: see `UnitTable`; an added token may hold punctuation.
+        sep: id after each document.
+        dtype: of ids.
+    """
+
+    def __init__(self, cut_plain: bool, sep: int, dtype: np.dtype) -> None:
+        self._first = cut_plain, sep, dtype
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all units."""
+        cut_plain, sep, dtype = self._first
+        self.table = UnitTable(cut_plain)
+        self.ids = _Growing(np.array([sep], dtype))
+        self.spans = _Growing(np.array([[0, 1]], np.int64))
+
+    def append(self, ids_T: np.ndarray, spans_R2: np.ndarray) -> None:
+        """Note the ids of the units that the table has beyond those noted so far."""
+        self.spans.append(spans_R2 + self.ids.used)
+        self.ids.append(ids_T)
+
+
 class Encoder:
     """Turns documents (lists of sentences) into ids through a table of units that grows as it goes.
+
+    Threads may share an encoder: each has a table of its own.
 
     Args:
         tokenizer: from `load_tokenizer`.
@@ -92,28 +121,23 @@ class Encoder:
         self.special_ids = special_ids(tokenizer, folder)
         self.vocab_size = tokenizer.get_vocab_size()
         self.dtype = token_dtype(self.vocab_size)
-        self._cut_plain = not added  # an added token may hold punctuation
         # for words that nothing before WordPiece would change
         self._model = parts["model"] if not added and _keeps_plain_words(parts["normalizer"]) else None
-        self._reset()
-
-    def _reset(self) -> None:
-        self._table = UnitTable(self._cut_plain)
-        self._ids = _Growing(np.array([self.special_ids["sep"]], self.dtype))
-        self._spans = _Growing(np.array([[0, 1]], np.int64))
+        self._known = _Known(not added, self.special_ids["sep"], self.dtype)
 
     def encode(self, documents: pa.ListArray) -> Batch:
         """Return the ids of documents given as lists of sentences (strings).
 
         Sentences and documents that hold no token (nothing but control characters, say) are left out.
         """
-        if len(self._table) > TABLE_UNITS:
-            self._reset()
-        known = len(self._table)
-        rows_W, sentence_at, end_at = self._table.look_up(*_buffers(documents))
-        if len(self._table) > known:
-            self._fill(*self._table.units(known))
-        tokens_T, ends = gather(rows_W, self._spans.buffer, self._ids.buffer)
+        known = self._known
+        if len(known.table) > TABLE_UNITS:
+            known.begin()
+        before = len(known.table)
+        rows_W, sentence_at, end_at = known.table.look_up(*_buffers(documents))
+        if len(known.table) > before:
+            known.append(*self._ids(*known.table.units(before)))
+        tokens_T, ends = gather(rows_W, known.spans.buffer, known.ids.buffer)
         return _drop_empty(tokens_T, ends[sentence_at], ends[end_at])
 
     @cached_property
@@ -125,10 +149,13 @@ class Encoder:
         longest = self._model["max_input_chars_per_word"]
         return WordPieceTrie(vocabulary, self._model["continuing_subword_prefix"], vocabulary[unk], longest)
 
-    def _fill(self, text_B: np.ndarray, ends: np.ndarray, plain_R: np.ndarray) -> None:
-        """Append the ids of new units, each normalised, split and encoded by itself ("pre-tokenised" input).
+    def _ids(self, text_B: np.ndarray, ends: np.ndarray, plain_R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of units, each normalised, split and encoded by itself ("pre-tokenised" input).
 
         Where the normalizer leaves plain words as they are, these go straight to WordPiece.
+
+        Returns:
+            the ids, (T,), of the units in any order; where each unit's start and end in them, (R, 2).
         """
         lengths_R = np.zeros(len(plain_R), np.int64)
         order, flats = np.arange(len(plain_R)), []
@@ -146,9 +173,8 @@ class Encoder:
             lengths_R[group] = np.bincount(np.array(encoding.word_ids, np.int64), minlength=len(group))
             flats.append(np.array(encoding.ids, self.dtype))
         ends_R = np.empty(len(plain_R), np.int64)
-        ends_R[order] = self._ids.used + np.cumsum(lengths_R[order])
-        self._ids.append(np.concatenate(flats))
-        self._spans.append(np.stack((ends_R - lengths_R, ends_R), axis=1))
+        ends_R[order] = np.cumsum(lengths_R[order])
+        return np.concatenate(flats), np.stack((ends_R - lengths_R, ends_R), axis=1)
 
 
 def _keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:
@@ -195,7 +221,8 @@ def _drop_empty(tokens_T: np.ndarray, sentence_starts: np.ndarray, separators: n
     """
     document_starts = np.concatenate(([0], separators[:-1] + 1)) if len(separators) else separators
     empty = separators[document_starts == separators]
-    sentences = np.setdiff1d(sentence_starts, separators)
+    sentences = sentence_starts[separators[np.searchsorted(separators, sentence_starts)] != sentence_starts]
+    sentences = sentences[np.diff(sentences, prepend=-1) > 0]
     documents = document_starts[document_starts != separators]
     if len(empty):
         tokens_T = np.delete(tokens_T, empty)

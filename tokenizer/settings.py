@@ -84,7 +84,7 @@ class EncodeSettings(Settings):
     shard_tokens: int = Field(default=1 << 26, ge=1)
     """A token shard is closed at the first document end at or past this many tokens (2^26 tokens = 134 MB)."""
     executor: Literal["local", "ray"] = runtime("local")
-    """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster. It never changes the
+    """Where the work is done: local, threads of this process; ray, tasks of a Ray cluster. It never changes the
     output."""
     ray_address: str = runtime("auto", min_length=1)
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""

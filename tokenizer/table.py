@@ -21,8 +21,8 @@ MOST_ROWS = 1 << 28
 _INLINE = 12
 """Longest unit, in bytes, that its slot holds whole: four Hangul syllables."""
 _LONG = 15
-_BLOCK = 2048
-"""Units looked up together."""
+_TOGETHER = 1 << 15
+"""Bytes of documents whose units are cut and then looked up together."""
 _END_FIRST, _END_SECOND = np.uint64(0), np.uint64(14 << 32)
 """Key of a document's end: no unit has this length mark."""
 _FNV_OFFSET = np.uint64(14695981039346656037)
@@ -64,9 +64,8 @@ class UnitTable:
         Returns:
             rows_W; the unit index at which each sentence starts, (S,); that of each document's end, (D,).
         """
-        keys_W2, places_W2, sentence_units, end_units = _scan(data_B, sentences, documents, self._cut_plain)
-        rows_W, self._slots, self._texts, self._text_ends, self._rows = _look_up(
-            data_B, keys_W2, places_W2, self._slots, self._texts, self._text_ends, self._rows
+        rows_W, sentence_units, end_units, self._slots, self._texts, self._text_ends, self._rows = _look_up(
+            data_B, sentences, documents, self._cut_plain, self._slots, self._texts, self._text_ends, self._rows
         )
         return rows_W, sentence_units, end_units
 
@@ -108,7 +107,7 @@ def _plain_width(data, at, end):  # type: ignore[no-untyped-def]
     return 3
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _are_plain(text_B, ends):  # type: ignore[no-untyped-def]
     """Return which units are one plain word: Hangul syllables, letters and digits, or one punctuation mark."""
     plain = np.zeros(len(ends) - 1, np.bool_)
@@ -125,7 +124,7 @@ def _are_plain(text_B, ends):  # type: ignore[no-untyped-def]
     return plain
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _grow(array, size):  # type: ignore[no-untyped-def]
     grown = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
@@ -168,7 +167,7 @@ def _same_bytes(data, start, end, texts, begin):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _rehash(slots):  # type: ignore[no-untyped-def]
     """Return the slots, which are pairs of words, in twice the room."""
     larger = np.zeros(2 * len(slots), np.uint64)
@@ -183,17 +182,47 @@ def _rehash(slots):  # type: ignore[no-untyped-def]
     return larger
 
 
-@njit(cache=True)
-def _scan(data, sentences, documents, cut_plain):  # type: ignore[no-untyped-def]
-    """Cut the text into units: their keys, (W, 2), byte offsets, (W, 2), and the units where things start."""
-    keys_W2 = np.empty((1024, 2), np.uint64)
-    places_W2 = np.empty((1024, 2), np.int64)
-    count = 0
+@njit(cache=True, nogil=True)
+def _look_up(data, sentences, documents, cut_plain, slots, texts, text_ends, rows):  # type: ignore[no-untyped-def]
+    """Return the rows of the text's units, (W,) int32, where things start in it, and the table with new units in it.
+
+    Units are cut and looked up some documents at a time, so that what stands between the two stays near the processor.
+    """
+    starts = sentences[documents]  # in bytes
+    rows_W = np.empty(len(data) + len(documents), np.int32)  # a unit has a byte; what is never written costs nothing
     sentence_units = np.empty(len(sentences) - 1, np.int64)
     end_units = np.empty(len(documents) - 1, np.int64)
-    for document in range(len(documents) - 1):
+    keys_U2, places_U2 = np.empty((0, 2), np.uint64), np.empty((0, 2), np.int64)
+    count = first = 0
+    while first < len(documents) - 1:
+        last = first + 1
+        while last < len(documents) - 1 and starts[last + 1] - starts[first] <= _TOGETHER:
+            last += 1
+        most = starts[last] - starts[first] + last - first
+        if most > len(keys_U2):
+            keys_U2, places_U2 = np.empty((most, 2), np.uint64), np.empty((most, 2), np.int64)
+        found = _scan(
+            data, sentences, documents, first, last, cut_plain, keys_U2, places_U2, count, sentence_units, end_units
+        )
+        slots, texts, text_ends, rows = _find(
+            data, keys_U2[:found], places_U2[:found], rows_W[count:], slots, texts, text_ends, rows
+        )
+        count += found
+        first = last
+    return rows_W[:count], sentence_units, end_units, slots, texts, text_ends, rows
+
+
+@njit(cache=True, nogil=True)
+def _scan(data, sentences, documents, first, last, cut_plain, keys_U2, places_U2, before, sentence_units, end_units):  # type: ignore[no-untyped-def]
+    """Cut documents into units and return how many; write their keys, byte offsets, and the units where things start.
+
+    Args:
+        before: units before these documents.
+    """
+    count = 0
+    for document in range(first, last):
         for sentence in range(documents[document], documents[document + 1]):
-            sentence_units[sentence] = count
+            sentence_units[sentence] = before + count
             at, stop = sentences[sentence], sentences[sentence + 1]
             while at < stop:
                 if _is_blank(data[at]):
@@ -211,76 +240,70 @@ def _scan(data, sentences, documents, cut_plain):  # type: ignore[no-untyped-def
                         if not _is_mark(data[at]):
                             while unit_end < end and not _is_mark(data[unit_end]):
                                 unit_end += 1
-                    if count + 1 >= len(keys_W2):
-                        keys_W2, places_W2 = _grow(keys_W2, 0), _grow(places_W2, 0)
-                    keys_W2[count, 0], keys_W2[count, 1] = _key(data, at, unit_end)
-                    places_W2[count, 0], places_W2[count, 1] = at, unit_end
+                    keys_U2[count, 0], keys_U2[count, 1] = _key(data, at, unit_end)
+                    places_U2[count, 0], places_U2[count, 1] = at, unit_end
                     count += 1
                     at = unit_end
-        end_units[document] = count
-        if count + 1 >= len(keys_W2):
-            keys_W2, places_W2 = _grow(keys_W2, 0), _grow(places_W2, 0)
-        keys_W2[count, 0], keys_W2[count, 1] = _END_FIRST, _END_SECOND
-        places_W2[count, 0], places_W2[count, 1] = 0, 0
+        end_units[document] = before + count
+        keys_U2[count, 0], keys_U2[count, 1] = _END_FIRST, _END_SECOND
+        places_U2[count, 0], places_U2[count, 1] = 0, 0
         count += 1
-    return keys_W2[:count], places_W2[:count], sentence_units, end_units
+    return count
 
 
-@njit(cache=True)
-def _look_up(data, keys_W2, places_W2, slots, texts, text_ends, rows):  # type: ignore[no-untyped-def]
-    """Return the units' rows, (W,) int32, and the table with the new units in it.
+@njit(cache=True, nogil=True)
+def _find(data, keys_U2, places_U2, rows_U, slots, texts, text_ends, rows):  # type: ignore[no-untyped-def]
+    """Write the rows of a block of units into `rows_U`; return the table with the new units in it.
 
-    Slots lie all over memory. Each block of units first reads the slots it will want, without a branch, so that the
-    processor fetches many at once; the look-ups after that find them near.
+    Slots lie all over memory. The block first reads the slots it will want, without a branch, so that the processor
+    fetches many at once; the look-ups after that find them near.
     """
-    rows_W = np.empty(len(keys_W2), np.int32)
     mask = np.uint64(len(slots) // 2 - 1)
-    homes = np.empty(_BLOCK, np.uint64)
-    for block in range(0, len(keys_W2), _BLOCK):
-        stop = min(block + _BLOCK, len(keys_W2))
-        touched = np.uint64(0)
-        for unit in range(block, stop):
-            home = _home(keys_W2[unit, 0], keys_W2[unit, 1], mask)
-            homes[unit - block] = home
-            touched |= slots[2 * home + _ONE]
-        rows_W[block] = np.int32(touched & _ONE)  # used, so that the reads are not optimised away
-        for unit in range(block, stop):
-            first, second = keys_W2[unit, 0], keys_W2[unit, 1]
-            start, end = places_W2[unit, 0], places_W2[unit, 1]
-            slot, row = homes[unit - block], np.int64(-1)
-            while slots[2 * slot + _ONE] != 0:
-                held = slots[2 * slot + _ONE]
-                if held & _KEY_MASK == second and slots[2 * slot] == first:
-                    candidate = np.int64(held >> _KEY_BITS)
-                    begin = text_ends[candidate - 1] if end - start > _INLINE else np.int64(0)
-                    if end - start <= _INLINE or (
-                        text_ends[candidate] - begin == end - start and _same_bytes(data, start, end, texts, begin)
-                    ):
-                        row = candidate
-                        break
-                slot = (slot + _ONE) & mask
-            if row < 0:
-                row = np.int64(rows)
-                begin = text_ends[row - 1]
-                if begin + end - start > len(texts):
-                    texts = _grow(texts, begin + end - start)
-                texts[begin : begin + end - start] = data[start:end]
-                if row + 1 >= len(text_ends):
-                    text_ends = _grow(text_ends, 0)
-                text_ends[row] = begin + end - start
-                slots[2 * slot] = first
-                slots[2 * slot + _ONE] = second | (np.uint64(row) << _KEY_BITS)
-                rows += 1
-                if 8 * rows > 3 * len(slots):  # three quarters full
-                    slots = _rehash(slots)
-                    mask = np.uint64(len(slots) // 2 - 1)
-                    for later in range(unit + 1, stop):
-                        homes[later - block] = _home(keys_W2[later, 0], keys_W2[later, 1], mask)
-            rows_W[unit] = row
-    return rows_W, slots, texts, text_ends, rows
+    homes = np.empty(len(keys_U2), np.uint64)
+    touched = np.uint64(0)
+    for unit in range(len(keys_U2)):
+        home = _home(keys_U2[unit, 0], keys_U2[unit, 1], mask)
+        homes[unit] = home
+        touched |= slots[2 * home + _ONE]
+    if len(keys_U2):
+        rows_U[0] = np.int32(touched & _ONE)  # used, so that the reads are not optimised away
+    for unit in range(len(keys_U2)):
+        first, second = keys_U2[unit, 0], keys_U2[unit, 1]
+        start, end = places_U2[unit, 0], places_U2[unit, 1]
+        slot, row = homes[unit], np.int64(-1)
+        while slots[2 * slot + _ONE] != 0:
+            held = slots[2 * slot + _ONE]
+            if held & _KEY_MASK == second and slots[2 * slot] == first:
+                candidate = np.int64(held >> _KEY_BITS)
+                begin = text_ends[candidate - 1] if end - start > _INLINE else np.int64(0)
+                if end - start <= _INLINE or (
+                    text_ends[candidate] - begin == end - start and _same_bytes(data, start, end, texts, begin)
+                ):
+                    row = candidate
+                    break
+            slot = (slot + _ONE) & mask
+        if row < 0:
+            row = np.int64(rows)
+            begin = text_ends[row - 1]
+            if begin + end - start > len(texts):
+                texts = _grow(texts, begin + end - start)
+            texts[begin : begin + end - start] = data[start:end]
+            if row + 1 >= len(text_ends):
+                text_ends = _grow(text_ends, 0)
+            text_ends[row] = begin + end - start
+            slots[2 * slot] = first
+            slots[2 * slot + _ONE] = second | (np.uint64(row) << _KEY_BITS)
+            rows += 1
+            if 8 * rows > 3 * len(slots):  # three quarters full
+                slots = _rehash(slots)
+                mask = np.uint64(len(slots) // 2 - 1)
+                for later in range(unit + 1, len(keys_U2)):
+                    homes[later] = _home(keys_U2[later, 0], keys_U2[later, 1], mask)
+        rows_U[unit] = row
+    return slots, texts, text_ends, rows
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def gather(rows_W: np.ndarray, spans_R2: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the units' ids one after the other, (T,), and the (W + 1,) offsets of the units in them.
 

@@ -65,7 +65,7 @@ def _slot(keys_S, node, code):  # type: ignore[no-untyped-def]
     return slot, key
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _build(codes_C, ends_E, roots_E, ids_E):  # type: ignore[no-untyped-def]
     size = 16
     while size < 2 * len(codes_C):
@@ -99,7 +99,7 @@ def _code(text_B, at):  # type: ignore[no-untyped-def]
     return ((first & 0x0F) << 12) | ((np.int64(text_B[at + 1]) & 0x3F) << 6) | (np.int64(text_B[at + 2]) & 0x3F), 3
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _encode(text_B, ends, wanted_R, keys_S, nodes_S, ids_N, unk, longest):  # type: ignore[no-untyped-def]
     ids_T = np.empty(len(text_B), np.int32)
     counts_R = np.zeros(len(wanted_R), np.int64)

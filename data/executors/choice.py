@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from data.executors.failures import Failures, R, T
 from data.executors.local import LocalPool, available_workers
+from data.executors.threads import ThreadPool
 
 ExecutorName = Literal["local", "ray", "slurm-array"]
 
@@ -28,7 +29,12 @@ class Executor(Protocol):
 
 @contextmanager
 def open_executor(
-    name: ExecutorName, workers: int | None, address: str, shared: Path, preload: str | None = None
+    name: ExecutorName,
+    workers: int | None,
+    address: str,
+    shared: Path,
+    preload: str | None = None,
+    threads: bool = False,
 ) -> Iterator[Executor]:
     """Give the executor of that name for a `with` block.
 
@@ -38,10 +44,14 @@ def open_executor(
         address: of the Ray cluster.
         shared: existing folder that all workers write to.
         preload: name of the module that local workers import beforehand, while this process goes on.
+        threads: local workers are threads; for functions that hardly hold the interpreter's lock.
 
     Raises:
         UserError: Ray is not installed, or there is no cluster at the address.
     """
+    if name != "ray" and threads:
+        yield ThreadPool(workers or available_workers())
+        return
     if name != "ray":
         with LocalPool(workers or available_workers(), preload) as pool:
             yield pool

@@ -1,5 +1,6 @@
 """The eojeol table gives HF's ids for any text; special tokens spelt in text stay text."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,24 @@ def test_ids_and_boundaries_equal_hf_on_any_text(encoder: Encoder, documents: li
     assert batch.tokens_T.tolist() == tokens
     assert batch.documents.tolist() == [*document_starts, len(tokens)]
     assert batch.sentences.tolist() == [*sentence_starts, len(tokens)]
+
+
+def test_long_and_short_documents_in_turn_keep_their_ids(encoder: Encoder) -> None:
+    sentence = "학교에서 [공부]를 하였다."
+    sizes = [1, 5000, 1, 1, 0, 900, 20_000, 2]  # times 37 bytes: below and beyond what is cut together
+    batch = encoder.encode(lists([[sentence] * size for size in sizes]))
+    ids = encoder.tokenizer.encode(sentence, add_special_tokens=False).ids
+    assert batch.tokens_T.tolist() == [token for size in sizes if size for token in [*ids * size, 2]]
+    assert np.diff(batch.documents).tolist() == [size * len(ids) + 1 for size in sizes if size]
+    assert len(batch.sentences) - 1 == sum(sizes)
+
+
+def test_threads_share_an_encoder(encoder: Encoder) -> None:
+    documents = [[[f"{word}{n} 학교에서 한글을 {n}"] for n in range(2000)] for word in ("가", "나", "다", "라")]
+    with ThreadPoolExecutor(4) as pool:
+        batches = list(pool.map(encoder.encode, map(lists, documents)))
+    for batch, texts in zip(batches, documents, strict=True):
+        assert batch.tokens_T.tolist() == encoder.encode(lists(texts)).tokens_T.tolist()
 
 
 @settings(max_examples=200, deadline=None)
