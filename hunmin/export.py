@@ -14,16 +14,15 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 
     The newest checkpoint is exported anew and must give the logits of the weights that training left, bit for bit.
     """
-    from transformers import RobertaForMaskedLM
-
     from pretrain.checkpoint import complete_checkpoints
     from pretrain.export import check_export, export_checkpoint
+    from pretrain.model import model_class
 
     trained = run / "pretrain" / "model"
     model = out / ".export"
     step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
     export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", model)
-    reference = RobertaForMaskedLM.from_pretrained(trained, local_files_only=True)
+    reference = model_class(recipe.pretrain).from_pretrained(trained, local_files_only=True)
     difference = check_export(model, reference)
     for file in model.iterdir():
         file.replace(out / file.name)

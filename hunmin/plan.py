@@ -49,7 +49,8 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
     p = recipe.pretrain
     vocab = recipe.tokenizer.vocab_size
     per_token = flops_per_token(p.model, vocab, p.length, p.masking.rate)
-    weights = parameters(p.model, vocab, p.length + 2)
+    positions = p.length + (2 if p.model.type == "roberta" else 0)
+    weights = parameters(p.model, vocab, positions, p.objective == "mlm+nsp")
     if device is None:
         rate, basis = measured_rate() * CPU_SHARE * devices, f"matrix product measured here × {CPU_SHARE}"
     elif device in DEVICES:

@@ -75,7 +75,7 @@ def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
     counts = report["counts"]
     corpus, tokens, pretrain = counts["corpus"], counts["tokens"], counts["pretrain"]
     first, last = report["validation"]["first"], report["validation"]["last"]
-    training = f"{pretrain['steps']:,} steps, {short_number(pretrain['tokens'])} token positions"
+    training = f"{pretrain['steps']:,} steps, {short_number(pretrain['tokens'])} tokens"
     if first and last:
         training += (
             f", validation loss {first['validation_loss']:.3f} → {last['validation_loss']:.3f}"

@@ -81,10 +81,8 @@ def save_checkpoint(engine: Any, folder: Path, step: int, facts: dict[str, Any],
     return final
 
 
-def load_latest(engine: Any, folder: Path, facts: dict[str, Any]) -> tuple[int, Any]:
-    """Load the newest whole checkpoint into the engine and return (its step, the metrics' sums since their last line).
-
-    Returns step 0 and zero sums (float64, shape (3,)) when there is none.
+def load_latest(engine: Any, folder: Path, facts: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Load the newest whole checkpoint into the engine and return (its step, its mark): (0, {}) when there is none.
 
     Args:
         facts: what the checkpoint must have been made with; the keys compared are `fingerprint` and `world`.
@@ -92,11 +90,9 @@ def load_latest(engine: Any, folder: Path, facts: dict[str, Any]) -> tuple[int, 
     Raises:
         UserError: the checkpoint belongs to other settings, another corpus, or (at ZeRO > 0) another world size.
     """
-    import torch
-
     found = complete_checkpoints(folder)
     if not found:
-        return 0, torch.zeros(3, dtype=torch.float64)
+        return 0, {}
     step, path = found[-1]
     mark = read_mark(path) or {}
     if mark.get("fingerprint") != facts["fingerprint"]:
@@ -112,7 +108,7 @@ def load_latest(engine: Any, folder: Path, facts: dict[str, Any]) -> tuple[int, 
             f"set pretrain.processes={mark['world']}, or train with pretrain.zero_stage=0",
         )
     engine.load_checkpoint(str(path), tag=STATE)
-    return step, torch.tensor(mark["window"], dtype=torch.float64)
+    return step, mark
 
 
 def remove_unfinished(folder: Path) -> None:

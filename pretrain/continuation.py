@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoConfig, AutoTokenizer, RobertaConfig, RobertaForMaskedLM
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 
 from common.errors import UserError
-from pretrain.settings import ModelSettings
+from pretrain.model import first_position, model_class
+from pretrain.settings import ModelSettings, PretrainSettings
 from tokenizer.pipeline import CONTINUATION
 
 SHAPE = {
@@ -23,8 +24,8 @@ SHAPE = {
 
 
 def load_model(
-    source: str, config: RobertaConfig, settings: ModelSettings, vocabulary: list[str]
-) -> RobertaForMaskedLM:
+    source: str, config: PreTrainedConfig, settings: PretrainSettings, vocabulary: list[str]
+) -> PreTrainedModel:
     """Return a model with the weights of `source` that takes the run's vocabulary and length.
 
     Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
@@ -33,23 +34,22 @@ def load_model(
     Args:
         source: a transformers folder, or a name on the model hub.
         config: the run's; dropout and special ids are taken from it, and its length is the least needed.
-        settings: the shape that the recipe states.
+        settings: the run, with the shape that the recipe states.
         vocabulary: the run's entries in the order of their ids.
 
     Raises:
-        UserError: there is no RoBERTa there with all of its weights and its tokenizer, its shape is not the recipe's,
-            it has fewer positions than the run needs, or its vocabulary is not the beginning of the run's.
+        UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
+            the recipe's, it has fewer positions than the run needs, or its vocabulary does not begin the run's.
     """
-    theirs = _config(source)
-    _check_shape(source, theirs, settings)
+    theirs = _config(source, config.model_type)
+    _check_shape(source, theirs, settings.model)
     _check_kind(source, theirs, config)
-    positions = theirs.max_position_embeddings - theirs.pad_token_id
-    wanted = config.max_position_embeddings - config.pad_token_id
+    positions, wanted = (each.max_position_embeddings - first_position(each) for each in (theirs, config))
     if positions < wanted:
         raise UserError(
-            f"{source} has {positions - 1} positions, the run needs {wanted - 1}",
+            f"{source} has {positions} positions, the run needs {wanted}",
             "positions beyond those of the model have no weights",
-            f"set pretrain.length to at most {positions - 1}",
+            f"set pretrain.length to at most {positions}",
         )
     known = _vocabulary(source)
     if len(known) != theirs.vocab_size or known != vocabulary[: len(known)]:
@@ -59,15 +59,15 @@ def load_model(
             "an embedding belongs to one entry, so ids must stay as they are",
             "use the model's own tokenizer, or one extended from it: hunmin tokenizer extend",
         )
-    theirs.hidden_dropout_prob, theirs.attention_probs_dropout_prob = settings.dropout, settings.dropout
+    theirs.hidden_dropout_prob = theirs.attention_probs_dropout_prob = settings.model.dropout
     theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
-    model = _weights(source, theirs)
+    model = _weights(source, theirs, model_class(settings))
     if len(vocabulary) > len(known):
         _extend(model, known, vocabulary)
     return model
 
 
-def _config(source: str) -> Any:
+def _config(source: str, kind: str) -> Any:
     try:
         config = AutoConfig.from_pretrained(source)
     except (OSError, ValueError) as error:
@@ -76,14 +76,16 @@ def _config(source: str) -> Any:
             "pretrain.init_from names a transformers folder or a model on the hub",
             "check the name; a gated model needs a login (hf auth login)",
         ) from None
-    if not isinstance(config, RobertaConfig):
+    if config.model_type != kind:
         raise UserError(
-            f"{source} is a {config.model_type}", "a run goes on with a model of its own kind, roberta", "name another"
+            f"{source} is a {config.model_type}, the run trains a {kind}",
+            "a run goes on with a model of its own kind",
+            "set pretrain.model.type, or name another model",
         )
     return config
 
 
-def _check_shape(source: str, config: RobertaConfig, settings: ModelSettings) -> None:
+def _check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings) -> None:
     differing = {
         "feed_forward" if name == "intermediate" else name: getattr(config, theirs)
         for name, theirs in SHAPE.items()
@@ -94,7 +96,7 @@ def _check_shape(source: str, config: RobertaConfig, settings: ModelSettings) ->
         raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {stated}")
 
 
-def _check_kind(source: str, config: RobertaConfig, ours: RobertaConfig) -> None:
+def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
     """Refuse a model that computes something else than the run's would with the same weights."""
     for name in ("hidden_act", "layer_norm_eps", "type_vocab_size", "pad_token_id"):
         theirs, wanted = getattr(config, name), getattr(ours, name)
@@ -106,20 +108,18 @@ def _check_kind(source: str, config: RobertaConfig, ours: RobertaConfig) -> None
             )
 
 
-def _weights(source: str, config: RobertaConfig) -> RobertaForMaskedLM:
+def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel]) -> PreTrainedModel:
     """Return the model, all of whose weights are there: transformers would begin missing ones at random."""
     try:
-        model, found = RobertaForMaskedLM.from_pretrained(
-            source, config=config, dtype=torch.float32, output_loading_info=True
-        )
+        model, found = kind.from_pretrained(source, config=config, dtype=torch.float32, output_loading_info=True)
     except (OSError, SafetensorError) as error:
         raise _not_whole(source, "weights", error) from None
     missing = sorted(found["missing_keys"])
     if missing:
         raise UserError(
-            f"{source} lacks {len(missing)} weights of a masked language model: {', '.join(missing[:3])}",
-            "a run goes on with all weights, those of the head too",
-            "name a checkpoint for masked language modelling, not one for another task",
+            f"{source} lacks {len(missing)} weights of a {kind.__name__}: {', '.join(missing[:3])}",
+            "a run goes on with all weights, those of the heads too",
+            "name a checkpoint of pretraining, not one for another task, or another pretrain.objective",
         )
     return model
 
@@ -142,14 +142,14 @@ def _vocabulary(source: str) -> list[str]:
 
 
 @torch.no_grad()
-def _extend(model: RobertaForMaskedLM, known: list[str], vocabulary: list[str]) -> None:
+def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> None:
     """Give the model rows for the entries beyond the known ones."""
     ids = {entry: index for index, entry in enumerate(known)}
-    embeddings_VH, bias_V = model.get_input_embeddings().weight.clone(), model.lm_head.bias.clone()
+    embeddings_VH, bias_V = model.get_input_embeddings().weight.clone(), model.get_output_embeddings().bias.clone()
     model.resize_token_embeddings(len(vocabulary), mean_resizing=False)
     weights: tuple[tuple[Tensor, Tensor], ...] = (
         (model.get_input_embeddings().weight, embeddings_VH),
-        (model.lm_head.bias, bias_V),
+        (model.get_output_embeddings().bias, bias_V),
     )
     for row in range(len(known), len(vocabulary)):
         pieces = cut(vocabulary[row], ids)

@@ -12,7 +12,7 @@ import torch
 
 from pretrain.loader import Loader
 from pretrain.masking import MaskedBatch
-from pretrain.model import MaskedRowsModel
+from pretrain.model import MaskedRowsModel, Sums
 from pretrain.order import key_of
 from pretrain.samples import Batch
 from pretrain.settings import PretrainSettings
@@ -76,13 +76,20 @@ def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[s
     return [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}]
 
 
-def start_engine(model: MaskedRowsModel, settings: PretrainSettings) -> Any:
-    """Return the DeepSpeed engine for the model, with AdamW."""
+def join_processes() -> None:
+    """Meet the other processes of the run."""
     import deepspeed
 
     # on CPUs DeepSpeed would compile a shared-memory all-reduce when it starts: minutes, a C++ compiler, and a lock
     # that a killed build leaves behind; gloo does the same work
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    deepspeed.init_distributed(dist_backend="nccl" if torch.cuda.is_available() else "gloo", verbose=False)
+
+
+def start_engine(model: MaskedRowsModel, settings: PretrainSettings) -> Any:
+    """Return the DeepSpeed engine for the model, with AdamW; after `join_processes`."""
+    import deepspeed
+
     o = settings.optimizer
     optimizer = torch.optim.AdamW(
         parameter_groups(model, o.weight_decay),
@@ -91,7 +98,6 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings) -> Any:
         eps=o.eps,
         fused=torch.cuda.is_available() or None,
     )
-    deepspeed.init_distributed(dist_backend="nccl" if torch.cuda.is_available() else "gloo", verbose=False)
     engine, *_ = deepspeed.initialize(
         model=model,
         optimizer=optimizer,
@@ -101,11 +107,27 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings) -> Any:
     return engine
 
 
-def to_device(batch: Batch, masked: MaskedBatch, device: torch.device) -> tuple[torch.Tensor | None, ...]:
-    """Return the model's arguments on the device; lengths are None when nothing is padded."""
-    padded = bool((batch.lengths_B < batch.ids_BS.shape[1]).any())
-    arrays = (masked.ids_BS, batch.lengths_B if padded else None, masked.rows_BM, masked.labels_BM)
-    return tuple(None if a is None else torch.from_numpy(a).to(device, non_blocking=True) for a in arrays)
+def to_device(batch: Batch, masked: MaskedBatch, samples: str, device: torch.device) -> dict[str, torch.Tensor | None]:
+    """Return the model's arguments on the device; lengths are None when nothing is padded.
+
+    Args:
+        batch: before masking.
+        masked: the same batch, masked.
+        samples: their kind.
+        device: where the model is.
+    """
+    arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
+    if samples == "packed":
+        arrays["texts_BS"] = batch.texts_BS
+    elif batch.padded:
+        arrays["lengths_B"] = batch.lengths_B
+    if samples == "sentence-pairs":
+        arrays |= {"texts_BS": batch.texts_BS, "follows_B": batch.follows_B}
+    return {name: torch.from_numpy(array).to(device, non_blocking=True) for name, array in arrays.items()}
+
+
+TOTALS = (*Sums._fields, "tokens")
+"""What a step adds up: the model's sums, and positions that are not padding."""
 
 
 class Trainer:
@@ -124,37 +146,43 @@ class Trainer:
     def step(
         self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], measure_norm: bool
     ) -> torch.Tensor:
-        """Do one optimizer step and return (loss sum, right, predicted) of this process, float64 of shape (3,).
+        """Do one optimizer step and return this process's `TOTALS`, float64.
 
         The gradient is the sum of the losses over the global batch divided by a constant (rows a full batch has),
-        so every predicted token weighs the same, whatever micro-batch or process it is in. Dropout is drawn from
+        so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of the pairs
+        is added to it. Dropout is drawn from
         (seed, step, place of the micro-batch), so a resumed run repeats nothing and stores no random state.
         """
         for group in self.engine.optimizer.param_groups:
             group["lr"] = lr
-        totals = torch.zeros(3, dtype=torch.float64)
+        totals = torch.zeros(len(TOTALS), dtype=torch.float64)
         for a, (batch, masked) in enumerate(micro_batches):
             place = a * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
-            loss, right, predicted = self.engine(*to_device(batch, masked, self.engine.device))
+            sums = self.engine(**to_device(batch, masked, self.settings.samples, self.engine.device))
             # the engine divides by the accumulation steps and averages over processes
-            self.engine.backward(loss / masked.labels_BM.size)
+            self.engine.backward(sums.loss / masked.labels_BM.size + sums.pair_loss / len(batch.ids_BS))
             if measure_norm and a == len(micro_batches) - 1 and not self.settings.zero_stage:
                 gradients = [p.grad for p in self.engine.module.parameters() if p.grad is not None]
                 self.gradient_norm = float(torch.nn.utils.get_total_norm(gradients))
             self.engine.step()
-            totals += torch.stack([loss.detach().double(), right.double(), predicted.double()]).cpu()
+            totals += _totals(sums, batch)
         if measure_norm and self.settings.zero_stage:
             self.gradient_norm = float(self.engine.get_global_grad_norm() or 0.0)
         return totals
 
     @torch.no_grad()
     def validate(self) -> torch.Tensor:
-        """Return (loss sum, right, predicted) over this process's held-out samples; draws no random number."""
+        """Return `TOTALS` over this process's held-out samples; draws no random number."""
         self.engine.eval()
-        totals = torch.zeros(3, dtype=torch.float64)
+        totals = torch.zeros(len(TOTALS), dtype=torch.float64)
         for batch, masked in self.loader.validation():
-            loss, right, predicted = self.engine.module(*to_device(batch, masked, self.engine.device))
-            totals += torch.stack([loss.double(), right.double(), predicted.double()]).cpu()
+            arguments = to_device(batch, masked, self.settings.samples, self.engine.device)
+            totals += _totals(self.engine.module(**arguments), batch)
         self.engine.train()
         return totals
+
+
+def _totals(sums: Sums, batch: Batch) -> torch.Tensor:
+    counted = torch.stack([value.detach().double() for value in sums]).cpu()
+    return torch.cat([counted, torch.tensor([batch.lengths_B.sum()], dtype=torch.float64)])

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForMaskedLM, PreTrainedModel, RobertaForMaskedLM
+from transformers import PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from pretrain.checkpoint import STATE, read_mark
-from pretrain.model import build_config
+from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 
@@ -68,11 +68,11 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
         HunminError: the checkpoint's weights are not those of this configuration.
     """
     shards = TokenShards(tokens)
-    config = build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length)
+    config = build_config(settings, shards.vocab_size, shards.special_ids)
     state = checkpoint_state(checkpoint)
     if settings.init_from:  # it may have more positions than the run needs
-        config.max_position_embeddings = len(state["roberta.embeddings.position_embeddings.weight"])
-    model = RobertaForMaskedLM(config)
+        config.max_position_embeddings = len(state[f"{settings.model.type}.embeddings.position_embeddings.weight"])
+    model = model_class(settings)(config)
     missing, unexpected = model.load_state_dict(state, strict=False)
     if missing or unexpected:
         raise HunminError(
@@ -90,12 +90,13 @@ def check_export(folder: Path, reference: PreTrainedModel) -> float:
     Raises:
         HunminError: they are not equal bit for bit.
     """
-    loaded = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True).eval()
+    loaded = type(reference).from_pretrained(folder, local_files_only=True).eval()
     reference = reference.eval()
     generator = torch.Generator().manual_seed(0)
-    length = min(64, loaded.config.max_position_embeddings - loaded.config.pad_token_id - 1)
+    length = min(64, loaded.config.max_position_embeddings - first_position(loaded.config))
     ids = torch.randint(5, loaded.config.vocab_size, (2, length), generator=generator)
-    difference = (loaded(input_ids=ids).logits - reference(input_ids=ids).logits).abs().max().item()
+    outputs = zip(loaded(input_ids=ids).values(), reference(input_ids=ids).values(), strict=True)
+    difference = max((one - two).abs().max().item() for one, two in outputs)
     if difference != 0:
         raise HunminError(
             f"exported logits differ from the training model's by up to {difference:.3g}",

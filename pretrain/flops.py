@@ -24,10 +24,18 @@ def flops_per_token(model: ModelSettings, vocab_size: int, span: float, masked_s
     )  # fmt: skip
 
 
-def parameters(model: ModelSettings, vocab_size: int, positions: int) -> int:
-    """Return the number of parameters with tied decoder: embeddings, layers, head transform, output bias."""
+def parameters(model: ModelSettings, vocab_size: int, positions: int, nsp: bool = False) -> int:
+    """Return the number of parameters with tied decoder: embeddings, layers, head transform, output bias.
+
+    Args:
+        model: the encoder.
+        vocab_size: entries.
+        positions: rows of the position table.
+        nsp: whether there are a pooler and a head for next-sentence prediction.
+    """
     h, f = model.hidden, model.intermediate
-    embeddings = (vocab_size + positions + 1) * h + 2 * h
+    types = 2 if model.type == "bert" else 1
+    embeddings = (vocab_size + positions + types) * h + 2 * h
     layer = 4 * (h * h + h) + (h * f + f) + (f * h + h) + 4 * h
     head = h * h + h + 2 * h + vocab_size
-    return embeddings + model.layers * layer + head
+    return embeddings + model.layers * layer + head + (h * h + 3 * h + 2 if nsp else 0)

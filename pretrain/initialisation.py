@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from transformers import RobertaForMaskedLM
+from transformers import PreTrainedModel
 
 WAVELENGTHS = 50.0
 """Ratio of the longest wavelength of the positions to the shortest, 2π tokens: the likeness of two positions falls off
 within some ten tokens. With the 10,000 of Vaswani et al. all positions of a short text are much alike."""
 
 
-def begin_local(model: RobertaForMaskedLM, seed: int) -> None:
+def begin_local(model: PreTrainedModel, seed: int) -> None:
     """Change fresh weights so that attention begins by looking near; all of them are trained as usual.
 
     Initialised at random, position embeddings have no order and heads look everywhere alike; a model then learns from
@@ -30,12 +30,12 @@ def begin_local(model: RobertaForMaskedLM, seed: int) -> None:
     config = model.config
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        table_PH = model.roberta.embeddings.position_embeddings.weight
-        first = config.pad_token_id + 1  # RoBERTa counts from there
+        table_PH = model.base_model.embeddings.position_embeddings.weight
+        first = config.pad_token_id + 1 if config.model_type == "roberta" else 0
         table_PH[first:] = sinusoids(len(table_PH) - first, config.hidden_size) * config.initializer_range
         width = config.hidden_size // config.num_attention_heads
         size = config.initializer_range * config.hidden_size**0.5
-        for layer in model.roberta.encoder.layer:
+        for layer in model.base_model.encoder.layer:
             attention = layer.attention.self
             for first_row in range(0, config.hidden_size, width):
                 rows_DH = orthogonal_rows(width, config.hidden_size, generator) * size

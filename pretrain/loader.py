@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from common.errors import HunminError
+from pretrain.layouts import Layout, contiguous, doc_sentences, full_sentences, packed
 from pretrain.masking import VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch
 from pretrain.order import SampleOrder
+from pretrain.pairs import plan_pairs, read_pairs
 from pretrain.samples import Batch, Samples
 from pretrain.settings import MaskingSettings, PretrainSettings
 from tokenizer.shards import TokenShards
@@ -35,6 +37,30 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
     return MaskTable(continues, special, special_ids["mask"])
 
 
+def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
+    """Write what must be drawn once before a run: the sentence pairs, if it has any; one process does this."""
+    if settings.samples == "sentence-pairs":
+        plan_pairs(
+            TokenShards(tokens), plans, settings.length, _copies(settings), settings.validation_samples, settings.seed
+        )
+
+
+def _copies(settings: PretrainSettings) -> int:
+    """Return how many copies of the corpus have masks of their own; 1 where each epoch draws new ones."""
+    return settings.masking.dupe_factor if settings.masking.kind == "static" else 1
+
+
+def make_layout(kind: str, shards: TokenShards, index: int, length: int) -> Layout:
+    """Return the samples of a shard, of a kind that a rule alone gives (all but sentence pairs)."""
+    if kind == "contiguous":
+        return contiguous(len(shards.tokens(index)), length)
+    if kind == "full-sentences":
+        return full_sentences(shards.sentences(index), length)
+    if kind == "doc-sentences":
+        return doc_sentences(shards.sentences(index), shards.documents(index), length)
+    return packed(shards.documents(index), length)
+
+
 class Loader:
     """Batches of a run as a function of the step.
 
@@ -42,6 +68,7 @@ class Loader:
         settings: the run.
         tokens: token folder.
         tokenizer: tokenizer folder.
+        plans: folder that `plan_samples` has written.
         rank: this process.
         world: number of processes.
 
@@ -49,16 +76,31 @@ class Loader:
         HunminError: the corpus has too few tokens for one sample to train on.
     """
 
-    def __init__(self, settings: PretrainSettings, tokens: Path, tokenizer: Path, rank: int, world: int) -> None:
+    def __init__(
+        self, settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path, rank: int, world: int
+    ) -> None:
         shards = TokenShards(tokens)
         self.settings, self.rank, self.world = settings, rank, world
         self.table = mask_table(tokenizer, shards.special_ids)
-        self.samples = Samples(shards, settings.samples, settings.length, self.table.continues_V)
+        self.pairs = settings.samples == "sentence-pairs"
+        length, continues_V = settings.length, self.table.continues_V
+        if self.pairs:
+            parts, held_out = read_pairs(shards, plans, _copies(settings))
+            self.samples = Samples(shards, parts, length, continues_V)
+            self._held_out = Samples(shards, held_out, length, continues_V)
+        else:
+            layouts = [make_layout(settings.samples, shards, index, length) for index in range(len(shards.shards))]
+            self.samples = self._held_out = Samples(shards, list(enumerate(layouts)), length, continues_V)
         if len(self.samples) < 1:
             raise HunminError(
                 f"{tokens} holds no tokens", "a run needs at least one sample", "give the corpus stage more text"
             )
-        self.order = SampleOrder(len(self.samples), settings.validation_samples, settings.seed)
+        # pairs of the same text stand in every copy, so theirs are held out by document
+        self.order = SampleOrder(len(self.samples), 0 if self.pairs else settings.validation_samples, settings.seed)
+        if self.pairs:
+            self.validation_ids = np.arange(min(settings.validation_samples, len(self._held_out)))
+        else:
+            self.validation_ids = self.order.validation()
         self.accumulation = settings.global_batch // (settings.micro_batch * world)
 
     @property
@@ -76,21 +118,23 @@ class Loader:
         for a in range(self.accumulation):
             first = step * self.settings.global_batch + (a * self.world + self.rank) * size
             ids, epochs = self.order.train(first, size)
-            out.append(self._masked(ids, epochs))
+            if self.settings.masking.kind == "static":
+                epochs = epochs % (1 if self.pairs else self.settings.masking.dupe_factor)
+            out.append(self._masked(self.samples, ids, epochs))
         return out
 
     def validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
         """Yield this process's share of the held-out samples in micro-batches, always with the same masks."""
-        ids = self.order.validation()[self.rank :: self.world]
+        ids = self.validation_ids[self.rank :: self.world]
         for start in range(0, len(ids), self.settings.micro_batch):
             part = ids[start : start + self.settings.micro_batch]
-            yield self._masked(part, np.full(len(part), VALIDATION_EPOCH, np.int64))
+            yield self._masked(self._held_out, part, np.full(len(part), VALIDATION_EPOCH, np.int64))
 
-    def _masked(self, ids: np.ndarray, epochs: np.ndarray) -> tuple[Batch, MaskedBatch]:
-        batch = self.samples.batch(ids)
+    def _masked(self, samples: Samples, ids: np.ndarray, epochs: np.ndarray) -> tuple[Batch, MaskedBatch]:
+        batch = samples.batch(ids)
         masking: MaskingSettings = self.settings.masking
         masked = mask_batch(
-            batch.ids_BS, batch.cut_first_B, batch.cut_last_B, ids, epochs, self.table, self.settings.seed,
+            batch.ids_BS, batch.barred_BS, ids, epochs, self.table, self.settings.seed,
             masking.rate, masking.mask_share, masking.random_share, masking.whole_word,
         )  # fmt: skip
         return batch, masked

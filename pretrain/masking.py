@@ -63,8 +63,7 @@ def rows_for(length: int, rate: float) -> int:
 
 def mask_batch(
     ids_BS: np.ndarray,
-    cut_first_B: np.ndarray,
-    cut_last_B: np.ndarray,
+    barred_BS: np.ndarray,
     sample_ids_B: np.ndarray,
     epochs_B: np.ndarray,
     table: MaskTable,
@@ -82,8 +81,7 @@ def mask_batch(
 
     Args:
         ids_BS: int64 token ids.
-        cut_first_B: bool; the sample starts inside a word: that fragment is not masked.
-        cut_last_B: bool; the sample ends inside a word: that fragment is not masked.
+        barred_BS: bool; tokens of words that the sample holds only in part: they are not masked.
         sample_ids_B: int64 ids of the samples.
         epochs_B: int64 epoch of each sample.
         table: the vocabulary's facts.
@@ -107,14 +105,14 @@ def mask_batch(
     if ordinary.size == 0:
         raise ValueError("the vocabulary has no ordinary entries")
     _mask_rows(
-        out, rows, labels, keys, cut_first_B, cut_last_B, table.continues_V, table.special_V, ordinary,
+        out, rows, labels, keys, barred_BS, table.continues_V, table.special_V, ordinary,
         table.mask_id, rate, mask_share, mask_share + random_share, whole_word,
     )  # fmt: skip
     return MaskedBatch(out, rows, labels)
 
 
 @numba.njit(cache=True, inline="always")
-def _next(state):  # type: ignore[no-untyped-def]
+def next_bits(state):  # type: ignore[no-untyped-def]
     """Return (new state, 64 random bits): splitmix64."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
     z = state
@@ -124,14 +122,14 @@ def _next(state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, inline="always")
-def _below(bits, bound):  # type: ignore[no-untyped-def]
+def below(bits, bound):  # type: ignore[no-untyped-def]
     """Return an integer in [0, bound) from 32 of the bits (multiply-shift; the bias is below bound / 2**32)."""
     return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @numba.njit(cache=True, nogil=True)
 def _mask_rows(  # type: ignore[no-untyped-def]
-    ids, rows, labels, keys, cut_first, cut_last, continues, special, ordinary,
+    ids, rows, labels, keys, barred, continues, special, ordinary,
     mask_id, rate, until_mask, until_random, whole_word,
 ):  # fmt: skip
     count, length = ids.shape
@@ -155,12 +153,10 @@ def _mask_rows(  # type: ignore[no-untyped-def]
                 starts[words], ends[words] = t, t + 1
                 words += 1
             inside = True
-        # fragments of cut words stand at the edges, if at all; the last kept word moves into their place
-        if words and cut_last[b]:
-            words -= 1
-        if words and cut_first[b]:
-            words -= 1
-            starts[0], ends[0] = starts[words], ends[words]
+        for w in range(words - 1, -1, -1):  # the last kept word moves into the place of a barred one
+            if barred[b, starts[w]]:
+                words -= 1
+                starts[w], ends[w] = starts[words], ends[words]
         budget = min(capacity, np.int64(rate * tokens + 0.5))
         chosen[:] = False
         state = keys[b]
@@ -168,8 +164,8 @@ def _mask_rows(  # type: ignore[no-untyped-def]
         for w in range(words):
             if taken == budget:
                 break
-            state, bits = _next(state)
-            other = w + _below(bits, words - w)
+            state, bits = next_bits(state)
+            other = w + below(bits, words - w)
             starts[w], starts[other] = starts[other], starts[w]
             ends[w], ends[other] = ends[other], ends[w]
             size = ends[w] - starts[w]
@@ -185,10 +181,10 @@ def _mask_rows(  # type: ignore[no-untyped-def]
             rows[b, row] = t
             labels[b, row] = ids[b, t]
             row += 1
-            state, bits = _next(state)
+            state, bits = next_bits(state)
             draw = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
             if draw < until_mask:
                 ids[b, t] = mask_id
             elif draw < until_random:
-                state, bits = _next(state)
-                ids[b, t] = ordinary[_below(bits, ordinary.size)]
+                state, bits = next_bits(state)
+                ids[b, t] = ordinary[below(bits, ordinary.size)]

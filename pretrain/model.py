@@ -5,78 +5,104 @@ Shapes: B samples, S tokens a sample, M predicted rows a sample, H hidden width,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import RobertaConfig, RobertaForMaskedLM
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    PreTrainedConfig,
+    PreTrainedModel,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
 
-from common.errors import UserError
 from pretrain.initialisation import begin_local
 from pretrain.loss import linear_cross_entropy
-from pretrain.settings import ModelSettings, PretrainSettings
+from pretrain.settings import PretrainSettings
+
+CLASSES: dict[tuple[str, str], type[PreTrainedModel]] = {
+    ("roberta", "mlm"): RobertaForMaskedLM,
+    ("bert", "mlm"): BertForMaskedLM,
+    ("bert", "mlm+nsp"): BertForPreTraining,
+}
+"""(type of the model, objective) → class of transformers."""
 
 
-def refuse_unavailable(settings: PretrainSettings) -> None:
-    """Raise a UserError for settings that a recipe can state but this version cannot train yet."""
-    wanted = {
-        "pretrain.model.type": (settings.model.type, "roberta"),
-        "pretrain.objective": (settings.objective, "mlm"),
-        "pretrain.masking.kind": (settings.masking.kind, "dynamic"),
-    }
-    for key, (value, available) in wanted.items():
-        if value != available:
-            raise UserError(
-                f"{key} = '{value}' is not available yet",
-                f"this version trains {key} = '{available}'",
-                f"set {key}={available}, or wait for the version that brings it",
-            )
+class Sums(NamedTuple):
+    """What a forward pass gives: scalars, each a sum over the batch."""
+
+    loss: Tensor
+    """−log probability of the masked tokens."""
+    right: Tensor
+    predicted: Tensor
+    pair_loss: Tensor
+    """−log probability of whether the second text follows; 0 without that objective."""
+    pairs_right: Tensor
+    pairs: Tensor
 
 
-def build_config(model: ModelSettings, vocab_size: int, special_ids: dict[str, int], length: int) -> RobertaConfig:
-    """Return the transformers configuration.
+def model_class(settings: PretrainSettings) -> type[PreTrainedModel]:
+    """Return the class of transformers that a run trains."""
+    return CLASSES[settings.model.type, settings.objective]
+
+
+def build_config(settings: PretrainSettings, vocab_size: int, special_ids: dict[str, int]) -> PreTrainedConfig:
+    """Return the transformers configuration, as in the originals where the settings say nothing.
 
     Args:
-        model: shape of the encoder.
+        settings: the run; its length is the number of usable positions (RoBERTa's table has pad id + 1 more rows,
+            since it counts from there).
         vocab_size: V.
         special_ids: ids of cls, pad, sep, unk, mask.
-        length: usable positions; the table has pad id + 1 more rows, since RoBERTa counts from there.
     """
+    model = settings.model
+    shape: dict[str, Any] = {
+        "vocab_size": vocab_size,
+        "hidden_size": model.hidden,
+        "num_hidden_layers": model.layers,
+        "num_attention_heads": model.heads,
+        "intermediate_size": model.intermediate,
+        "hidden_dropout_prob": model.dropout,
+        "attention_probs_dropout_prob": model.dropout,
+        "initializer_range": model.initializer_range,
+        "pad_token_id": special_ids["pad"],
+        "tokenizer_class": "BertTokenizer",
+        "architectures": [model_class(settings).__name__],
+    }
+    if model.type == "bert":
+        return BertConfig(**shape, max_position_embeddings=settings.length, type_vocab_size=2, layer_norm_eps=1e-12)
     return RobertaConfig(
-        vocab_size=vocab_size,
-        hidden_size=model.hidden,
-        num_hidden_layers=model.layers,
-        num_attention_heads=model.heads,
-        intermediate_size=model.intermediate,
-        hidden_dropout_prob=model.dropout,
-        attention_probs_dropout_prob=model.dropout,
-        max_position_embeddings=length + special_ids["pad"] + 1,
+        **shape,
+        max_position_embeddings=settings.length + special_ids["pad"] + 1,
         type_vocab_size=1,
-        initializer_range=model.initializer_range,
         layer_norm_eps=1e-5,
-        pad_token_id=special_ids["pad"],
         bos_token_id=special_ids["cls"],
         eos_token_id=special_ids["sep"],
-        tokenizer_class="BertTokenizer",
-        architectures=["RobertaForMaskedLM"],
     )
 
 
-def build_model(config: RobertaConfig, seed: int, initialisation: str = "original") -> RobertaForMaskedLM:
+def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrainedModel:
     """Return a freshly initialised model; the same seed gives the same weights.
 
     Args:
+        settings: the run.
         config: see `build_config`.
-        seed: of the weights.
-        initialisation: see `ModelSettings.initialisation`.
     """
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = RobertaForMaskedLM(config)
-    if initialisation == "local":
-        begin_local(model, seed)
+        torch.manual_seed(settings.seed)
+        model = model_class(settings)(config)
+    if settings.model.initialisation == "local":
+        begin_local(model, settings.seed)
     return model
+
+
+def first_position(config: PreTrainedConfig) -> int:
+    """Return the position id of a sample's first token: 0, or pad id + 1 in RoBERTa."""
+    return config.pad_token_id + 1 if config.model_type == "roberta" else 0
 
 
 class MaskedRowsModel(nn.Module):
@@ -85,25 +111,72 @@ class MaskedRowsModel(nn.Module):
     The weights stay in `self.hub`, an unchanged transformers model.
     """
 
-    def __init__(self, hub: RobertaForMaskedLM) -> None:
+    def __init__(self, hub: PreTrainedModel) -> None:
         super().__init__()
         self.hub = hub
+        self._first = first_position(hub.config)
+        self._nsp = isinstance(hub, BertForPreTraining)
 
-    def forward(self, ids_BS: Tensor, lengths_B: Tensor | None, rows_BM: Tensor, labels_BM: Tensor) -> Any:
-        """Return (sum of losses, number right, number predicted), three scalars.
+    def forward(
+        self,
+        ids_BS: Tensor,
+        rows_BM: Tensor,
+        labels_BM: Tensor,
+        lengths_B: Tensor | None = None,
+        texts_BS: Tensor | None = None,
+        follows_B: Tensor | None = None,
+    ) -> Sums:
+        """Return the sums of the batch.
 
         Args:
             ids_BS: int64 token ids after masking.
-            lengths_B: int64 real tokens a sample, or None when nothing is padded: then no attention mask is built.
             rows_BM: int64 positions that are predicted.
             labels_BM: int64 labels, IGNORE where the row is unused.
+            lengths_B: int64 real tokens a sample, or None when nothing is padded: then no attention mask is built.
+            texts_BS: int64 number of the text that a position belongs to, −1 for padding. With `follows_B` these are
+                the two segments of a pair; without it the texts do not see each other, and each has the positions of
+                a sample of its own.
+            follows_B: bool; whether the second text follows the first.
         """
-        mask = None
+        inputs: dict[str, Tensor | None] = {"input_ids": ids_BS, "attention_mask": None}
         if lengths_B is not None:
-            mask = (torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]).long()
-        hidden_BSH = self.hub.roberta(input_ids=ids_BS, attention_mask=mask).last_hidden_state
+            inputs["attention_mask"] = (torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]).long()
+        if texts_BS is not None and follows_B is not None:
+            inputs["token_type_ids"] = texts_BS.clamp(min=0)
+        elif texts_BS is not None:
+            # padding sees padding, so that no row of attention is empty
+            inputs["attention_mask"] = (texts_BS[:, None, :, None] == texts_BS[:, None, None, :]).contiguous()
+            inputs["position_ids"] = self._first + _positions(texts_BS)
+        encoded = self.hub.base_model(**inputs)
+        hidden_BSH = encoded.last_hidden_state
         index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
-        hidden_BMH = torch.gather(hidden_BSH, 1, index)
+        features_RH = self._transform(torch.gather(hidden_BSH, 1, index)).flatten(0, 1)
+        decoder = self.hub.get_output_embeddings()
+        masked = linear_cross_entropy(features_RH, decoder.weight, decoder.bias, labels_BM.reshape(-1))
+        if follows_B is None:
+            zero = masked[0].new_zeros(())
+            return Sums(*masked, zero, zero, zero)
+        logits_B2 = self.hub.cls.seq_relationship(encoded.pooler_output).float()
+        labels_B = (~follows_B).long()  # BertForPreTraining: 0 is "follows"
+        pair_loss = functional.cross_entropy(logits_B2, labels_B, reduction="sum")
+        return Sums(
+            *masked, pair_loss, (logits_B2.argmax(-1) == labels_B).sum(), torch.full_like(labels_B, 1).sum()
+        )  # fmt: skip
+
+    def _transform(self, hidden: Tensor) -> Tensor:
+        """Return the head's features before the projection on the vocabulary."""
+        if self.hub.config.model_type == "bert":
+            features: Tensor = self.hub.cls.predictions.transform(hidden)
+            return features
         head = self.hub.lm_head
-        features_RH = head.layer_norm(functional.gelu(head.dense(hidden_BMH))).flatten(0, 1)
-        return linear_cross_entropy(features_RH, head.decoder.weight, head.decoder.bias, labels_BM.reshape(-1))
+        features = head.layer_norm(functional.gelu(head.dense(hidden)))
+        return features
+
+
+def _positions(texts_BS: Tensor) -> Tensor:
+    """Return each position's place in its text, from 0; texts stand side by side."""
+    at_S = torch.arange(texts_BS.shape[1], device=texts_BS.device)
+    begins_BS = torch.ones_like(texts_BS, dtype=torch.bool)
+    begins_BS[:, 1:] = texts_BS[:, 1:] != texts_BS[:, :-1]
+    first_BS: Tensor = torch.where(begins_BS, at_S, 0).cummax(1).values
+    return at_S - first_BS

@@ -1,15 +1,18 @@
-"""Samples: spans of the token shards, and the batches built from them. Nothing is dropped.
+"""Samples: texts of the token shards laid out in rows of one length, and the batches built from them.
 
-Shapes: B samples in the batch, S tokens in a sample (length).
+Shapes: B samples in the batch, S tokens in a sample (length), K texts in a sample, T tokens of a shard.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numba
 import numpy as np
 
+from pretrain.layouts import Layout
 from tokenizer.shards import TokenShards
 
 
@@ -18,13 +21,20 @@ class Batch:
     """Token ids of a batch before masking."""
 
     ids_BS: np.ndarray
-    """int64: [CLS] tokens [SEP], then [PAD]."""
+    """int64: [CLS] tokens [SEP], or several such, or a pair; then [PAD]."""
     lengths_B: np.ndarray
     """int64: tokens without padding."""
-    cut_first_B: np.ndarray
-    """bool: the sample starts inside a word."""
-    cut_last_B: np.ndarray
-    """bool: the sample ends inside a word."""
+    texts_BS: np.ndarray
+    """int64: number of the text, from 0, that a position belongs to, special tokens too; −1: padding."""
+    barred_BS: np.ndarray
+    """bool: tokens of words that the sample holds only in part."""
+    follows_B: np.ndarray
+    """bool: there are two texts and the second is what follows the first in its document."""
+
+    @property
+    def padded(self) -> bool:
+        """Return whether any position is padding."""
+        return bool((self.lengths_B < self.ids_BS.shape[1]).any())
 
 
 class Samples:
@@ -32,81 +42,91 @@ class Samples:
 
     Args:
         shards: the token folder.
-        kind: "contiguous" (every length − 2 tokens) or "full-sentences" (whole sentences up to length − 2 tokens;
-            a sentence longer than that fills samples of its own).
+        parts: (shard, layout of samples over its tokens), in order; a shard may come several times.
         length: tokens a sample, special tokens included.
         continues_V: bool; True for pieces that continue a word.
     """
 
-    def __init__(self, shards: TokenShards, kind: str, length: int, continues_V: np.ndarray) -> None:
-        self.length, self.kind = length, kind
-        self._shards, self._continues = shards, continues_V
+    def __init__(
+        self, shards: TokenShards, parts: Sequence[tuple[int, Layout]], length: int, continues_V: np.ndarray
+    ) -> None:
+        self.length, self._parts, self._continues = length, list(parts), continues_V
         self._cls, self._sep, self._pad = (shards.special_ids[name] for name in ("cls", "sep", "pad"))
-        room = length - 2
-        self._tokens = [shards.tokens(i) for i in range(len(shards.shards))]
-        if kind == "contiguous":
-            self._borders = [_even_borders(len(tokens), room) for tokens in self._tokens]
-        else:
-            self._borders = [sentence_borders(np.asarray(shards.sentences(i)), room) for i in range(len(self._tokens))]
-        self._first = np.concatenate([[0], np.cumsum([len(b) - 1 for b in self._borders])]).astype(np.int64)
+        # as plain arrays: compiled code takes a memory map for another type
+        self._tokens = [np.asarray(shards.tokens(i)) for i in range(len(shards.shards))]
+        self._first = np.concatenate([[0], np.cumsum([len(layout) for _, layout in self._parts])]).astype(np.int64)
 
     def __len__(self) -> int:
         return int(self._first[-1])
 
+    @cached_property
+    def _sums(self) -> tuple[int, int]:
+        """Sum of the lengths of all runs of positions that see each other, and of their squares."""
+        lengths = [layout.lengths for _, layout in self._parts]
+        return sum(int(part.sum()) for part in lengths), sum(int((part * part).sum()) for part in lengths)
+
+    @property
+    def positions(self) -> int:
+        """Positions over all samples that are not padding."""
+        return self._sums[0]
+
+    @property
+    def attention_span(self) -> float:
+        """Mean over positions of how many positions theirs sees: E[length²] / E[length]."""
+        return self._sums[1] / max(1, self._sums[0])
+
     @property
     def padding(self) -> float:
         """Share of positions over all samples that hold padding."""
-        real = sum(len(t) for t in self._tokens) + 2 * len(self)
-        return 1 - real / max(1, len(self) * self.length)
+        return 1 - self.positions / max(1, len(self) * self.length)
 
     def batch(self, ids_B: np.ndarray) -> Batch:
         """Return the samples with these ids (int64, each in [0, len(self)))."""
         count = len(ids_B)
         out = np.full((count, self.length), self._pad, np.int64)
-        lengths = np.empty(count, np.int64)
-        cut_first, cut_last = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-        shard_of = np.searchsorted(self._first, ids_B, side="right") - 1
-        for row, (sample, shard) in enumerate(zip(ids_B, shard_of, strict=True)):
-            tokens, borders = self._tokens[shard], self._borders[shard]
-            start, end = borders[sample - self._first[shard]], borders[sample - self._first[shard] + 1]
-            size = end - start
-            out[row, 0] = self._cls
-            out[row, 1 : size + 1] = tokens[start:end]
-            out[row, size + 1] = self._sep
-            lengths[row] = size + 2
-            cut_first[row] = start > 0 and self._continues[tokens[start]]
-            cut_last[row] = end < len(tokens) and self._continues[tokens[end]]
-        return Batch(out, lengths, cut_first, cut_last)
+        texts = np.full((count, self.length), -1, np.int64)
+        barred = np.zeros((count, self.length), np.bool_)
+        lengths, follows = np.empty(count, np.int64), np.zeros(count, np.bool_)
+        part_of = np.searchsorted(self._first, ids_B, side="right") - 1
+        for row, (sample, part) in enumerate(zip(ids_B, part_of, strict=True)):
+            shard, layout = self._parts[part]
+            spans_K2 = layout.spans(sample - self._first[part])
+            lengths[row] = _lay_out(
+                self._tokens[shard], spans_K2, self._continues, self._cls, self._sep, layout.apart,
+                out[row], texts[row], barred[row],
+            )  # fmt: skip
+            follows[row] = len(spans_K2) == 2 and not layout.apart and spans_K2[0, 1] == spans_K2[1, 0]
+        return Batch(out, lengths, texts, barred, follows)
 
 
-def _even_borders(tokens: int, room: int) -> np.ndarray:
-    borders = np.arange(0, tokens + room, room, dtype=np.int64)
-    borders[-1] = tokens
-    return borders if tokens else np.zeros(1, np.int64)
-
-
-@numba.njit(cache=True)
-def sentence_borders(sentences: np.ndarray, room: int) -> np.ndarray:
-    """Return the borders of samples made of whole sentences, int64 of shape (samples + 1,).
+@numba.njit(cache=True, nogil=True)
+def _lay_out(tokens_T, spans_K2, continues_V, cls, sep, apart, ids_S, texts_S, barred_S):  # type: ignore[no-untyped-def]
+    """Write a sample into its row and return the positions it takes: [CLS] text [SEP] (text [SEP])….
 
     Args:
-        sentences: int64 offsets of the sentences' first tokens, and the end; shape (sentences + 1,).
-        room: most tokens a sample can take. A longer sentence is cut every `room` tokens.
+        apart: every text has a [CLS] of its own.
     """
-    borders = np.empty(len(sentences) + sentences[-1] // room + 2, np.int64)
-    borders[0] = 0
-    count = 1
-    for i in range(1, len(sentences)):
-        end = sentences[i]
-        if end - borders[count - 1] <= room:
-            continue
-        if sentences[i - 1] > borders[count - 1]:
-            borders[count] = sentences[i - 1]
-            count += 1
-        while end - borders[count - 1] > room:
-            borders[count] = borders[count - 1] + room
-            count += 1
-    if sentences[-1] > borders[count - 1]:
-        borders[count] = sentences[-1]
-        count += 1
-    return borders[:count].copy()
+    at = 0
+    for text in range(len(spans_K2)):
+        begin = at
+        if text == 0 or apart:
+            ids_S[at] = cls
+            at += 1
+        start, end = spans_K2[text]
+        for source in range(start, end):
+            ids_S[at] = tokens_T[source]
+            at += 1
+        if end > start and end < len(tokens_T) and continues_V[tokens_T[end]]:
+            inner = at - 1
+            while inner > at - (end - start) and continues_V[ids_S[inner]]:
+                inner -= 1
+            barred_S[inner:at] = True
+        if start > 0:  # a text that begins with the rest of a word
+            inner = at - (end - start)
+            while inner < at and continues_V[ids_S[inner]]:
+                barred_S[inner] = True
+                inner += 1
+        ids_S[at] = sep
+        at += 1
+        texts_S[begin:at] = text
+    return at

@@ -13,7 +13,7 @@ class ModelSettings(Settings):
     """Shape of the encoder; the defaults are RoBERTa-base (KLUE paper, section 4; Liu et al. 2019, Table 9)."""
 
     type: Literal["roberta", "bert"] = "roberta"
-    """Model class of transformers. `bert` (with next-sentence prediction) is not available yet and is refused."""
+    """Model class of transformers."""
     layers: int = Field(12, ge=1)
     """Number of transformer layers."""
     hidden: int = Field(768, ge=8)
@@ -46,7 +46,10 @@ class MaskingSettings(Settings):
     """Masked language modelling as in BERT, over whole words."""
 
     kind: Literal["dynamic", "static"] = "dynamic"
-    """`dynamic`: new masks each epoch (RoBERTa). `static` (KLUE-BERT) is not available yet and is refused."""
+    """`dynamic`: new masks each epoch (RoBERTa). `static`: masks drawn once, for `dupe_factor` copies of the corpus
+    (BERT, KLUE-BERT)."""
+    dupe_factor: int = Field(10, ge=1)
+    """Copies of the corpus under static masking, each with masks (and sentence pairs) of its own (BERT's code: 10)."""
     whole_word: bool = True
     """Mask all pieces of a word together (a piece without ## and the ## pieces after it)."""
     rate: float = Field(0.15, gt=0, lt=1)
@@ -95,17 +98,20 @@ class PretrainSettings(Settings):
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""
     init_from: str | None = None
-    """A RoBERTa to go on from (further pretraining): a transformers folder or a name on the hub. `model` must state its
+    """A model to go on from (further pretraining): a transformers folder or a name on the hub. `model` must state its
     shape, and the tokenizer be its own, or one extended from it. None begins at random."""
     objective: Literal["mlm", "mlm+nsp"] = "mlm"
-    """`mlm`: masked language modelling. `mlm+nsp` (KLUE-BERT) is not available yet and is refused."""
+    """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT)."""
     masking: MaskingSettings = MaskingSettings()
     """What is masked and how."""
     optimizer: OptimizerSettings = OptimizerSettings()
     """Optimizer and learning-rate schedule."""
-    samples: Literal["full-sentences", "contiguous"] = "full-sentences"
+    samples: Literal["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"] = "full-sentences"
     """`full-sentences`: whole consecutive sentences across documents up to the length (RoBERTa), the rest padded.
-    `contiguous`: the running text cut every length − 2 tokens: no padding, no attention mask, cut words unmasked."""
+    `doc-sentences`: the same, but never across documents (RoBERTa's other variant; more padding). `contiguous`: the
+    running text cut every length − 2 tokens: no padding, no attention mask, cut words unmasked. `packed`: documents,
+    or pieces of long ones, packed into samples by best fit; they do not see each other. `sentence-pairs`: two texts
+    that follow each other or do not, for next-sentence prediction (BERT)."""
     length: int = Field(512, ge=8)
     """Tokens in a sample, [CLS] and [SEP] included."""
     steps: int = Field(1_000_000, ge=1)
@@ -149,6 +155,17 @@ class PretrainSettings(Settings):
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
                 f"({self.init_from}) brings weights; leave one of them out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _objective_has_its_samples(self) -> PretrainSettings:
+        if (self.objective == "mlm+nsp") != (self.samples == "sentence-pairs"):
+            raise ValueError(
+                f"objective={self.objective} does not go with samples={self.samples}: next-sentence prediction "
+                "(mlm+nsp) is learned from samples=sentence-pairs, and nothing else is"
+            )
+        if self.objective == "mlm+nsp" and self.model.type != "bert":
+            raise ValueError(f"objective=mlm+nsp needs model.type=bert: {self.model.type} has no head for it")
         return self
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ import gc
 import json
 import math
 import os
+import shutil
 import signal
 import sys
 import time
@@ -79,22 +80,27 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     from pretrain.continuation import load_model
     from pretrain.export import check_export, save_hub_model
     from pretrain.flops import flops_per_token
-    from pretrain.loader import Loader, read_vocabulary
+    from pretrain.loader import Loader, plan_samples, read_vocabulary
     from pretrain.metrics import MetricsLog
-    from pretrain.model import MaskedRowsModel, build_config, build_model, refuse_unavailable
+    from pretrain.model import MaskedRowsModel, build_config, build_model
     from pretrain.schedule import rate_factor
     from tokenizer.shards import TokenShards
 
     hub_logging.disable_progress_bar()
-    refuse_unavailable(settings)
+    engines.join_processes()
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     shards = TokenShards(tokens)
-    loader = Loader(settings, tokens, tokenizer, rank, world)
-    config = build_config(settings.model, shards.vocab_size, shards.special_ids, settings.length)
+    run_fingerprint = fingerprint(settings, tokens)
+    plans = out / f"samples-{run_fingerprint[:12]}"
+    if rank == 0:
+        plan_samples(settings, tokens, plans)
+    dist.barrier()
+    loader = Loader(settings, tokens, tokenizer, plans, rank, world)
+    config = build_config(settings, shards.vocab_size, shards.special_ids)
     if settings.init_from:
-        hub = load_model(settings.init_from, config, settings.model, read_vocabulary(tokenizer))
+        hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer))
     else:
-        hub = build_model(config, settings.seed, settings.model.initialisation)
+        hub = build_model(settings, config)
     if settings.gradient_checkpointing:
         hub.gradient_checkpointing_enable({"use_reentrant": False})
     model = MaskedRowsModel(hub)
@@ -105,11 +111,10 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         checkpoints.mkdir(parents=True, exist_ok=True)
         remove_unfinished(checkpoints)
     dist.barrier()
-    facts = {"fingerprint": fingerprint(settings, tokens), "world": world, "zero_stage": settings.zero_stage}
-    done, window = load_latest(engine, checkpoints, facts)
+    facts = {"fingerprint": run_fingerprint, "world": world, "zero_stage": settings.zero_stage}
+    done, mark = load_latest(engine, checkpoints, facts)
 
-    masked_share = settings.masking.rate * (1 - 2 / settings.length)
-    flops = flops_per_token(settings.model, shards.vocab_size, settings.length, masked_share)
+    flops = flops_per_token(settings.model, shards.vocab_size, loader.samples.attention_span, settings.masking.rate)
     log = bar = None
     if rank == 0:
         if done:
@@ -126,15 +131,21 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
             totals = moved.cpu()
         return [float(x) for x in totals]
 
+    def nothing() -> torch.Tensor:
+        return torch.zeros(len(engines.TOTALS), dtype=torch.float64)
+
+    window = torch.tensor(mark.get("window", nothing().tolist()), dtype=torch.float64)
     if rank:
-        window = torch.zeros(3, dtype=torch.float64)  # the saved sums over all processes live on in process 0
+        window = nothing()  # the saved sums over all processes live on in process 0
+    logged = done - done % settings.log_every
+    tokens_logged = mark.get("tokens_logged", 0)
 
     def validate(step: int) -> None:
-        if not loader.order.held_out:
+        if not len(loader.validation_ids):
             return
-        loss, right, predicted = reduce(trainer.validate())
+        figures = means(reduce(trainer.validate()))
         if log:
-            log.log({"step": step, "validation_loss": loss / predicted, "validation_accuracy": right / predicted})
+            log.log({"step": step, **{f"validation_{name}": value for name, value in figures.items()}})
 
     def refuse_divergence(loss: float, step: int) -> None:
         if not math.isfinite(loss):
@@ -147,7 +158,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     def save(step: int) -> None:
         sums = reduce(window)
         refuse_divergence(sums[0], step)  # between two lines of metrics too: weights of NaN must not replace good ones
-        more = {"tokens": step * step_tokens, "window": sums}
+        more = {"tokens": tokens_logged + round(sums[-1]), "tokens_logged": tokens_logged, "window": sums}
         save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last)
 
     # collections in the hot loop cost a few percent and free nothing: tensors go by reference count
@@ -171,25 +182,27 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if bar:
             bar.advance()
         if logs:
-            loss, right, predicted = reduce(window)
-            refuse_divergence(loss, done)
+            sums = reduce(window)
+            refuse_divergence(sums[0], done)
             seconds = time.perf_counter() - began
-            rate = (done - since) * step_tokens / seconds
+            real_share = sums[-1] / ((done - logged) * step_tokens)
+            tokens_logged += round(sums[-1])
+            rate = (done - since) * step_tokens * real_share / seconds
             if log and bar:
                 row = {
                     "step": done,
-                    "tokens": done * step_tokens,
-                    "loss": loss / predicted,
-                    "accuracy": right / predicted,
+                    "tokens": tokens_logged,
+                    **means(sums),
                     "lr": lr,
                     "gradient_norm": trainer.gradient_norm,
                     "tokens_per_second": round(rate, 1),
                     "tflops": round(rate * flops / 1e12, 4),
+                    "padding": round(1 - real_share, 5),
                     "data_wait_share": round(waited / seconds, 5),
                 }
                 log.log(row)
                 bar.advance(0, f"loss {row['loss']:.3f}, {short_number(rate)} tokens/s")
-            window, waited = torch.zeros(3, dtype=torch.float64), 0.0
+            window, waited, logged = nothing(), 0.0, done
             began, since = time.perf_counter(), done
         if done % settings.validate_every == 0 or done == settings.steps:
             validate(done)
@@ -209,13 +222,14 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
             (out / "logs" / STOPPED_MARK).touch()
     counts: dict[str, Any] = {
         "steps": settings.steps,
-        "tokens": settings.tokens,
+        "tokens": tokens_logged,
         "samples": len(loader.samples),
-        "validation_samples": loader.order.held_out,
+        "validation_samples": len(loader.validation_ids),
         "epochs": round(loader.epochs, 4),
         "padding": round(loader.samples.padding, 6),
     }
     if done == settings.steps and rank == 0:
+        shutil.rmtree(plans, ignore_errors=True)
         hub = engine.module.hub.cpu()
         save_hub_model(hub, tokenizer, out / "model")
         check_export(out / "model", hub)
@@ -224,6 +238,15 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     dist.barrier()
     dist.destroy_process_group()
     return counts if done == settings.steps else None
+
+
+def means(sums: list[float]) -> dict[str, float]:
+    """Return loss and accuracy a predicted token, and a pair where there are pairs, from a window's `TOTALS`."""
+    loss, right, predicted, pair_loss, pairs_right, pairs, _ = sums
+    figures = {"loss": loss / predicted, "accuracy": right / predicted}
+    if pairs:
+        figures |= {"pair_loss": pair_loss / pairs, "pair_accuracy": pairs_right / pairs}
+    return figures
 
 
 def fingerprint(settings: PretrainSettings, tokens: Path) -> str:

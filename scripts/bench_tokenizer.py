@@ -154,7 +154,7 @@ def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> l
     return [
         *(Row(f"encode stage, {n} worker{'s' if n > 1 else ''}", seconds, "s") for n, seconds in wall.items()),
         Row("two workers beside one", wall[1] / wall[2], "x", 1.8 if bars else None, note=f"{os.cpu_count()} cores"),
-        Row("memory of a worker", max(run.worker_peak for run in runs[2]) / 1e9, "GB"),
+        *(Row(f"memory with {n}", max(run.own_peak for run in done) / 1e9, "GB") for n, done in runs.items()),
         Row("different results among these runs", len(hashes) - 1, "", 0, most=True),
     ]
 

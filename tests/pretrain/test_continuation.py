@@ -14,7 +14,7 @@ from transformers import BertConfig, BertForMaskedLM, RobertaForMaskedLM
 from common.errors import UserError
 from pretrain.continuation import cut, load_model
 from pretrain.model import build_config, build_model
-from pretrain.settings import ModelSettings
+from pretrain.settings import ModelSettings, PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
@@ -26,16 +26,18 @@ LENGTH = 20
 def publish(folder: Path, entries: list[str] = ENTRIES, **changes: Any) -> str:
     """Write a small model and its tokenizer, as one publishes them."""
     folder.mkdir()
-    config = build_config(SHAPE, len(entries), SPECIAL, LENGTH)
+    run = PretrainSettings(model=SHAPE, length=LENGTH, seed=7)
+    config = build_config(run, len(entries), SPECIAL)
     for name, value in changes.items():
         setattr(config, name, value)
-    build_model(config, 7).save_pretrained(folder)
+    build_model(run, config).save_pretrained(folder)
     save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", LENGTH, folder)
     return str(folder)
 
 
 def load(source: str, entries: list[str], length: int = LENGTH, shape: ModelSettings = SHAPE) -> RobertaForMaskedLM:
-    return load_model(source, build_config(shape, len(entries), SPECIAL, length), shape, entries)
+    run = PretrainSettings(model=shape, length=length)
+    return load_model(source, build_config(run, len(entries), SPECIAL), run, entries)
 
 
 def test_the_same_vocabulary_keeps_every_weight(tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_a_model_with_a_part_missing_is_refused(take_away: list[str], message: s
 
 
 def test_damaged_weights_and_weights_that_are_missing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"lacks \d+ weights of a masked language model: lm_head"):
+    with pytest.raises(UserError, match=r"lacks \d+ weights of a RobertaForMaskedLM: lm_head"):
         load(headless(tmp_path / "headless"), ENTRIES)
     source = publish(tmp_path / "damaged")
     (tmp_path / "damaged" / "model.safetensors").write_bytes(b"\0" * 100)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import pytest
 import torch
+from transformers import PreTrainedModel
 
 from pretrain.initialisation import orthogonal_rows, sinusoids
 from pretrain.model import build_config, build_model
-from pretrain.settings import ModelSettings
+from pretrain.settings import ModelSettings, PretrainSettings
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=192, heads=3, dropout=0.0, initializer_range=0.05)
-CONFIG = build_config(SHAPE, 50, SPECIAL, 64)
+CONFIG = build_config(PretrainSettings(model=SHAPE, length=64), 50, SPECIAL)
+
+
+def make(seed: int, initialisation: str) -> PreTrainedModel:
+    model = SHAPE.model_copy(update={"initialisation": initialisation})
+    return build_model(PretrainSettings(model=model, length=64, seed=seed), CONFIG)
 
 
 def test_positions_near_each_other_are_alike_and_far_ones_are_not() -> None:
@@ -30,7 +36,7 @@ def test_rows_are_orthogonal_and_of_length_1() -> None:
 
 
 def test_only_positions_queries_and_keys_change_and_their_size_is_the_configured_one() -> None:
-    original, local = build_model(CONFIG, 3), build_model(CONFIG, 3, "local")
+    original, local = make(3, "original"), make(3, "local")
     changed = set()
     for (name, one), two in zip(original.named_parameters(), local.parameters(), strict=True):
         if not torch.equal(one, two):
@@ -46,7 +52,7 @@ def test_attention_begins_near_where_the_original_is_everywhere_alike() -> None:
     distance = (torch.arange(64)[:, None] - torch.arange(64)).abs()
     near = {}
     for kind in ("original", "local"):
-        model = build_model(CONFIG, 3, kind).eval()
+        model = make(3, kind).eval()
         model.set_attn_implementation("eager")
         with torch.no_grad():
             attention = model(input_ids=ids, output_attentions=True).attentions[0].mean((0, 1))
@@ -56,7 +62,7 @@ def test_attention_begins_near_where_the_original_is_everywhere_alike() -> None:
 
 
 def test_same_seed_same_weights() -> None:
-    one, two, other = (build_model(CONFIG, seed, "local") for seed in (1, 1, 2))
+    one, two, other = (make(seed, "local") for seed in (1, 1, 2))
     name = "roberta.encoder.layer.1.attention.self.key.weight"
     assert torch.equal(one.get_parameter(name), two.get_parameter(name))
     assert not torch.equal(one.get_parameter(name), other.get_parameter(name))

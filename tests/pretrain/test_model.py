@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -10,19 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from common.errors import UserError
 from pretrain.flops import flops_per_token, parameters
 from pretrain.masking import IGNORE
-from pretrain.model import MaskedRowsModel, build_config, build_model, refuse_unavailable
+from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.schedule import rate_factor
 from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=16, heads=2, dropout=0.0)
+BERT = SHAPE.model_copy(update={"type": "bert"})
+PAIRS = {"objective": "mlm+nsp", "samples": "sentence-pairs"}
 
 
 def make(seed: int = 0) -> MaskedRowsModel:
-    return MaskedRowsModel(build_model(build_config(SHAPE, 50, SPECIAL, 20), seed)).eval()
+    return build(seed=seed)
+
+
+def build(**settings: Any) -> MaskedRowsModel:
+    run = PretrainSettings(**{"model": SHAPE, "length": 20, **settings})
+    return MaskedRowsModel(build_model(run, build_config(run, 50, SPECIAL))).eval()
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -34,7 +41,7 @@ def test_masked_rows_give_the_loss_of_the_full_head(padded: bool) -> None:
         ids[1, 12:] = SPECIAL["pad"]
     rows = torch.tensor([[2, 5, 7], [1, 3, 0], [4, 6, 0]])
     labels = torch.tensor([[9, 8, 0], [7, 6, IGNORE], [5, 11, IGNORE]])
-    loss, _, count = model(ids, lengths, rows, labels)
+    loss, _, count, *_ = model(ids, rows, labels, lengths)
     attention = (ids != SPECIAL["pad"]).long() if padded else None
     logits = model.hub(input_ids=ids, attention_mask=attention).logits
     full = torch.full((3, 20), IGNORE)
@@ -65,7 +72,7 @@ def test_positions_count_from_pad_plus_one_and_all_are_usable() -> None:
     hook = model.hub.roberta.embeddings.position_embeddings.register_forward_pre_hook(
         lambda module, inputs: seen.append(inputs[0])
     )
-    model(ids, None, torch.zeros(1, 1, dtype=torch.long), torch.full((1, 1), 7))
+    model(ids, torch.zeros(1, 1, dtype=torch.long), torch.full((1, 1), 7))
     hook.remove()
     assert seen[0].tolist() == [list(range(2, 22))]
 
@@ -74,9 +81,9 @@ def test_flops_and_parameters_of_roberta_base() -> None:
     base = ModelSettings()
     assert flops_per_token(base, 32_000, 512, 0.15) == pytest.approx(588.9e6, rel=1e-4)
     assert flops_per_token(base, 32_000, 512, 1.0) == pytest.approx(717.2e6, rel=1e-3)
-    config = build_config(ModelSettings(layers=2, hidden=16, heads=2), 50, SPECIAL, 20)
-    model = build_model(config, 0)
-    assert parameters(ModelSettings(layers=2, hidden=16, heads=2), 50, 22) == model.num_parameters()
+    assert parameters(SHAPE, 50, 22) == make().hub.num_parameters()
+    assert parameters(BERT, 50, 20) == build(model=BERT).hub.num_parameters()
+    assert parameters(BERT, 50, 20, nsp=True) == build(model=BERT, **PAIRS).hub.num_parameters()
 
 
 def test_linear_schedule() -> None:
@@ -109,10 +116,61 @@ def test_the_rate_never_leaves_its_range(steps: int, warmup: int, schedule: str,
     assert all(before >= after for before, after in pairwise(values[warmup:]))
 
 
-def test_what_is_not_done_is_refused() -> None:
-    for change in ({"objective": "mlm+nsp"}, {"model": {"type": "bert"}}, {"masking": {"kind": "static"}}):
-        with pytest.raises(UserError, match="not available yet"):
-            refuse_unavailable(PretrainSettings(**change))
+@pytest.mark.parametrize("shape", [SHAPE, BERT])
+def test_packed_texts_give_the_logits_of_each_alone(shape: ModelSettings) -> None:
+    """Block-diagonal attention and positions of their own: a packed text is computed as if it stood alone."""
+    model = build(model=shape)
+    ids = torch.randint(5, 50, (2, 20), generator=torch.Generator().manual_seed(1))
+    lengths = [[7, 10], [3, 4, 13]]
+    texts = torch.full((2, 20), -1)
+    rows, labels = torch.zeros(2, 6, dtype=torch.long), torch.full((2, 6), IGNORE)
+    alone = torch.zeros(())
+    for b, sizes in enumerate(lengths):
+        start = 0
+        for text, size in enumerate(sizes):
+            texts[b, start : start + size] = text
+            rows[b, text], labels[b, text] = start + size - 1, 9
+            logits = model.hub(input_ids=ids[b : b + 1, start : start + size]).logits[0, -1]
+            alone = alone + functional.cross_entropy(logits, torch.tensor(9))
+            start += size
+    together = model(ids, rows, labels, texts_BS=texts)
+    assert together.predicted == 5 and not together.pairs
+    torch.testing.assert_close(together.loss, alone, atol=1e-4, rtol=0)
+    different = ids.clone()
+    different[:, 0] = 49  # in the first text alone
+    others = torch.where(torch.tensor([[False] + [True] * 5] * 2), labels, IGNORE)
+    kept, changed = (model(each, rows, others, texts_BS=texts).loss for each in (ids, different))
+    assert torch.equal(kept, changed) and not torch.equal(model(different, rows, labels, texts_BS=texts).loss, alone)
+
+
+def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
+    model = build(model=BERT, **PAIRS)
+    ids = torch.randint(5, 50, (4, 20), generator=torch.Generator().manual_seed(1))
+    texts = torch.where(torch.arange(20) < 8, 0, 1).repeat(4, 1)
+    lengths, follows = torch.tensor([20, 15, 20, 11]), torch.tensor([True, False, False, True])
+    for b, size in enumerate(lengths):
+        texts[b, size:], ids[b, size:] = -1, SPECIAL["pad"]
+    rows, labels = torch.tensor([[2, 9]] * 4), torch.tensor([[7, 8], [9, IGNORE], [10, 11], [12, IGNORE]])
+    sums = model(ids, rows, labels, lengths, texts, follows)
+    full = torch.full((4, 20), IGNORE).scatter(1, rows, labels)
+    theirs = model.hub(
+        input_ids=ids,
+        attention_mask=(texts >= 0).long(),
+        token_type_ids=texts.clamp(min=0),
+        labels=full,
+        next_sentence_label=(~follows).long(),
+    )
+    torch.testing.assert_close(sums.loss / 6 + sums.pair_loss / 4, theirs.loss)
+    assert sums.predicted == 6 and sums.pairs == 4
+    assert sums.pairs_right == (theirs.seq_relationship_logits.argmax(-1) == (~follows).long()).sum()
+
+
+def test_pairs_belong_to_their_objective_and_to_bert() -> None:
+    for change in ({"objective": "mlm+nsp"}, {"samples": "sentence-pairs"}):
+        with pytest.raises(ValueError, match="does not go with"):
+            PretrainSettings(**change)
+    with pytest.raises(ValueError, match=r"needs model\.type=bert"):
+        PretrainSettings(**PAIRS)
 
 
 def test_a_start_of_its_own_and_given_weights_exclude_each_other() -> None:

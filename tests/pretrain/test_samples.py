@@ -8,17 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pretrain.samples import Samples, sentence_borders
+from pretrain.layouts import sentence_borders
+from pretrain.loader import make_layout
+from pretrain.samples import Samples
 from tokenizer.shards import TokenShards
 
 CONTINUES = np.arange(100) >= 65
+
+
+def make(shards: TokenShards, kind: str, length: int) -> Samples:
+    layouts = [make_layout(kind, shards, index, length) for index in range(len(shards.shards))]
+    return Samples(shards, list(enumerate(layouts)), length, CONTINUES)
 
 
 @pytest.mark.parametrize("kind", ["contiguous", "full-sentences"])
 @pytest.mark.parametrize("length", [8, 33, 512])
 def test_samples_joined_give_back_every_token(tokens: Path, kind: str, length: int) -> None:
     shards = TokenShards(tokens)
-    samples = Samples(shards, kind, length, CONTINUES)
+    samples = make(shards, kind, length)
     batch = samples.batch(np.arange(len(samples)))
     joined = np.concatenate([row[1 : n - 1] for row, n in zip(batch.ids_BS, batch.lengths_B, strict=True)])
     assert np.array_equal(joined, np.concatenate([shards.tokens(i) for i in range(2)]))
@@ -30,18 +37,18 @@ def test_samples_joined_give_back_every_token(tokens: Path, kind: str, length: i
 
 
 def test_contiguous_samples_have_no_padding_but_at_shard_ends(tokens: Path) -> None:
-    samples = Samples(TokenShards(tokens), "contiguous", 16, CONTINUES)
+    samples = make(TokenShards(tokens), "contiguous", 16)
     lengths = samples.batch(np.arange(len(samples))).lengths_B
     assert (lengths < 16).sum() <= 2
 
 
 def test_cut_words_are_told(tokens: Path) -> None:
-    samples = Samples(TokenShards(tokens), "contiguous", 16, CONTINUES)
+    samples = make(TokenShards(tokens), "contiguous", 16)
     batch = samples.batch(np.arange(len(samples)))
-    assert np.array_equal(batch.cut_first_B, CONTINUES[batch.ids_BS[:, 1]])
-    inner = batch.cut_last_B[:-1]
+    assert np.array_equal(batch.barred_BS[:, 1], CONTINUES[batch.ids_BS[:, 1]])
     # the next sample of the same shard starts with the rest of the word
-    assert (inner == batch.cut_first_B[1:])[batch.lengths_B[:-1] == 16].all()
+    full = batch.lengths_B[:-1] == 16
+    assert np.array_equal(batch.barred_BS[:-1, 14][full], batch.barred_BS[1:, 1][full]) and batch.barred_BS.any()
 
 
 def test_full_sentences_end_at_sentence_ends(tokens: Path) -> None:

@@ -90,7 +90,7 @@ def test_learns_and_counts(straight: Path) -> None:
     validation = [r for r in read_metrics(straight / "logs" / "metrics.jsonl") if "validation_loss" in r]
     assert [r["step"] for r in validation] == [0, 20, 40, 60]
     counts = json.loads((straight / "counts.json").read_bytes())
-    assert counts["tokens"] == 60 * 16 * 16 and counts["padding"] < 0.01
+    assert 0.99 < counts["tokens"] / (60 * 16 * 16) <= 1 and counts["padding"] < 0.01
 
 
 def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
@@ -158,6 +158,33 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
     export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "model")
     code, errors = finish(start(tmp_path / "other", tokens, tokenizer, init_from=str(tmp_path / "none"), steps=10))
     assert code == 2 and "no model that transformers can load" in errors and "Traceback" not in errors
+
+
+@pytest.mark.parametrize("kind", ["packed", "sentence-pairs"])
+def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    """KLUE-BERT's way (static masks, next-sentence prediction), and packed documents that do not see each other."""
+    changes: dict[str, Any] = {"samples": kind, "length": 24, "steps": 40, "model": {**RUN["model"], "dropout": 0.1}}
+    if kind == "sentence-pairs":
+        changes |= {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 3}}
+        changes["model"] |= {"type": "bert"}
+    code, errors = finish(start(tmp_path / "straight", tokens, tokenizer, **changes))
+    assert code == 0, errors
+    run = tmp_path / "run"
+    first = start(run, tokens, tokenizer, **changes)
+    wait_for(run / "checkpoints" / "step-00000010", first)
+    first.send_signal(signal.SIGKILL)
+    finish(first)
+    code, errors = finish(start(run, tokens, tokenizer, **changes))
+    assert code == 0 and "resuming at step" in errors, errors
+    assert losses(run) == losses(tmp_path / "straight")
+    name = "model/model.safetensors"
+    assert (run / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+    rows = read_metrics(run / "logs" / "metrics.jsonl")
+    counts = json.loads((run / "counts.json").read_bytes())
+    assert counts["tokens"] == rows[-2 if "loss" not in rows[-1] else -1]["tokens"] <= 40 * 16 * 24
+    assert ("pair_accuracy" in rows[1]) == (kind == "sentence-pairs") and not list(run.glob("samples-*"))
+    config = json.loads((run / "model" / "config.json").read_bytes())
+    assert config["architectures"] == ["BertForPreTraining" if kind == "sentence-pairs" else "RobertaForMaskedLM"]
 
 
 def test_another_corpus_is_refused(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:

@@ -1,0 +1,223 @@
+"""Layouts: which tokens of a shard make up each sample. Nothing is dropped, whatever the kind.
+
+Shapes: N samples of a shard, K texts of a sample, P pieces of documents.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numba
+import numpy as np
+
+
+class Layout(Protocol):
+    """The samples of a shard, by index: the spans of tokens that each one holds."""
+
+    apart: bool
+    """Whether the texts of a sample are strangers, each with a [CLS] of its own, that do not see each other."""
+
+    def __len__(self) -> int:
+        """Return N."""
+
+    def spans(self, sample: int) -> np.ndarray:
+        """Return the first token and the end of each text of a sample, (K, 2) int64."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Positions of each run of positions that see each other, special tokens included: int64, (N,) or (P,)."""
+
+
+class Borders:
+    """Samples of one text each that follow each other without a gap.
+
+    Args:
+        borders: (N + 1,) int64 offsets in tokens.
+    """
+
+    apart = False
+
+    def __init__(self, borders: np.ndarray) -> None:
+        self._borders = borders
+
+    def __len__(self) -> int:
+        return len(self._borders) - 1
+
+    def spans(self, sample: int) -> np.ndarray:
+        """Return the sample's only span."""
+        return self._borders[None, sample : sample + 2]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Positions of each sample, (N,)."""
+        return np.diff(self._borders) + 2
+
+
+class Groups:
+    """Samples of pieces of documents, one or several each.
+
+    Args:
+        pieces_P2: (P, 2) int64 first token and end of each piece, those of a sample side by side.
+        first: (N + 1,) int64; the pieces of sample n are first[n] … first[n + 1] − 1.
+    """
+
+    apart = True
+
+    def __init__(self, pieces_P2: np.ndarray, first: np.ndarray) -> None:
+        self._pieces, self._first = pieces_P2, first
+
+    def __len__(self) -> int:
+        return len(self._first) - 1
+
+    def spans(self, sample: int) -> np.ndarray:
+        """Return the spans of the sample's pieces."""
+        return self._pieces[self._first[sample] : self._first[sample + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Positions of each piece, (P,)."""
+        return self._pieces[:, 1] - self._pieces[:, 0] + 2
+
+
+def contiguous(tokens: int, length: int) -> Borders:
+    """Return the running text cut every length − 2 tokens."""
+    room = length - 2
+    borders = np.arange(0, tokens + room, room, dtype=np.int64)
+    borders[-1] = tokens
+    return Borders(borders if tokens else np.zeros(1, np.int64))
+
+
+def full_sentences(sentences: np.ndarray, length: int) -> Borders:
+    """Return whole consecutive sentences up to length − 2 tokens, across documents (Liu et al. 2019, section 4.2).
+
+    Args:
+        sentences: int64 offsets of the sentences' first tokens, and the end.
+        length: of a sample; a sentence that does not fit is cut every length − 2 tokens.
+    """
+    return Borders(sentence_borders(np.asarray(sentences), length - 2))
+
+
+def doc_sentences(sentences: np.ndarray, documents: np.ndarray, length: int) -> Groups:
+    """Return whole consecutive sentences up to length − 2 tokens, never across documents (Liu et al. 2019, 4.2).
+
+    Args:
+        sentences: as for `full_sentences`.
+        documents: int64 offsets of the documents' first tokens, and the end.
+        length: of a sample.
+    """
+    pieces_P2 = _document_pieces(np.asarray(sentences), np.asarray(documents), length - 2)
+    return Groups(pieces_P2, np.arange(len(pieces_P2) + 1))
+
+
+def packed(documents: np.ndarray, length: int) -> Groups:
+    """Return documents packed into samples by best fit, those longer than a sample cut every length − 2 tokens.
+
+    Pieces go, longest first, into the fullest sample that has room for them (best-fit decreasing; Ding et al. 2024,
+    "Fewer Truncations Improve Language Modeling", section 2.2), so only what is longer than a sample is ever cut.
+
+    Args:
+        documents: int64 offsets of the documents' first tokens, and the end; each document ends with its [SEP].
+        length: of a sample.
+    """
+    documents = np.asarray(documents)
+    pieces_P2 = _document_pieces(documents, documents, length - 2)
+    sample_P, samples = _best_fit(pieces_P2[:, 1] - pieces_P2[:, 0] + 2, length)
+    order = np.argsort(sample_P, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(sample_P, minlength=samples)))).astype(np.int64)
+    return Groups(pieces_P2[order], first)
+
+
+@numba.njit(cache=True)
+def sentence_borders(sentences: np.ndarray, room: int) -> np.ndarray:
+    """Return the borders of samples made of whole sentences, int64 of shape (samples + 1,).
+
+    Args:
+        sentences: int64 offsets of the sentences' first tokens, and the end; shape (sentences + 1,).
+        room: most tokens a sample can take. A longer sentence is cut every `room` tokens.
+    """
+    borders = np.empty(len(sentences) + sentences[-1] // room + 2, np.int64)
+    borders[0] = sentences[0]
+    count = 1
+    for i in range(1, len(sentences)):
+        end = sentences[i]
+        if end - borders[count - 1] <= room:
+            continue
+        if sentences[i - 1] > borders[count - 1]:
+            borders[count] = sentences[i - 1]
+            count += 1
+        while end - borders[count - 1] > room:
+            borders[count] = borders[count - 1] + room
+            count += 1
+    if sentences[-1] > borders[count - 1]:
+        borders[count] = sentences[-1]
+        count += 1
+    return borders[:count].copy()
+
+
+@numba.njit(cache=True)
+def _document_pieces(sentences: np.ndarray, documents: np.ndarray, room: int) -> np.ndarray:
+    """Return the pieces of at most `room` tokens that documents, without their last [SEP], fall into: (P, 2) int64.
+
+    Pieces end where a sentence does, unless a sentence is longer; "sentences" may be the documents themselves.
+    """
+    pieces = np.empty((len(sentences) + documents[-1] // room + len(documents), 2), np.int64)
+    count = 0
+    sentence = 0
+    for document in range(len(documents) - 1):
+        first, end = documents[document], documents[document + 1] - 1
+        start = first
+        while sentence < len(sentences) - 1 and sentences[sentence] < documents[document + 1]:
+            stop = min(sentences[sentence + 1], end)
+            sentence += 1
+            if stop - start <= room:
+                continue
+            before = sentences[sentence - 1]
+            if before > start:
+                pieces[count, 0], pieces[count, 1] = start, before
+                count, start = count + 1, before
+            while stop - start > room:
+                pieces[count, 0], pieces[count, 1] = start, start + room
+                count, start = count + 1, start + room
+        if end > start:
+            pieces[count, 0], pieces[count, 1] = start, end
+            count += 1
+    return pieces[:count].copy()
+
+
+@numba.njit(cache=True)
+def _best_fit(sizes_P: np.ndarray, length: int):  # type: ignore[no-untyped-def]
+    """Return the sample of each piece, (P,) int64, and how many samples there are.
+
+    Samples stand in stacks by the room that is left; to find the fullest one that fits is to look for the first stack
+    that is not empty, so the whole takes P · length steps at most and hardly ever that.
+    """
+    sample_P = np.empty(len(sizes_P), np.int64)
+    below = np.full(len(sizes_P), -1, np.int64)  # of a sample: the next in its stack
+    top = np.full(length + 1, -1, np.int64)
+    # counting sort, longest first; equal ones in their order
+    starts = np.zeros(length + 2, np.int64)
+    for size in sizes_P:
+        starts[length - size + 1] += 1
+    starts = np.cumsum(starts)
+    order = np.empty(len(sizes_P), np.int64)
+    for number in range(len(sizes_P)):
+        place = length - sizes_P[number]
+        order[starts[place]] = number
+        starts[place] += 1
+    samples = 0
+    for piece in order:
+        size = int(sizes_P[piece])
+        left = size
+        while left <= length and top[left] < 0:
+            left += 1
+        if left > length:
+            left = length
+            top[left] = samples
+            below[samples] = -1
+            samples += 1
+        sample = int(top[left])
+        top[left] = below[sample]
+        sample_P[piece] = sample
+        below[sample] = top[left - size]
+        top[left - size] = sample
+    return sample_P, samples
