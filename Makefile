@@ -10,6 +10,7 @@
 # make bench-corpus BENCHMARK=klue CORPUS=corpora
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer CORPUS=runs/x/corpus
+# make bench-pretrain RUN=runs/x
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,7 +21,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .PHONY: quickstart test lint install drills
-.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer check-decontamination
+.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain check-decontamination
 
 install: $(STAMP)
 
@@ -69,6 +70,9 @@ check-decontamination: $(STAMP)
 
 bench-tokenizer: $(STAMP)
 	$(BIN)/python scripts/bench_tokenizer.py --corpus $(CORPUS)
+
+bench-pretrain: $(STAMP)
+	$(BIN)/python scripts/bench_pretrain.py --tokens $(RUN)/tokens --tokenizer $(RUN)/tokenizer --base
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -96,7 +96,7 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings) -> Any:
         lr=o.lr,
         betas=(o.beta1, o.beta2),
         eps=o.eps,
-        fused=torch.cuda.is_available() or None,
+        fused=True,
     )
     engine, *_ = deepspeed.initialize(
         model=model,

@@ -126,6 +126,8 @@ class PretrainSettings(Settings):
     """Seed of initialisation, order, masks and dropout."""
     dtype: Literal["auto", "fp32", "bf16"] = "auto"
     """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). Weights stay fp32."""
+    compile: bool = False
+    """Compile the encoder (torch.compile, static shapes): minutes at the start, and other rounding, for speed after."""
     gradient_checkpointing: bool = runtime(False)
     """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
     result."""

@@ -103,6 +103,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         hub = build_model(settings, config)
     if settings.gradient_checkpointing:
         hub.gradient_checkpointing_enable({"use_reentrant": False})
+    if settings.compile:
+        hub.base_model.compile(dynamic=False)
     model = MaskedRowsModel(hub)
     engine = engines.start_engine(model, settings)
     trainer = engines.Trainer(engine, loader)

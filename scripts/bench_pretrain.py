@@ -1,0 +1,276 @@
+"""How fast pretraining is: the real training loop beside a plain transformers loop, and what each part gives.
+
+    python scripts/bench_pretrain.py --tokens RUN/tokens --tokenizer RUN/tokenizer [--layers 4 --hidden 256] [--base]
+        [--length 128] [--batch 32] [--steps 8] [--rounds 5] [--dtype fp32] [--no-parts] [--no-compile] [--json]
+
+- ours: token shards, loader, whole-word masks, DeepSpeed engine and optimizer step, as `hunmin pretrain` runs them.
+- plain: transformers' model with the loss over its full head, torch's AdamW, and `DataCollatorForLanguageModeling`
+  over (a) texts a row: the sentences of a document up to the length, padded to the longest of the batch, and (b) the
+  very rows that ours takes, without padding. Its collator masks tokens: masking whole words costs it more.
+- parts: ours with one thing taken out or put in.
+
+Same model, numeric type and rows a step. Only positions that hold text or [CLS] and [SEP] count as tokens. All loops
+are built first; then each does some steps in turn, round after round, and the median of the rounds counts.
+`--base` measures RoBERTa-base beside it (without parts). Exit code 1 when a bar is not reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+from timing import Row, as_dicts, hardware, print_rows
+from torch.nn import functional
+
+from pretrain import engine as engines
+from pretrain.flops import flops_per_token
+from pretrain.loader import Loader, plan_samples
+from pretrain.masking import IGNORE
+from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
+from pretrain.settings import PretrainSettings
+from tokenizer.shards import TokenShards
+
+BAR = 1.5
+"""Least ratio of ours to the plain loop (a) on a CPU, by the project's own aim."""
+Step = Callable[[], float]
+"""One optimizer step; returns how many real tokens it took."""
+
+
+class FullHead(MaskedRowsModel):
+    """The head over all positions, as transformers' own loss has it."""
+
+    def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **_: Any) -> Sums:
+        """Return the sums of the batch."""
+        mask = None if lengths_B is None else torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]
+        logits = self.hub(input_ids=ids_BS, attention_mask=mask).logits.float()
+        labels = torch.full_like(ids_BS, IGNORE).scatter(1, rows_BM, labels_BM)
+        labels[:, 0] = IGNORE  # unused rows point there
+        loss = functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
+        zero = loss.detach().new_zeros(())
+        return Sums(loss, zero, (labels != IGNORE).sum(), zero, zero, zero)
+
+
+class WithMask(MaskedRowsModel):
+    """An attention mask also where nothing is padded."""
+
+    def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **more: Any) -> Sums:
+        """Return the sums of the batch."""
+        if lengths_B is None:
+            lengths_B = torch.full((len(ids_BS),), ids_BS.shape[1], device=ids_BS.device)
+        return super().forward(ids_BS, rows_BM, labels_BM, lengths_B, **more)
+
+
+def ours(
+    settings: PretrainSettings, tokens: Path, tokenizer: Path, kind: type[MaskedRowsModel] = MaskedRowsModel
+) -> tuple[Step, Loader]:
+    """Return a step of the project's training loop."""
+    plan_samples(settings, tokens, Path(tempfile.mkdtemp()))
+    loader = Loader(settings, tokens, tokenizer, Path("none"), 0, 1)
+    shards = TokenShards(tokens)
+    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    if settings.compile:
+        hub.base_model.compile(dynamic=False)
+    trainer = engines.Trainer(engines.start_engine(kind(hub), settings), loader)
+    batches, numbers = loader.ahead(0), iter(range(10**9))
+
+    def step() -> float:
+        return float(trainer.step(next(numbers), settings.optimizer.lr, next(batches), measure_norm=False)[-1])
+
+    return step, loader
+
+
+def text_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
+    """Yield rows as a plain script makes them: the sentences of one document up to the length."""
+    cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
+    while True:
+        for index in range(len(shards.shards)):
+            tokens, sentences = shards.tokens(index), np.asarray(shards.sentences(index))
+            documents = set(np.asarray(shards.documents(index)).tolist())
+            start = 0
+            for before, end in pairwise(sentences.tolist()):
+                if before > start and (before in documents or end - start > length - 2):
+                    yield [cls, *tokens[start : min(before, start + length - 2)].tolist(), sep]
+                    start = before
+
+
+def running_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
+    """Yield rows without padding: the running text, cut."""
+    cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
+    while True:
+        for index in range(len(shards.shards)):
+            tokens = shards.tokens(index)
+            for start in range(0, len(tokens) - length + 2, length - 2):
+                yield [cls, *tokens[start : start + length - 2].tolist(), sep]
+
+
+def plain(settings: PretrainSettings, tokens: Path, tokenizer: Path, rows: Any, dtype: str, collator: Any) -> Step:
+    """Return a step of a plain loop around transformers' model and collator."""
+    shards = TokenShards(tokens)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)).to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.optimizer.lr, weight_decay=0.01)
+    source = rows(shards, settings.length)
+
+    def step() -> float:
+        batch = collator([{"input_ids": next(source)} for _ in range(settings.micro_batch)])
+        if "attention_mask" not in batch:
+            batch["attention_mask"] = (batch["input_ids"] != shards.special_ids["pad"]).long()
+        real = float(batch["attention_mask"].sum())
+        with torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bf16"):
+            loss = model(**{name: value.to(device) for name, value in batch.items()}).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.optimizer.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        return real
+
+    return step
+
+
+_ADAMW = torch.optim.AdamW
+
+
+def _unfused(*arguments: Any, **options: Any) -> torch.optim.AdamW:
+    return _ADAMW(*arguments, **{**options, "fused": False})
+
+
+def measure(loops: dict[str, Step], steps: int, rounds: int) -> dict[str, float]:
+    """Return the real tokens a second of each loop: the median of the rounds, in which they take turns."""
+    rates: dict[str, list[float]] = {name: [] for name in loops}
+    for name, step in loops.items():
+        print(f"warming up: {name}", file=sys.stderr, flush=True)
+        for _ in range(2):
+            step()
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+        for name, step in loops.items():
+            _wait()
+            began = time.perf_counter()
+            count = sum(step() for _ in range(steps))
+            _wait()
+            rates[name].append(count / (time.perf_counter() - began))
+    return {name: statistics.median(found) for name, found in rates.items()}
+
+
+def _wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def matrix_rate(dtype: torch.dtype) -> float:
+    """Return FLOP/s of a large matrix product here, the median of nine: what the machine can do at most."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    size = 8192 if device == "cuda" else 2048
+    a = torch.randn(size, size, device=device, dtype=dtype)
+    times = []
+    for _ in range(9):
+        _wait()
+        began = time.perf_counter()
+        a @ a
+        _wait()
+        times.append(time.perf_counter() - began)
+    return 2 * size**3 / statistics.median(times)
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=Path, required=True, help="finished token folder")
+    parser.add_argument("--tokenizer", type=Path, required=True, help="its tokenizer folder")
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--batch", type=int, default=32, help="rows a step (default 32)")
+    parser.add_argument("--steps", type=int, default=4, help="steps a round (default 4)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of which the median counts (default 5)")
+    parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto")
+    parser.add_argument("--base", action="store_true", help="RoBERTa-base beside it (2 steps a round)")
+    parser.add_argument("--no-parts", action="store_true", help="without the runs with a part taken out or put in")
+    parser.add_argument("--no-compile", action="store_true", help="without the compiled run")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    engines.prepare_environment(None)
+    engines.join_processes()
+    dtype = engines.resolve_dtype(options.dtype)
+    print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads, {dtype}")
+    peak = matrix_rate(torch.bfloat16 if dtype == "bf16" else torch.float32)
+    print(f"matrix product: {peak / 1e12:.3g} TFLOP/s")
+    shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
+    rows = compare(options, shape, dtype, peak, parts=not options.no_parts)
+    if options.base:
+        options.steps = 2
+        rows += compare(options, {"layers": 12, "hidden": 768, "heads": 12}, dtype, peak, parts=False)
+    if options.json:
+        print(json.dumps({"hardware": hardware(), "rows": as_dicts(rows)}, ensure_ascii=False))
+    return 1 if any(row.reached is False for row in rows) else 0
+
+
+def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, peak: float, parts: bool) -> list[Row]:
+    """Measure a shape, print its table and return the rows."""
+    from transformers import AutoTokenizer, DataCollatorForLanguageModeling
+
+    tokens, tokenizer = options.tokens, options.tokenizer
+    text = AutoTokenizer.from_pretrained(tokenizer)
+    text.model_max_length = 10**9
+
+    def run(**changes: Any) -> PretrainSettings:
+        basic = {"model": {**shape, "dropout": 0.1}, "samples": "contiguous", "length": options.length, "dtype": dtype,
+                 "steps": 10**6, "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
+        return PretrainSettings(**{**basic, **changes})
+
+    collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15)
+    step, loader = ours(run(), tokens, tokenizer)
+    plain_run = run()
+    loops: dict[str, Step] = {
+        "ours": step,
+        "plain (a), texts padded": plain(plain_run, tokens, tokenizer, text_rows, dtype, collator),
+        "plain (b), running text": plain(plain_run, tokens, tokenizer, running_rows, dtype, collator),
+    }
+    if parts:
+        loops["ours, head over all positions"] = ours(run(), tokens, tokenizer, FullHead)[0]
+        loops["ours, with an attention mask"] = ours(run(), tokens, tokenizer, WithMask)[0]
+        for kind in ("full-sentences", "packed", "doc-sentences"):
+            loops[f"ours, {kind}"] = ours(run(samples=kind), tokens, tokenizer)[0]
+        with mock.patch("torch.optim.AdamW", _unfused):
+            loops["ours, optimizer not fused"] = ours(run(), tokens, tokenizer)[0]
+        if not options.no_compile:
+            loops["ours, compiled"] = ours(run(compile=True), tokens, tokenizer)[0]
+    rates = measure(loops, options.steps, options.rounds)
+    vocabulary = TokenShards(tokens).vocab_size
+    flops = flops_per_token(run().model, vocabulary, loader.samples.attention_span, run().masking.rate)
+    mine = rates["ours"]
+    bar = BAR if not torch.cuda.is_available() and shape["hidden"] == 256 else None
+    rows = [
+        Row(
+            "ours",
+            mine,
+            "tokens/s",
+            note=f"{mine * flops / 1e12:.3g} TFLOP/s, {mine * flops / peak:.0%} of the product",
+        ),
+        Row("  padding", 100 * loader.samples.padding, "%", 1, most=True),
+    ]
+    for name, rate in rates.items():
+        if name != "ours":
+            rows.append(Row(name, rate, "tokens/s", note=f"ours is {mine / rate:.2f} times as fast"))
+    rows.append(Row("ours beside plain (a)", mine / rates["plain (a), texts padded"], "x", bar))
+    rows.append(Row("ours beside plain (b)", mine / rates["plain (b), running text"], "x"))
+    size = f"{shape['layers']} layers × {shape['hidden']}, {vocabulary:,} entries"
+    print_rows(f"{size}, {options.length} tokens, {options.batch} rows", rows)
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())
