@@ -127,17 +127,16 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
         json.dump(job, stream, indent=1)
     command = [sys.executable, "-m", "pretrain.train", str(path)]
     if settings.processes > 1:
-        count = str(settings.processes)
-        command[2:3] = ["torch.distributed.run", "--standalone", "--nproc-per-node", count, "-m", "pretrain.train"]
+        command[2:3] = ["pretrain.launch", str(settings.processes)]
     threads = settings.threads or max(1, (os.cpu_count() or 1) // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    from pretrain.train import STOPPED, STOPPED_MARK
+    from pretrain.train import STOPPED_MARK
 
     (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
     code = run_child(command, environment)
     counts = out / "counts.json"
-    if code == STOPPED or (code and settings.processes > 1 and (out / "logs" / STOPPED_MARK).exists()):
+    if not code and (out / "logs" / STOPPED_MARK).exists():
         raise Interrupted
     if code == UserError.exit_code:
         raise UserError("pretraining was refused; the message stands above")

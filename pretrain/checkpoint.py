@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, publish_folder
 from common.progress import say
 
 MARK = "complete.json"
 STATE = "state"
+WEIGHTS = "weights.safetensors"
+"""At ZeRO stage 3: the whole weights."""
 
 
 def step_folder(folder: Path, step: int) -> Path:
@@ -45,7 +49,9 @@ def read_mark(path: Path) -> dict[str, Any] | None:
     return dict(mark)
 
 
-def save_checkpoint(engine: Any, folder: Path, step: int, facts: dict[str, Any], keep: int) -> Path:
+def save_checkpoint(
+    engine: Any, folder: Path, step: int, facts: dict[str, Any], keep_last: int, keep_every: int | None = None
+) -> Path:
     """Write the checkpoint of `step` and return its folder; every process calls this.
 
     Args:
@@ -53,12 +59,16 @@ def save_checkpoint(engine: Any, folder: Path, step: int, facts: dict[str, Any],
         folder: where checkpoints stand.
         step: optimizer steps done.
         facts: what must hold when it is resumed (fingerprint of settings and data, tokens seen …).
-        keep: how many checkpoints to keep; older ones go after this one is complete.
+        keep_last: how many checkpoints to keep; older ones go after this one is complete.
+        keep_every: steps of which every multiple's checkpoint stays nevertheless.
 
     Raises:
         DiskFullError: no space; earlier checkpoints stay.
     """
     import torch.distributed as dist
+    from safetensors.torch import save_file
+
+    from pretrain.engine import whole_weights
 
     final = step_folder(folder, step)
     temporary = folder / f".step-{step:08d}.tmp"
@@ -68,32 +78,39 @@ def save_checkpoint(engine: Any, folder: Path, step: int, facts: dict[str, Any],
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
         dist.barrier()
-        engine.save_checkpoint(str(temporary), tag=STATE, client_state={"hunmin": facts}, save_latest=False)
+        if facts["zero_stage"] == 3:  # of which DeepSpeed writes each process's part alone
+            weights = whole_weights(engine)
+            if first:
+                save_file({name: tensor.clone() for name, tensor in weights.items()}, temporary / WEIGHTS)
+        state = {"hunmin": facts, "universal_checkpoint_info": {"universal_checkpoint_version": 0.2}}
+        engine.save_checkpoint(str(temporary), tag=STATE, client_state=state, save_latest=False)
         dist.barrier()
         if first:
             files = {p.relative_to(temporary).as_posix(): p.stat().st_size for p in temporary.rglob("*") if p.is_file()}
             with atomic_write(temporary / MARK) as stream:
                 json.dump({"step": step, "files": files, **facts}, stream, indent=1, sort_keys=True)
             publish_folder(temporary, final)
-            for _, old in complete_checkpoints(folder)[:-keep]:
-                shutil.rmtree(old)
+            for old_step, old in complete_checkpoints(folder)[:-keep_last]:
+                if not keep_every or old_step % keep_every:
+                    shutil.rmtree(old)
     dist.barrier()
     return final
 
 
-def load_latest(engine: Any, folder: Path, facts: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Load the newest whole checkpoint into the engine and return (its step, its mark): (0, {}) when there is none.
+def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None, dict[str, Any]]:
+    """Return the newest whole checkpoint and its mark: (None, {}) when there is none.
 
     Args:
-        facts: what the checkpoint must have been made with; the keys compared are `fingerprint` and `world`.
+        folder: where checkpoints stand.
+        facts: what the checkpoint must have been made with; `fingerprint`, `zero_stage` and `world` are compared.
 
     Raises:
-        UserError: the checkpoint belongs to other settings, another corpus, or (at ZeRO > 0) another world size.
+        UserError: the checkpoint belongs to other settings or another corpus, or (at ZeRO 3) another world size.
     """
     found = complete_checkpoints(folder)
     if not found:
-        return 0, {}
-    step, path = found[-1]
+        return None, {}
+    _, path = found[-1]
     mark = read_mark(path) or {}
     if mark.get("fingerprint") != facts["fingerprint"]:
         raise UserError(
@@ -101,19 +118,49 @@ def load_latest(engine: Any, folder: Path, facts: dict[str, Any]) -> tuple[int, 
             "a run resumes with what it began with; else batches would repeat or be left out",
             f"restore the recipe and the corpus, or begin anew in another `out` folder (or move {folder} away)",
         )
-    if mark.get("zero_stage") and mark.get("world") != facts["world"]:
+    if mark.get("zero_stage") == 3 and mark.get("world") != facts["world"]:
         raise UserError(
             f"{path.name} was made by {mark['world']} processes, this run has {facts['world']}",
-            f"at ZeRO stage {mark['zero_stage']} the optimizer state is split over the processes",
-            f"set pretrain.processes={mark['world']}, or train with pretrain.zero_stage=0",
+            "at ZeRO stage 3 the state is split over the processes; stages 0 to 2 take any number",
+            f"go on with {mark['world']} processes",
         )
-    engine.load_checkpoint(str(path), tag=STATE)
-    return step, mark
+    return path, mark
+
+
+def must_reshard(mark: dict[str, Any], world: int) -> bool:
+    """Return whether a checkpoint's optimizer state is split over another number of processes than the run has."""
+    return bool(mark) and mark["zero_stage"] in (1, 2) and mark["world"] != world
+
+
+def resharded(path: Path) -> Path:
+    """Return a folder beside the checkpoint with the same state for any number of processes; one process calls this.
+
+    DeepSpeed's universal checkpoint: a file for each weight and each moment of the optimizer.
+
+    Raises:
+        HunminError: DeepSpeed's converter failed.
+    """
+    folder = path.with_name(f".{path.name}.universal")
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [sys.executable, "-m", "deepspeed.checkpoint.ds_to_universal", "--inject_missing_state"]
+    command += ["--input_folder", str(path / STATE), "--output_folder", str(folder / STATE)]
+    # with the launcher's variables it would look for the other processes
+    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise HunminError(
+            f"the state of {path.name} could not be put together for another number of processes: {last}",
+            "DeepSpeed's ds_to_universal does this",
+            f"go on with {(read_mark(path) or {}).get('world')} processes",
+        )
+    return folder
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove temporary folders that a killed run left behind."""
-    for path in folder.glob(".step-*.tmp"):
+    for path in (*folder.glob(".step-*.tmp"), *folder.glob(".step-*.universal")):
         shutil.rmtree(path, ignore_errors=True)
     if folder.is_dir():
         os.sync()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 import warnings
@@ -10,6 +11,7 @@ from typing import Any
 
 import torch
 
+from common.errors import UserError
 from pretrain.loader import Loader
 from pretrain.masking import MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums
@@ -42,6 +44,11 @@ def prepare_environment(threads: int | None) -> None:
     os.environ.setdefault("DEEPSPEED_LOG_LEVEL", "error")
     warnings.filterwarnings("ignore", module="deepspeed")
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
+
+
+def device() -> torch.device:
+    """Return the device of this process."""
+    return torch.device("cuda", int(os.environ["LOCAL_RANK"])) if torch.cuda.is_available() else torch.device("cpu")
 
 
 def resolve_dtype(dtype: str) -> str:
@@ -86,24 +93,79 @@ def join_processes() -> None:
     deepspeed.init_distributed(dist_backend="nccl" if torch.cuda.is_available() else "gloo", verbose=False)
 
 
-def start_engine(model: MaskedRowsModel, settings: PretrainSettings) -> Any:
-    """Return the DeepSpeed engine for the model, with AdamW; after `join_processes`."""
+def whole_weights(engine: Any) -> dict[str, torch.Tensor]:
+    """Return the weights of the hub model, whole, on the CPU; all processes call this, the first gets them."""
+    if engine.zero_optimization_stage() == 3:
+        state = engine._zero3_consolidated_16bit_state_dict() or {}  # in the weights' own dtype, which is fp32
+    else:
+        state = engine.module.state_dict()
+    return {name.removeprefix("hub."): tensor.cpu() for name, tensor in state.items()}
+
+
+class SkippingAdamW(torch.optim.AdamW):
+    """AdamW that can leave a step out."""
+
+    skip = False
+
+    def step(self, closure: Any = None) -> Any:
+        """Update the weights, unless the gradients are of a batch to skip."""
+        return None if self.skip else super().step(closure)
+
+
+def rehearse(model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], device: torch.device) -> None:
+    """Compute a micro-batch forwards and backwards, beside the room that AdamW will take, and forget it.
+
+    So a micro-batch that does not fit is found before the run begins, not an hour later.
+
+    Raises:
+        UserError: the device's memory does not hold it.
+    """
+    model.to(device).train()
+    try:
+        rooms = [torch.empty_like(p) for p in model.parameters() for _ in range(2)]
+        sums = model(**arguments)
+        (sums.loss + sums.pair_loss).backward()
+        del rooms, sums
+    except torch.OutOfMemoryError:
+        raise UserError(
+            "a micro-batch does not fit into the memory of the device",
+            "weights, gradients, optimizer state and the activations of pretrain.micro_batch samples must fit",
+            "halve pretrain.micro_batch (the global batch stays), or set pretrain.gradient_checkpointing=true",
+        ) from None
+    model.zero_grad(set_to_none=True)
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+
+
+def start_engine(model: MaskedRowsModel, settings: PretrainSettings, universal: bool = False) -> Any:
+    """Return the DeepSpeed engine for the model, with AdamW; after `join_processes`.
+
+    Args:
+        model: with fresh weights, or those to go on from.
+        settings: the run.
+        universal: whether it will load a checkpoint made for any number of processes.
+    """
     import deepspeed
 
     o = settings.optimizer
-    optimizer = torch.optim.AdamW(
+    optimizer = SkippingAdamW(
         parameter_groups(model, o.weight_decay),
         lr=o.lr,
         betas=(o.beta1, o.beta2),
         eps=o.eps,
         fused=True,
     )
+    config = deepspeed_config(settings, torch.distributed.get_world_size())
     engine, *_ = deepspeed.initialize(
         model=model,
         optimizer=optimizer,
-        config=deepspeed_config(settings, torch.distributed.get_world_size()),
+        config=config | ({"checkpoint": {"load_universal": True}} if universal else {}),
         dist_init_required=False,
     )
+    if settings.zero_stage == 3:
+        decoder = model.hub.get_output_embeddings()
+        for parameter in (decoder.weight, decoder.bias):  # the loss takes them from another module
+            deepspeed.zero.register_external_parameter(model, parameter)
     return engine
 
 
@@ -130,59 +192,92 @@ TOTALS = (*Sums._fields, "tokens")
 """What a step adds up: the model's sums, and positions that are not padding."""
 
 
+AVERAGED = 100
+"""Steps over which the running mean of the loss goes, about."""
+
+
 class Trainer:
-    """One optimizer step, and the validation loss; it owns no state beyond the engine's.
+    """One optimizer step, and the validation loss.
 
     Args:
         engine: the DeepSpeed engine.
         loader: source of batches.
+        average: running mean of the loss so far; None at the beginning.
     """
 
-    def __init__(self, engine: Any, loader: Loader) -> None:
+    def __init__(self, engine: Any, loader: Loader, average: float | None = None) -> None:
         self.engine, self.loader, self.settings = engine, loader, loader.settings
         self.gradient_norm = 0.0
         """Norm of the last gradient asked for, before clipping."""
+        self.average = average
+        """Running mean of the loss a predicted token; with the engine's state all that a step depends on."""
+        self.skipped = False
+        """Whether the last batch was skipped."""
 
     def step(
         self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], measure_norm: bool
     ) -> torch.Tensor:
-        """Do one optimizer step and return this process's `TOTALS`, float64.
+        """Do one optimizer step and return this process's `TOTALS`, float64; of a skipped batch, zeros.
 
         The gradient is the sum of the losses over the global batch divided by a constant (rows a full batch has),
         so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of the pairs
-        is added to it. Dropout is drawn from
-        (seed, step, place of the micro-batch), so a resumed run repeats nothing and stores no random state.
+        is added to it. Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats nothing
+        and stores no random state. A batch without a finite loss, or whose loss leaps up, changes nothing.
         """
+        optimizer = self.engine.basic_optimizer
         for group in self.engine.optimizer.param_groups:
             group["lr"] = lr
-        totals = torch.zeros(len(TOTALS), dtype=torch.float64)
+        totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
         for a, (batch, masked) in enumerate(micro_batches):
             place = a * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
             sums = self.engine(**to_device(batch, masked, self.settings.samples, self.engine.device))
+            totals += _totals(sums, batch)
+            loss = sums.loss / masked.labels_BM.size + sums.pair_loss / len(batch.ids_BS)
+            last = a == len(micro_batches) - 1
+            if last:
+                self.skipped = optimizer.skip = not self._accept(totals)
+                if self.skipped:
+                    loss = loss * math.nan  # ZeRO has a step of its own, which passes over what is not finite
             # the engine divides by the accumulation steps and averages over processes
-            self.engine.backward(sums.loss / masked.labels_BM.size + sums.pair_loss / len(batch.ids_BS))
-            if measure_norm and a == len(micro_batches) - 1 and not self.settings.zero_stage:
+            self.engine.backward(loss)
+            if measure_norm and last and not self.settings.zero_stage and not self.skipped:
                 gradients = [p.grad for p in self.engine.module.parameters() if p.grad is not None]
                 self.gradient_norm = float(torch.nn.utils.get_total_norm(gradients))
             self.engine.step()
-            totals += _totals(sums, batch)
-        if measure_norm and self.settings.zero_stage:
+        if measure_norm and self.settings.zero_stage and not self.skipped:
             self.gradient_norm = float(self.engine.get_global_grad_norm() or 0.0)
-        return totals
+        return torch.zeros_like(totals).cpu() if self.skipped else totals.cpu()
+
+    def _accept(self, totals: torch.Tensor) -> bool:
+        """Return whether the batch may change the weights, the same on all processes; note its loss if so."""
+        sums = totals[[0, 2]].clone()
+        if self.loader.world > 1:
+            torch.distributed.all_reduce(sums)
+        loss = float(sums[0] / sums[1])
+        if not math.isfinite(loss) or (self.average is not None and loss > self.settings.spike * self.average):
+            return False
+        self.average = loss if self.average is None else self.average + (loss - self.average) / AVERAGED
+        return True
 
     @torch.no_grad()
     def validate(self) -> torch.Tensor:
         """Return `TOTALS` over this process's held-out samples; draws no random number."""
         self.engine.eval()
-        totals = torch.zeros(len(TOTALS), dtype=torch.float64)
-        for batch, masked in self.loader.validation():
+        totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
+        own = list(self.loader.validation())
+        for number in range(self.loader.validation_batches):
+            # under ZeRO 3 processes fetch weights together: one that has no batch left computes along
+            batch, masked = own[number] if number < len(own) else self.loader.micro_batches(0)[0]
             arguments = to_device(batch, masked, self.settings.samples, self.engine.device)
-            totals += _totals(self.engine.module(**arguments), batch)
+            found = _totals(self.engine.module(**arguments), batch)
+            if number < len(own):
+                totals += found
         self.engine.train()
-        return totals
+        return totals.cpu()
 
 
 def _totals(sums: Sums, batch: Batch) -> torch.Tensor:
-    counted = torch.stack([value.detach().double() for value in sums]).cpu()
-    return torch.cat([counted, torch.tensor([batch.lengths_B.sum()], dtype=torch.float64)])
+    """Return a micro-batch's `TOTALS`, on the device, so that nothing waits for it."""
+    tokens = torch.tensor(batch.lengths_B.sum(), device=sums.loss.device)
+    return torch.stack([value.detach().double() for value in (*sums, tokens)])

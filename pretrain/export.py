@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from transformers import PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from pretrain.checkpoint import STATE, read_mark
+from pretrain.checkpoint import STATE, WEIGHTS, read_mark
 from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -49,6 +50,8 @@ def checkpoint_state(checkpoint: Path) -> dict[str, torch.Tensor]:
             "a checkpoint folder holds complete.json and the files it lists",
             "choose another step-* folder",
         )
+    if (checkpoint / WEIGHTS).exists():
+        return load_file(checkpoint / WEIGHTS)
     files = sorted((checkpoint / STATE).glob("*model_states.pt"))
     state: dict[str, Any] = torch.load(files[0], map_location="cpu", weights_only=True)["module"]
     return {name.removeprefix("hub."): tensor for name, tensor in state.items()}

@@ -123,6 +123,12 @@ class Loader:
             out.append(self._masked(self.samples, ids, epochs))
         return out
 
+    @property
+    def validation_batches(self) -> int:
+        """Return the number of micro-batches of held-out samples that the process with the most of them has."""
+        most = -(-len(self.validation_ids) // self.world)
+        return -(-most // self.settings.micro_batch)
+
     def validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
         """Yield this process's share of the held-out samples in micro-batches, always with the same masks."""
         ids = self.validation_ids[self.rank :: self.world]

@@ -131,12 +131,20 @@ class PretrainSettings(Settings):
     gradient_checkpointing: bool = runtime(False)
     """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
     result."""
-    zero_stage: Literal[0, 1, 2] = 0
-    """DeepSpeed ZeRO stage: 0 replicates the optimizer state, 1 and 2 share it over the processes."""
+    zero_stage: Literal[0, 1, 2, 3] = 0
+    """DeepSpeed ZeRO stage, what is shared over the processes instead of replicated: 1 the optimizer state, 2 the
+    gradients too, 3 the weights too."""
+    spike: float = Field(2.0, gt=1)
+    """A global batch whose loss is more than this many times the running mean is skipped, like one without a finite
+    loss."""
+    max_skipped: int = Field(10, ge=0)
+    """Skipped batches after which the run stops: the fault is then not in single batches."""
     checkpoint_every: int = runtime(1000, ge=1)
     """Steps between checkpoints: what a kill can cost at most."""
     keep_last: int = runtime(2, ge=1)
     """Checkpoints kept; older ones are removed once a newer one is complete."""
+    keep_every: int | None = runtime(None, ge=1)
+    """Steps of which every multiple's checkpoint is kept for good, for curves over the run; None keeps none."""
     validate_every: int = runtime(1000, ge=1)
     """Steps between validation losses."""
     log_every: int = runtime(50, ge=1)

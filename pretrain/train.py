@@ -1,6 +1,7 @@
 """Train: the loop of one process. Started as `python -m pretrain.train JOB.json`, alone or under torchrun.
 
 python -m pretrain.train runs/x/pretrain/job.json
+python -m pretrain.launch 2 runs/x/pretrain/job.json
 python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train runs/x/pretrain/job.json
 """
 
@@ -26,11 +27,8 @@ from common.progress import ProgressBar, say, short_number
 from common.settings import dump_settings, settings_hash
 from pretrain.settings import PretrainSettings
 
-STOPPED = 3
-"""Exit code of a run that was asked to stop and saved its state."""
-
 STOPPED_MARK = "stopped"
-"""File in the logs that says the same where a launcher hides the exit code of its processes."""
+"""File in the logs of a run that was asked to stop and saved its state."""
 
 
 class StopFlag:
@@ -76,13 +74,20 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     import torch.distributed as dist
     from transformers.utils import logging as hub_logging
 
-    from pretrain.checkpoint import load_latest, remove_unfinished, save_checkpoint
+    from pretrain.checkpoint import (
+        STATE,
+        latest_checkpoint,
+        must_reshard,
+        remove_unfinished,
+        resharded,
+        save_checkpoint,
+    )
     from pretrain.continuation import load_model
     from pretrain.export import check_export, save_hub_model
     from pretrain.flops import flops_per_token
     from pretrain.loader import Loader, plan_samples, read_vocabulary
     from pretrain.metrics import MetricsLog
-    from pretrain.model import MaskedRowsModel, build_config, build_model
+    from pretrain.model import MaskedRowsModel, build_config, build_model, model_class
     from pretrain.schedule import rate_factor
     from tokenizer.shards import TokenShards
 
@@ -106,15 +111,26 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     if settings.compile:
         hub.base_model.compile(dynamic=False)
     model = MaskedRowsModel(hub)
-    engine = engines.start_engine(model, settings)
-    trainer = engines.Trainer(engine, loader)
+    example = loader.micro_batches(0)[0]
+    engines.rehearse(model, engines.to_device(*example, settings.samples, engines.device()), engines.device())
     checkpoints = out / "checkpoints"
     if rank == 0:
         checkpoints.mkdir(parents=True, exist_ok=True)
         remove_unfinished(checkpoints)
     dist.barrier()
     facts = {"fingerprint": run_fingerprint, "world": world, "zero_stage": settings.zero_stage}
-    done, mark = load_latest(engine, checkpoints, facts)
+    source, mark = latest_checkpoint(checkpoints, facts)
+    reshard = must_reshard(mark, world)
+    engine = engines.start_engine(model, settings, reshard)
+    if source:
+        if reshard and rank == 0:
+            resharded(source)
+        dist.barrier()
+        engine.load_checkpoint(str(source.with_name(f".{source.name}.universal") if reshard else source), tag=STATE)
+        dist.barrier()
+        if rank == 0:
+            remove_unfinished(checkpoints)
+    done = int(mark.get("step", 0))
 
     flops = flops_per_token(settings.model, shards.vocab_size, loader.samples.attention_span, settings.masking.rate)
     log = bar = None
@@ -136,6 +152,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     def nothing() -> torch.Tensor:
         return torch.zeros(len(engines.TOTALS), dtype=torch.float64)
 
+    trainer = engines.Trainer(engine, loader, mark.get("average"))
+    skipped: list[int] = mark.get("skipped", [])
     window = torch.tensor(mark.get("window", nothing().tolist()), dtype=torch.float64)
     if rank:
         window = nothing()  # the saved sums over all processes live on in process 0
@@ -149,19 +167,23 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if log:
             log.log({"step": step, **{f"validation_{name}": value for name, value in figures.items()}})
 
-    def refuse_divergence(loss: float, step: int) -> None:
-        if not math.isfinite(loss):
+    def note_skipped(step: int) -> None:
+        skipped.append(step)
+        if rank == 0:
+            say(f"warning: batch {step} is skipped: its loss is not finite, or leaps up", style="yellow")
+        if len(skipped) > settings.max_skipped:
             raise HunminError(
-                f"the loss is {loss} by step {step}",
-                "a loss is finite",
+                f"{len(skipped)} batches had no finite loss, or one more than {settings.spike} times the mean: "
+                f"{', '.join(map(str, skipped))}",
+                f"a run passes over at most {settings.max_skipped} (pretrain.max_skipped)",
                 f"lower pretrain.optimizer.lr, or lengthen the warm-up; the checkpoint of step {saved} is kept",
             )
 
     def save(step: int) -> None:
         sums = reduce(window)
-        refuse_divergence(sums[0], step)  # between two lines of metrics too: weights of NaN must not replace good ones
         more = {"tokens": tokens_logged + round(sums[-1]), "tokens_logged": tokens_logged, "window": sums}
-        save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last)
+        more |= {"average": trainer.average, "skipped": skipped}
+        save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last, settings.keep_every)
 
     # collections in the hot loop cost a few percent and free nothing: tensors go by reference count
     gc.collect()
@@ -180,12 +202,13 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         lr = settings.optimizer.lr * rate_factor(done, settings.steps, settings.optimizer)
         logs = (done + 1) % settings.log_every == 0 or done + 1 == settings.steps
         window += trainer.step(done, lr, micro_batches, measure_norm=logs)
+        if trainer.skipped:
+            note_skipped(done)
         done += 1
         if bar:
             bar.advance()
         if logs:
             sums = reduce(window)
-            refuse_divergence(sums[0], done)
             seconds = time.perf_counter() - began
             real_share = sums[-1] / ((done - logged) * step_tokens)
             tokens_logged += round(sums[-1])
@@ -201,15 +224,19 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
                     "tflops": round(rate * flops / 1e12, 4),
                     "padding": round(1 - real_share, 5),
                     "data_wait_share": round(waited / seconds, 5),
+                    "skipped": len(skipped),
                 }
                 log.log(row)
-                bar.advance(0, f"loss {row['loss']:.3f}, {short_number(rate)} tokens/s")
+                bar.advance(0, f"loss {row.get('loss', math.nan):.3f}, {short_number(rate)} tokens/s")
             window, waited, logged = nothing(), 0.0, done
             began, since = time.perf_counter(), done
         if done % settings.validate_every == 0 or done == settings.steps:
             validate(done)
         stopped = stop.agreed()
-        if done % settings.checkpoint_every == 0 or stopped or done == settings.steps:
+        due = done % settings.checkpoint_every == 0 or stopped or done == settings.steps
+        if due and not (
+            trainer.skipped and done < settings.steps
+        ):  # weights under suspicion must not replace good ones
             save(done)
             saved = done
         if stopped:
@@ -222,6 +249,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         log.close()
         if stopped and done < settings.steps:
             (out / "logs" / STOPPED_MARK).touch()
+            say(f"stopped as asked after step {done} of {settings.steps}; the checkpoint of step {saved} is complete")
     counts: dict[str, Any] = {
         "steps": settings.steps,
         "tokens": tokens_logged,
@@ -230,9 +258,11 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         "epochs": round(loader.epochs, 4),
         "padding": round(loader.samples.padding, 6),
     }
-    if done == settings.steps and rank == 0:
+    weights = engines.whole_weights(engine) if done == settings.steps else None
+    if weights is not None and rank == 0:
         shutil.rmtree(plans, ignore_errors=True)
-        hub = engine.module.hub.cpu()
+        hub = model_class(settings)(engine.module.hub.config)
+        hub.load_state_dict(weights)
         save_hub_model(hub, tokenizer, out / "model")
         check_export(out / "model", hub)
         with atomic_write(out / "counts.json") as stream:
@@ -245,6 +275,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
 def means(sums: list[float]) -> dict[str, float]:
     """Return loss and accuracy a predicted token, and a pair where there are pairs, from a window's `TOTALS`."""
     loss, right, predicted, pair_loss, pairs_right, pairs, _ = sums
+    if not predicted:  # every batch of the window was skipped
+        return {}
     figures = {"loss": loss / predicted, "accuracy": right / predicted}
     if pairs:
         figures |= {"pair_loss": pair_loss / pairs, "pair_accuracy": pairs_right / pairs}
@@ -259,13 +291,14 @@ def fingerprint(settings: PretrainSettings, tokens: Path) -> str:
 
 
 def main(job: str) -> int:
-    """Run the job described in a JSON file and return the exit code: 0 done, 3 stopped and saved, else failed."""
+    """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
     die_with_parent()
     described = json.loads(Path(job).read_bytes())
     try:
         settings = PretrainSettings.model_validate(described["settings"])
         paths = (Path(described[name]) for name in ("tokens", "tokenizer", "out"))
-        return 0 if train(settings, *paths) else STOPPED
+        train(settings, *paths)
+        return 0
     except HunminError as error:
         say(str(error), style="red")
         return error.exit_code

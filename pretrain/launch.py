@@ -1,0 +1,78 @@
+"""Launch: the training processes of one machine. Started as `python -m pretrain.launch PROCESSES JOB.json`.
+
+A signal to this process reaches all of them, and they are waited for however long their last step and their checkpoint
+take: torchrun would kill them after 30 seconds. Their exit code is this process's, and their messages stand alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from types import FrameType
+
+from common.process import die_with_parent
+
+GRACE_SECONDS = 10
+"""Between the failure of one process and the end of the others, which may have a message of their own to write."""
+
+
+def launch(command: list[str], processes: int) -> int:
+    """Run the command in so many processes that find each other, and return the first exit code that is not 0.
+
+    Args:
+        command: program and arguments.
+        processes: on this machine; each gets RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    children: list[subprocess.Popen[bytes]] = []
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        for child in children:
+            child.send_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, forward)
+    for rank in range(processes):
+        environment = {
+            **os.environ,
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": str(processes),
+            "LOCAL_WORLD_SIZE": str(processes),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+        }
+        # a terminal's Ctrl-C reaches this process alone, which passes it on once
+        child = subprocess.Popen(command, env=environment, preexec_fn=_prepare)
+        children.append(child)
+    failed_at = 0.0
+    while any(child.poll() is None for child in children):
+        code = _first_failure(children)
+        if code and not failed_at:
+            failed_at = time.monotonic()
+        if failed_at and time.monotonic() - failed_at > GRACE_SECONDS:
+            for child in children:
+                child.kill()
+        time.sleep(0.05)
+    return _first_failure(children)
+
+
+def _prepare() -> None:
+    die_with_parent()
+    os.setpgid(0, 0)
+
+
+def _first_failure(children: list[subprocess.Popen[bytes]]) -> int:
+    """Return an exit code that is not 0, an error's of its own before that of a process which a signal ended."""
+    codes = [child.returncode for child in children if child.returncode]
+    return next((code for code in codes if code > 0), 1 if codes else 0)
+
+
+if __name__ == "__main__":
+    sys.exit(launch([sys.executable, "-m", "pretrain.train", sys.argv[2]], int(sys.argv[1])))
