@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tokenizer.shards import token_dtype, write_meta, write_shard
-
-SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
-WORDS, PIECES = 60, 35
-
-
-def make_tokens(folder: Path, seed: int = 0, documents: int = 120, shards: int = 2) -> Path:
-    """Write token shards whose sentences follow a pattern that a small model can learn."""
-    rng = np.random.default_rng(seed)
-    folder.mkdir(parents=True)
-    dtype = token_dtype(5 + WORDS + PIECES)
-    entries = []
-    for shard in range(shards):
-        tokens: list[int] = []
-        document_offsets, sentence_offsets = [0], [0]
-        for _ in range(documents):
-            topic = int(rng.integers(0, 4))
-            for _ in range(int(rng.integers(1, 6))):
-                for _ in range(int(rng.integers(2, 9))):
-                    word = int(rng.integers(0, WORDS // 4)) * 4 + topic
-                    tokens.append(5 + word)
-                    tokens += [5 + WORDS + (word + j) % PIECES for j in range(int(rng.integers(0, 3)))]
-                sentence_offsets.append(len(tokens))
-            tokens.append(SPECIAL["sep"])
-            sentence_offsets[-1] = len(tokens)
-            document_offsets.append(len(tokens))
-        entries.append(write_shard(folder, shard, np.array(tokens, dtype), document_offsets, sentence_offsets))
-    write_meta(folder, 5 + WORDS + PIECES, SPECIAL, entries, unk=0)
-    return folder
+sys.path.insert(0, str(Path(__file__).parent))
+from small_tokens import make_tokenizer, make_tokens
 
 
 @pytest.fixture(scope="session")
@@ -45,9 +18,4 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data") / "tokenizer"
-    folder.mkdir()
-    entries = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"]
-    entries += [f"w{i}" for i in range(WORDS)] + [f"##p{i}" for i in range(PIECES)]
-    (folder / "vocab.txt").write_text("\n".join(entries) + "\n", encoding="utf-8")
-    return folder
+    return make_tokenizer(tmp_path_factory.mktemp("data") / "tokenizer")

@@ -1,0 +1,64 @@
+"""Training runs as processes of their own, for the tests and drills that kill, stop and resume them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pretrain.metrics import read_metrics
+
+RUN: dict[str, Any] = {
+    "model": {"layers": 2, "hidden": 32, "heads": 2},
+    "samples": "contiguous",
+    "length": 16,
+    "steps": 60,
+    "global_batch": 16,
+    "micro_batch": 4,
+    "checkpoint_every": 10,
+    "keep_last": 10,
+    "log_every": 4,
+    "validate_every": 20,
+    "validation_samples": 16,
+    "optimizer": {"lr": 1e-3, "warmup_steps": 10},
+    "threads": 1,
+    "wandb": "off",
+}
+
+
+def start(
+    out: Path, tokens: Path, tokenizer: Path, processes: int = 1, patch: str = "", **changes: Any
+) -> subprocess.Popen[bytes]:
+    """Start a run; `patch` is Python that comes before it in each of its processes."""
+    settings = {**RUN, **changes, "processes": processes}
+    (out / "logs").mkdir(parents=True, exist_ok=True)
+    job = out / "logs" / "job.json"
+    paths = {"tokens": str(tokens), "tokenizer": str(tokenizer), "out": str(out)}
+    job.write_text(json.dumps({"settings": settings, **paths}))
+    command = [sys.executable, "-m", "pretrain.train", str(job)]
+    if processes > 1:
+        command[2:3] = ["pretrain.launch", str(processes)]
+    if patch:
+        (out / "sitecustomize.py").write_text(patch)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{out}:{Path(__file__).parents[2]}"}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    _, errors = process.communicate(timeout=240)
+    return process.returncode, errors.decode()
+
+
+def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.005)
+
+
+def losses(out: Path) -> list[tuple[int, float]]:
+    return [(r["step"], r["loss"]) for r in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in r]
