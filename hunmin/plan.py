@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,8 @@ from hunmin.run import judge_all
 from pretrain.flops import flops_per_token, parameters
 from pretrain.metrics import read_metrics
 
-DEVICES: dict[str, tuple[float, float]] = {
-    "V100": (125e12, 0.50),
-    "A100": (312e12, 0.50),
-    "H100": (989e12, 0.30),
-    "H200": (989e12, 0.30),
-}
-"""Name → (published dense bf16 or fp16 peak, FLOP/s; share of it that is assumed to be reached)."""
+REACHED = {"V100": 0.50, "A100": 0.50, "H100": 0.30, "H200": 0.30}
+"""GPU → share of its published peak that is assumed to be reached."""
 
 CPU_SHARE = 0.65
 """Share of this machine's measured matrix product that a training step is assumed to reach on a CPU."""
@@ -41,7 +35,7 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
     Args:
         recipe: the run.
         devices: how many devices share the global batch.
-        device: name in DEVICES; None measures a matrix product on this machine.
+        device: name in REACHED; None measures a matrix product on this machine.
 
     Raises:
         UserError: the device is not known.
@@ -51,14 +45,16 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
     per_token = flops_per_token(p.model, vocab, p.length, p.masking.rate)
     positions = p.length + (2 if p.model.type == "roberta" else 0)
     weights = parameters(p.model, vocab, positions, p.objective == "mlm+nsp")
+    from pretrain.peak import PEAKS, measured_rate
+
     if device is None:
         rate, basis = measured_rate() * CPU_SHARE * devices, f"matrix product measured here × {CPU_SHARE}"
-    elif device in DEVICES:
-        peak, share = DEVICES[device]
-        rate, basis = peak * share * devices, f"published peak × {share} assumed"
+    elif device in REACHED:
+        share = REACHED[device]
+        rate, basis = PEAKS[device] * share * devices, f"published peak × {share} assumed"
     else:
         raise UserError(
-            f"unknown device '{device}'{nearest(device, list(DEVICES))}", f"known devices: {', '.join(DEVICES)}"
+            f"unknown device '{device}'{nearest(device, list(REACHED))}", f"known devices: {', '.join(REACHED)}"
         )
     # activations: about 34 bytes a token, layer and width at bf16 (Korthikanti et al. 2022, without attention scores)
     activations = 34 * p.micro_batch * p.length * p.model.hidden * p.model.layers
@@ -76,20 +72,6 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
         "memory_bytes_per_device": 16 * weights + activations,
         "disk_bytes": (p.keep_last * 12 + 8) * weights,
     }
-
-
-def measured_rate() -> float:
-    """Return FLOP/s of a 1024³ single-precision matrix product here, the median of five."""
-    import torch
-
-    a = torch.randn(1024, 1024)
-    a @ a
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        a @ a
-        times.append(time.perf_counter() - began)
-    return 2 * 1024**3 / statistics.median(times)
 
 
 def print_cost(plan: dict[str, Any]) -> None:

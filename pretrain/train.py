@@ -88,6 +88,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     from pretrain.loader import Loader, plan_samples, read_vocabulary
     from pretrain.metrics import MetricsLog
     from pretrain.model import MaskedRowsModel, build_config, build_model, model_class
+    from pretrain.peak import device_peak
     from pretrain.schedule import rate_factor
     from tokenizer.shards import TokenShards
 
@@ -133,6 +134,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     done = int(mark.get("step", 0))
 
     flops = flops_per_token(settings.model, shards.vocab_size, loader.samples.attention_span, settings.masking.rate)
+    peak = device_peak(engines.device())
     log = bar = None
     if rank == 0:
         if done:
@@ -222,6 +224,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
                     "gradient_norm": trainer.gradient_norm,
                     "tokens_per_second": round(rate, 1),
                     "tflops": round(rate * flops / 1e12, 4),
+                    "mfu": round(rate * flops / (peak * world), 4),
                     "padding": round(1 - real_share, 5),
                     "data_wait_share": round(waited / seconds, 5),
                     "skipped": len(skipped),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from mini import write_mini
 from safetensors.torch import load_file
 
@@ -145,6 +146,30 @@ def test_a_published_model_is_trained_further_with_more_words(finished: Path) ->
     assert weights[0][name].shape[0] == 2500 and weights[1][name].shape[0] == 2600
 
 
+def test_klue_bert_shrunk_runs_from_text_to_scores(finished: Path) -> None:
+    """The recipe as it stands, static masks and next-sentence prediction, with smaller sizes."""
+    mini = yaml.safe_load((finished / "recipe.yaml").read_text(encoding="utf-8"))
+    shrunk = {
+        "corpus": mini["corpus"],
+        "tokenizer": {"vocab_size": 2500, "min_character_count": 2},
+        "pretrain.model": {"type": "bert", "layers": 1, "hidden": 32, "heads": 2, "feed_forward": 64},
+        **{f"pretrain.{name}": mini["pretrain"][name] for name in ("length", "steps", "global_batch", "micro_batch")},
+        **{f"pretrain.{name}": 20 for name in ("checkpoint_every", "validate_every", "log_every")},
+        "pretrain.masking.dupe_factor": 2,
+        "pretrain.optimizer.warmup_steps": 5,
+        "klue": mini["klue"],
+        "out": str(finished / "bert"),
+    }
+    recipe = Path(__file__).parents[2] / "configs" / "klue-bert-base.yaml"
+    assert run_command(["run", str(recipe), *[f"{key}={json.dumps(value)}" for key, value in shrunk.items()]]) == 0
+    config = json.loads((finished / "bert" / "export" / "config.json").read_bytes())
+    assert config["architectures"] == ["BertForPreTraining"] and config["type_vocab_size"] == 2
+    rows = read_metrics(finished / "bert" / "pretrain" / "logs" / "metrics.jsonl")
+    assert all(0 <= row["pair_accuracy"] <= 1 for row in rows if "loss" in row)
+    scores = json.loads((finished / "bert" / "report" / "report.json").read_bytes())["klue"]
+    assert scores
+
+
 @pytest.mark.parametrize("change", ["tokenizer.base=/no/folder", "pretrain.init_from=/no/folder"])
 def test_a_base_that_is_not_there_is_named_before_anything_runs(
     finished: Path, change: str, capfd: pytest.CaptureFixture[str]
@@ -161,8 +186,10 @@ def test_a_base_whose_content_changed_is_noticed(finished: Path, capfd: pytest.C
     assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
     unchanged = capfd.readouterr().out
     config.write_text(before.replace("{", '{"changed": true,', 1), encoding="utf-8")
-    assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    try:
+        assert run_command(["run", str(finished / "recipe.yaml"), *changes]) == 0
+    finally:
+        config.write_text(before, encoding="utf-8")
     changed = capfd.readouterr().out
-    config.write_text(before, encoding="utf-8")
     rows = [next(line for line in out.splitlines() if "tokenizer" in line) for out in (unchanged, changed)]
     assert "done" in rows[0] and "runs" in rows[1]

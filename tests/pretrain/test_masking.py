@@ -156,3 +156,33 @@ def test_id_zero_can_be_a_label() -> None:
 def test_an_impossible_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="rate"):
         mask(make_ids(0), rate=1.0)
+
+
+def test_shares_over_ten_million_tokens() -> None:
+    """15% ± a word a sample; of those 80% [MASK], 10% random, 10% as they were; every entry stands in alike."""
+    ids = make_ids(23, 20_000, 512)
+    batch = mask(ids)
+    used = batch.labels_BM != IGNORE
+    ordinary = (~SPECIAL[ids]).sum()
+    assert ordinary > 9_900_000
+    assert 0.1495 < used.sum() / ordinary <= 0.1501
+    rows = np.repeat(np.arange(len(ids)), used.sum(1))
+    before, after = batch.labels_BM[used], batch.ids_BS[rows, batch.rows_BM[used]]
+    assert np.array_equal(before, ids[rows, batch.rows_BM[used]])
+    masked, kept = after == TABLE.mask_id, after == before
+    # a random entry is the same one once in as many as there are
+    assert masked.mean() == pytest.approx(0.8, abs=0.001)
+    assert kept.mean() == pytest.approx(0.1 + 0.1 / len(TABLE.ordinary), abs=0.001)
+    replaced = np.bincount(after[~masked & ~kept], minlength=VOCABULARY)[TABLE.ordinary]
+    assert replaced.min() > 0.85 * replaced.mean() and replaced.max() < 1.15 * replaced.mean()
+    chosen = np.bincount(batch.rows_BM[used], minlength=512)[1:511]
+    assert chosen.min() > 0.9 * chosen.mean() and chosen.max() < 1.1 * chosen.mean()
+
+
+@pytest.mark.parametrize("apart", [10**6, 2**31, 2**32])
+def test_samples_and_seeds_far_apart_share_no_masks(apart: int) -> None:
+    """Seeds taken modulo a million made samples share their masks (fairseq)."""
+    ids = make_ids(5)
+    near = mask(ids)
+    far, other = mask(ids, samples=np.arange(len(ids)) + apart), mask(ids, seed=1 + apart)
+    assert not (near.rows_BM == far.rows_BM).all(1).any() and not (near.rows_BM == other.rows_BM).all(1).any()

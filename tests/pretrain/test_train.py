@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from pretrain.checkpoint import complete_checkpoints
+from pretrain.export import export_checkpoint
 from pretrain.metrics import read_metrics
 from pretrain.settings import PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
@@ -88,6 +89,41 @@ def test_processes_accumulation_and_zero_change_no_loss(
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
+    # the export is whole at every stage, its decoder still tied (hiyouga/LlamaFactory#10813, transformers#10789)
+    _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
+    export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "export")
+    final, exported, straight_on = (
+        load_file(folder / "model.safetensors") for folder in (tmp_path / "model", tmp_path / "export", exact / "model")
+    )
+    assert final.keys() == exported.keys() == straight_on.keys()
+    for name, tensor in final.items():
+        assert torch.equal(tensor, exported[name])
+        torch.testing.assert_close(tensor, straight_on[name], atol=1e-3, rtol=0)
+
+
+def test_validation_disturbs_nothing(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    """Its masks and its forward passes draw nothing that training would (EuroBERT)."""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, validate_every=7))
+    assert code == 0, errors
+    name = "model/model.safetensors"
+    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes() and losses(tmp_path) == losses(straight)
+
+
+def test_a_compiled_run_has_the_same_losses(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, **EXACT, compile=True))
+    assert code == 0, errors
+    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=1e-3)
+    assert (
+        load_file(tmp_path / "model" / "model.safetensors").keys()
+        == load_file(exact / "model" / "model.safetensors").keys()
+    )
+
+
+def test_checkpoints_along_the_way_are_kept(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, keep_last=1, keep_every=20, steps=50))
+    assert code == 0, errors
+    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [20, 40, 50]
 
 
 STOP = """
@@ -101,7 +137,7 @@ e.Trainer.step = stopping
 """
 
 
-@pytest.mark.parametrize(("zero", "worlds"), [(0, (1, 2, 1)), (1, (2, 1, 2)), (2, (1, 2, 1))])
+@pytest.mark.parametrize(("zero", "worlds"), [(0, (1, 2, 4)), (1, (2, 1, 4)), (2, (4, 2, 1))])
 def test_a_run_goes_on_with_another_number_of_processes(
     zero: int, worlds: tuple[int, ...], exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -127,8 +163,6 @@ def test_layers_computed_again_give_the_same_losses(
 
 def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Its first validation loss is the last one of the run that made the model, and its checkpoints can be exported."""
-    from pretrain.export import export_checkpoint
-
     source = tmp_path / "published"
     shutil.copytree(straight / "model", source)
     entries = (tokenizer / "vocab.txt").read_text(encoding="utf-8").split()
@@ -184,8 +218,6 @@ def test_exported_checkpoint_has_the_final_weights(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     from transformers import AutoModelForMaskedLM
-
-    from pretrain.export import export_checkpoint
 
     step, checkpoint = complete_checkpoints(straight / "checkpoints")[-1]
     assert step == 60
