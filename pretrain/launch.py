@@ -16,6 +16,7 @@ from types import FrameType
 
 from common.process import die_with_parent
 
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE_SECONDS = 10
 """Between the failure of one process and the end of the others, which may have a message of their own to write."""
 
@@ -36,7 +37,7 @@ def launch(command: list[str], processes: int) -> int:
         for child in children:
             child.send_signal(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOP_SIGNALS:
         signal.signal(number, forward)
     for rank in range(processes):
         environment = {
@@ -52,9 +53,8 @@ def launch(command: list[str], processes: int) -> int:
         child = subprocess.Popen(command, env=environment, preexec_fn=_prepare)
         children.append(child)
     failed_at = 0.0
-    while any(child.poll() is None for child in children):
-        code = _first_failure(children)
-        if code and not failed_at:
+    while None in [child.poll() for child in children]:  # all of them, so that each one's end is seen
+        if _first_failure(children) and not failed_at:
             failed_at = time.monotonic()
         if failed_at and time.monotonic() - failed_at > GRACE_SECONDS:
             for child in children:
@@ -66,6 +66,8 @@ def launch(command: list[str], processes: int) -> int:
 def _prepare() -> None:
     die_with_parent()
     os.setpgid(0, 0)
+    # until the program can take them (`StopFlag`), signals wait: they would end a process that is only starting
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
 
 
 def _first_failure(children: list[subprocess.Popen[bytes]]) -> int:

@@ -25,6 +25,7 @@ from common.manifest import read_manifest
 from common.process import die_with_parent
 from common.progress import ProgressBar, say, short_number
 from common.settings import dump_settings, settings_hash
+from pretrain.launch import STOP_SIGNALS
 from pretrain.settings import PretrainSettings
 
 STOPPED_MARK = "stopped"
@@ -36,8 +37,9 @@ class StopFlag:
 
     def __init__(self) -> None:
         self.asked = False
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in STOP_SIGNALS:
             signal.signal(number, self._ask)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)  # the launcher blocked them until here
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked = True

@@ -1,0 +1,59 @@
+"""The launcher: exit codes, the end of all when one fails, signals that reach everyone and wait until they can be taken."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import os, signal, sys, time
+from pathlib import Path
+from pretrain.launch import STOP_SIGNALS
+rank, folder = int(os.environ["RANK"]), Path(sys.argv[1])
+assert os.environ["WORLD_SIZE"] == "3" and os.environ["MASTER_ADDR"] and int(os.environ["MASTER_PORT"])
+"""
+
+
+def start(folder: Path, body: str) -> subprocess.Popen[bytes]:
+    program = folder / "program.py"
+    program.write_text(PROGRAM + body)
+    line = f"import sys; from pretrain.launch import launch; sys.exit(launch([{sys.executable!r}, *sys.argv[1:]], 3))"
+    return subprocess.Popen([sys.executable, "-c", line, str(program), str(folder)], stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize(("end", "code"), [("sys.exit(2)", 2), ("os.kill(os.getpid(), 9)", 1)])
+def test_when_one_fails_the_others_end_and_its_code_counts(rank: int, end: str, code: int, tmp_path: Path) -> None:
+    began = time.monotonic()
+    process = start(tmp_path, f"if rank == {rank}:\n    {end}\ntime.sleep(120)")
+    assert process.wait(60) == code and time.monotonic() - began < 40
+
+
+def test_all_end_well(tmp_path: Path) -> None:
+    assert start(tmp_path, "(folder / f'rank-{rank}').touch()").wait(60) == 0
+    assert len(list(tmp_path.glob("rank-*"))) == 3
+
+
+def test_a_signal_reaches_all_and_waits_for_those_that_are_starting(tmp_path: Path) -> None:
+    body = """
+(folder / f"up-{rank}").touch()
+time.sleep(1)  # not ready yet
+asked = []
+signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+until = time.monotonic() + 20
+while not asked and time.monotonic() < until:
+    time.sleep(0.01)
+sys.exit(0 if asked else 5)
+"""
+    process = start(tmp_path, body)
+    while len(list(tmp_path.glob("up-*"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
