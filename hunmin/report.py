@@ -81,6 +81,10 @@ def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
             f", validation loss {first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
             f", accuracy {100 * last['validation_accuracy']:.1f}%"
         )
+        if "validation_pair_accuracy" in last:
+            training += f", of sentence pairs {100 * last['validation_pair_accuracy']:.1f}%"
+    if pretrain.get("skipped"):
+        training += f", {pretrain['skipped']} batches skipped"
     return [
         ("corpus", f"{corpus['sentences']:,} sentences in {corpus['documents']:,} documents, "
                    f"{human_size(corpus['bytes'])}; {corpus['benchmark_sentences']:,} benchmark sentences taken out, "

@@ -24,8 +24,13 @@ class Layout(Protocol):
         """Return the first token and the end of each text of a sample, (K, 2) int64."""
 
     @property
-    def lengths(self) -> np.ndarray:
-        """Positions of each run of positions that see each other, special tokens included: int64, (N,) or (P,)."""
+    def sums(self) -> tuple[int, int]:
+        """Positions that are not padding, added up over the runs of them that see each other; and their squares."""
+
+
+def sums_of(lengths: np.ndarray) -> tuple[int, int]:
+    """Return the sum of lengths, and of their squares."""
+    return int(lengths.sum()), int((lengths * lengths).sum())
 
 
 class Borders:
@@ -52,6 +57,11 @@ class Borders:
         """Positions of each sample, (N,)."""
         return np.diff(self._borders) + 2
 
+    @property
+    def sums(self) -> tuple[int, int]:
+        """Positions that are not padding, and squares of the samples' lengths."""
+        return sums_of(self.lengths)
+
 
 class Groups:
     """Samples of pieces of documents, one or several each.
@@ -77,6 +87,11 @@ class Groups:
     def lengths(self) -> np.ndarray:
         """Positions of each piece, (P,)."""
         return self._pieces[:, 1] - self._pieces[:, 0] + 2
+
+    @property
+    def sums(self) -> tuple[int, int]:
+        """Positions that are not padding, and squares of the pieces' lengths."""
+        return sums_of(self.lengths)
 
 
 def contiguous(tokens: int, length: int) -> Borders:

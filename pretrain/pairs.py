@@ -10,6 +10,7 @@ Shapes: D documents of a shard, N pairs.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ import numba
 import numpy as np
 
 from common.files import atomic_write
+from pretrain.layouts import sums_of
 from pretrain.masking import below, next_bits
 from pretrain.order import key_of, mix
 from tokenizer.shards import TokenShards
@@ -34,12 +36,13 @@ class Pairs:
 
     Args:
         plan_N4: int64; first token and end of A, first token and end of B.
+        sums: of the pairs' lengths, and of their squares.
     """
 
     apart = False
 
-    def __init__(self, plan_N4: np.ndarray) -> None:
-        self._plan = plan_N4
+    def __init__(self, plan_N4: np.ndarray, sums: tuple[int, int]) -> None:
+        self._plan, self.sums = plan_N4, sums
 
     def __len__(self) -> int:
         return len(self._plan)
@@ -47,12 +50,6 @@ class Pairs:
     def spans(self, sample: int) -> np.ndarray:
         """Return the spans of A and B."""
         return np.asarray(self._plan[sample]).reshape(2, 2)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Positions of each pair, [CLS] A [SEP] B [SEP]: (N,)."""
-        plan = np.asarray(self._plan)
-        return plan[:, 1] - plan[:, 0] + plan[:, 3] - plan[:, 2] + 3
 
 
 class PlannedPairs(NamedTuple):
@@ -87,13 +84,8 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
 def read_pairs(shards: TokenShards, folder: Path, copies: int) -> PlannedPairs:
     """Return what `plan_pairs` wrote, mapped into memory."""
     every = range(len(shards.shards))
-    training = [
-        (shard, Pairs(np.load(folder / _name("training", copy, shard), mmap_mode="r")))
-        for copy in range(copies)
-        for shard in every
-    ]
-    validation = [(shard, Pairs(np.load(folder / _name("validation", 0, shard), mmap_mode="r"))) for shard in every]
-    return PlannedPairs(training, validation)
+    training = [(shard, _read(folder / _name("training", copy, shard))) for copy in range(copies) for shard in every]
+    return PlannedPairs(training, [(shard, _read(folder / _name("validation", 0, shard))) for shard in every])
 
 
 def _name(part: str, copy: int, shard: int) -> str:
@@ -112,8 +104,16 @@ def _write(
 ) -> None:
     if not path.exists():
         plan_N4 = draw_pairs(sentences, documents, wanted_D, length - 3, np.uint64(key), RANDOM_SHARE, SHORT_SHARE)
+        lengths_N = plan_N4[:, 1] - plan_N4[:, 0] + plan_N4[:, 3] - plan_N4[:, 2] + 3  # [CLS] A [SEP] B [SEP]
+        with atomic_write(path.with_suffix(".json")) as text:  # so that a run that resumes need not read the plan
+            json.dump(sums_of(lengths_N), text)
         with atomic_write(path, "wb") as stream:
             np.save(stream, plan_N4)
+
+
+def _read(path: Path) -> Pairs:
+    positions, squares = json.loads(path.with_suffix(".json").read_bytes())
+    return Pairs(np.load(path, mmap_mode="r"), (positions, squares))
 
 
 @numba.njit(cache=True, inline="always")

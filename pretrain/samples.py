@@ -62,8 +62,8 @@ class Samples:
     @cached_property
     def _sums(self) -> tuple[int, int]:
         """Sum of the lengths of all runs of positions that see each other, and of their squares."""
-        lengths = [layout.lengths for _, layout in self._parts]
-        return sum(int(part.sum()) for part in lengths), sum(int((part * part).sum()) for part in lengths)
+        sums = [layout.sums for _, layout in self._parts]
+        return sum(positions for positions, _ in sums), sum(squares for _, squares in sums)
 
     @property
     def positions(self) -> int:

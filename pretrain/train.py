@@ -262,6 +262,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         "validation_samples": len(loader.validation_ids),
         "epochs": round(loader.epochs, 4),
         "padding": round(loader.samples.padding, 6),
+        "skipped": len(skipped),
     }
     weights = engines.whole_weights(engine) if done == settings.steps else None
     if weights is not None and rank == 0:

@@ -1,4 +1,4 @@
-"""The launcher: exit codes, the end of all when one fails, signals that reach everyone and wait until they can be taken."""
+"""The launcher: exit codes, the end of all when one fails, signals that reach all and wait until they can be taken."""
 
 from __future__ import annotations
 

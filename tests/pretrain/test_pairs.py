@@ -76,8 +76,11 @@ def test_copies_differ_and_held_out_documents_stay_out_of_all_of_them(tokens: Pa
             used = {int(n) for n in np.searchsorted(documents, plans[copy, shard][:, [0, 2]].ravel(), side="right")}
             assert not held & used and len(held | used) == len(documents) - 1
         assert not np.array_equal(plans[0, shard], plans[1, shard])
+    for _, pairs in training:
+        lengths = [int(np.diff(pairs.spans(n)).sum()) + 3 for n in range(len(pairs))]
+        assert pairs.sums == (sum(lengths), sum(n * n for n in lengths))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    next(tmp_path.iterdir()).unlink()  # a killed run left them unfinished
+    next(tmp_path.glob("*.npy")).unlink()  # a killed run left them unfinished
     plan_pairs(shards, tmp_path, 32, copies=3, held_out=20, seed=1)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
