@@ -58,6 +58,11 @@ def resolve_dtype(dtype: str) -> str:
     return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
 
 
+def computing_in(dtype: str, device: torch.device) -> torch.autocast:
+    """Return the context in which the engine computes a forward pass, for those that it does not see."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=resolve_dtype(dtype) == "bf16")
+
+
 def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
     """Return the DeepSpeed configuration of a run on `world` processes."""
     config: dict[str, Any] = {
@@ -112,7 +117,9 @@ class SkippingAdamW(torch.optim.AdamW):
         return None if self.skip else super().step(closure)
 
 
-def rehearse(model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], device: torch.device) -> None:
+def rehearse(
+    model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], dtype: str, device: torch.device
+) -> None:
     """Compute a micro-batch forwards and backwards, beside the room that AdamW will take, and forget it.
 
     So a micro-batch that does not fit is found before the run begins, not an hour later.
@@ -123,7 +130,8 @@ def rehearse(model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], 
     model.to(device).train()
     try:
         rooms = [torch.empty_like(p) for p in model.parameters() for _ in range(2)]
-        sums = model(**arguments)
+        with computing_in(dtype, device):
+            sums = model(**arguments)
         (sums.loss + sums.pair_loss).backward()
         del rooms, sums
     except torch.OutOfMemoryError:
@@ -270,7 +278,8 @@ class Trainer:
             # under ZeRO 3 processes fetch weights together: one that has no batch left computes along
             batch, masked = own[number] if number < len(own) else self.loader.micro_batches(0)[0]
             arguments = to_device(batch, masked, self.settings.samples, self.engine.device)
-            found = _totals(self.engine.module(**arguments), batch)
+            with computing_in(self.settings.dtype, self.engine.device):
+                found = _totals(self.engine.module(**arguments), batch)
             if number < len(own):
                 totals += found
         self.engine.train()

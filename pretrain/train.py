@@ -115,7 +115,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         hub.base_model.compile(dynamic=False)
     model = MaskedRowsModel(hub)
     example = loader.micro_batches(0)[0]
-    engines.rehearse(model, engines.to_device(*example, settings.samples, engines.device()), engines.device())
+    device = engines.device()
+    engines.rehearse(model, engines.to_device(*example, settings.samples, device), settings.dtype, device)
     checkpoints = out / "checkpoints"
     if rank == 0:
         checkpoints.mkdir(parents=True, exist_ok=True)
@@ -136,7 +137,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     done = int(mark.get("step", 0))
 
     flops = flops_per_token(settings.model, shards.vocab_size, loader.samples.attention_span, settings.masking.rate)
-    peak = device_peak(engines.device())
+    peak = device_peak(device)
     log = bar = None
     if rank == 0:
         if done:

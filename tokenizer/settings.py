@@ -89,5 +89,5 @@ class EncodeSettings(Settings):
     ray_address: str = runtime("auto", min_length=1)
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
-    """Processes (tasks at once with ray), each with some 64 MB of text at a time; None = the cores there are. Never
+    """Threads (tasks at once with ray), each with some 64 MB of text at a time; None = the cores there are. Never
     changes the output."""

@@ -285,3 +285,23 @@ def test_a_batch_that_fails_changes_nothing(
     assert (run / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
     assert losses(run) == losses(tmp_path / "without")
     assert read_metrics(run / "logs" / "metrics.jsonl")[-2]["skipped"] == 2
+
+
+def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    full = """
+import torch, pretrain.model as m
+def forward(self, *a, **k):
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+m.MaskedRowsModel.forward = forward
+"""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full))
+    assert code == 2 and "halve pretrain.micro_batch" in errors and "Traceback" not in errors
+    assert not list((tmp_path / "checkpoints").glob("step-*")) and not (tmp_path / "logs" / "metrics.jsonl").exists()
+
+
+def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, **EXACT, dtype="bf16"))
+    assert code == 0, errors
+    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=0.02)
+    assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
