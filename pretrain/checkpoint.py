@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +76,7 @@ def save_checkpoint(
     final = step_folder(folder, step)
     temporary = folder / f".step-{step:08d}.tmp"
     first = dist.get_rank() == 0
-    with disk_errors(final):
+    with disk_errors(final), _library_disk_errors(final):
         if first:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
@@ -95,6 +98,20 @@ def save_checkpoint(
                     shutil.rmtree(old)
     dist.barrier()
     return final
+
+
+@contextmanager
+def _library_disk_errors(path: Path) -> Iterator[None]:
+    """Turn what torch and safetensors raise when a write fails into the operating system's error."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (RuntimeError, SafetensorError) as error:
+        text = str(error)
+        if any(sign in text for sign in ("unexpected pos", "No space left", "os error 28", "os error 122")):
+            raise OSError(errno.ENOSPC, "no space left", str(path)) from None
+        raise
 
 
 def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None, dict[str, Any]]:

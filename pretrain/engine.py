@@ -7,6 +7,7 @@ import math
 import os
 import socket
 import warnings
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -43,6 +44,7 @@ def prepare_environment(threads: int | None) -> None:
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // local))
     os.environ.setdefault("DEEPSPEED_LOG_LEVEL", "error")
     warnings.filterwarnings("ignore", module="deepspeed")
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")  # of DeepSpeed's calls
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
 
 
@@ -55,7 +57,8 @@ def resolve_dtype(dtype: str) -> str:
     """Return "fp32" or "bf16" for a dtype setting, by the device at hand."""
     if dtype != "auto":
         return dtype
-    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+    has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    return "bf16" if has_bf16 else "fp32"
 
 
 def computing_in(dtype: str, device: torch.device) -> torch.autocast:
@@ -69,7 +72,7 @@ def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
         "train_batch_size": settings.global_batch,
         "train_micro_batch_size_per_gpu": settings.micro_batch,
         "gradient_accumulation_steps": settings.global_batch // (settings.micro_batch * world),
-        "gradient_clipping": settings.optimizer.clip,
+        "gradient_clipping": settings.optimizer.clip if settings.zero_stage else 0.0,
         "zero_optimization": {"stage": settings.zero_stage},
         "zero_allow_untested_optimizer": True,
         "steps_per_print": 10**12,
@@ -77,7 +80,8 @@ def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
     }
     if resolve_dtype(settings.dtype) == "bf16":
         # autocast keeps the weights in fp32, so checkpoints and exports lose nothing
-        config["torch_autocast"] = {"enabled": True, "dtype": "bfloat16"}
+        # and with no module named here, gradients are averaged in fp32 at every stage
+        config["torch_autocast"] = {"enabled": True, "dtype": "bfloat16", "lower_precision_safe_modules": []}
     return config
 
 
@@ -92,10 +96,21 @@ def join_processes() -> None:
     """Meet the other processes of the run."""
     import deepspeed
 
+    logging.getLogger("DeepSpeed").setLevel(logging.ERROR)  # its import has set another
+    local, gpus = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), torch.cuda.device_count()
+    if torch.cuda.is_available() and local > gpus:
+        raise UserError(
+            f"{local} processes on a machine with {gpus} GPUs", "a process has a GPU of its own",
+            f"set pretrain.processes={gpus}",
+        )  # fmt: skip
     # on CPUs DeepSpeed would compile a shared-memory all-reduce when it starts: minutes, a C++ compiler, and a lock
     # that a killed build leaves behind; gloo does the same work
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    deepspeed.init_distributed(dist_backend="nccl" if torch.cuda.is_available() else "gloo", verbose=False)
+    deepspeed.init_distributed(
+        dist_backend="nccl" if torch.cuda.is_available() else "gloo",
+        timeout=timedelta(hours=2),  # the first process may plan samples for so long
+        verbose=False,
+    )
 
 
 def whole_weights(engine: Any) -> dict[str, torch.Tensor]:
@@ -107,33 +122,53 @@ def whole_weights(engine: Any) -> dict[str, torch.Tensor]:
     return {name.removeprefix("hub."): tensor.cpu() for name, tensor in state.items()}
 
 
-class SkippingAdamW(torch.optim.AdamW):
-    """AdamW that can leave a step out."""
+class ClippingAdamW(torch.optim.AdamW):
+    """AdamW that clips, and leaves a step out that is to be skipped or whose gradient is not finite.
 
+    Under ZeRO the gradient is in parts, and DeepSpeed does both.
+    """
+
+    clip: float | None = None
+    """Largest norm, 0 for any; None leaves all of that to DeepSpeed."""
     skip = False
+    """Whether the next step is left out, and afterwards whether it was."""
+    norm = 0.0
+    """Norm of the last gradient, before clipping."""
 
     def step(self, closure: Any = None) -> Any:
-        """Update the weights, unless the gradients are of a batch to skip."""
+        """Update the weights, or not."""
+        if self.clip is not None and not self.skip:
+            clipped = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+            norm = torch.nn.utils.get_total_norm([p.grad for p in clipped])
+            self.norm = float(norm)
+            self.skip = not math.isfinite(self.norm)
+            if self.clip and not self.skip:
+                torch.nn.utils.clip_grads_with_norm_(clipped, self.clip, norm)
         return None if self.skip else super().step(closure)
 
 
 def rehearse(
-    model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], dtype: str, device: torch.device
+    model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], settings: PretrainSettings, world: int
 ) -> None:
     """Compute a micro-batch forwards and backwards, beside the room that AdamW will take, and forget it.
 
-    So a micro-batch that does not fit is found before the run begins, not an hour later.
+    So a micro-batch that does not fit is found before the run begins, not an hour later. At ZeRO stage 3, where no
+    process ever holds the whole model, nothing is rehearsed.
 
     Raises:
         UserError: the device's memory does not hold it.
     """
-    model.to(device).train()
+    if settings.zero_stage == 3:
+        return
+    place = device()
+    model.to(place).train()
     try:
-        rooms = [torch.empty_like(p) for p in model.parameters() for _ in range(2)]
-        with computing_in(dtype, device):
+        moments = 2 * sum(p.numel() for p in model.parameters()) // (world if settings.zero_stage else 1)
+        room = torch.empty(moments, device=place)
+        with computing_in(settings.dtype, place):
             sums = model(**arguments)
         (sums.loss + sums.pair_loss).backward()
-        del rooms, sums
+        del room, sums
     except torch.OutOfMemoryError:
         raise UserError(
             "a micro-batch does not fit into the memory of the device",
@@ -141,7 +176,7 @@ def rehearse(
             "halve pretrain.micro_batch (the global batch stays), or set pretrain.gradient_checkpointing=true",
         ) from None
     model.zero_grad(set_to_none=True)
-    if device.type == "cuda":
+    if place.type == "cuda":
         torch.cuda.empty_cache()
 
 
@@ -156,13 +191,15 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings, universal: 
     import deepspeed
 
     o = settings.optimizer
-    optimizer = SkippingAdamW(
+    optimizer = ClippingAdamW(
         parameter_groups(model, o.weight_decay),
         lr=o.lr,
         betas=(o.beta1, o.beta2),
         eps=o.eps,
         fused=True,
     )
+    if not settings.zero_stage:
+        optimizer.clip = o.clip
     config = deepspeed_config(settings, torch.distributed.get_world_size())
     engine, *_ = deepspeed.initialize(
         model=model,
@@ -225,14 +262,14 @@ class Trainer:
     def step(
         self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], measure_norm: bool
     ) -> torch.Tensor:
-        """Do one optimizer step and return this process's `TOTALS`, float64; of a skipped batch, zeros.
+        """Do one optimizer step and return this process's `TOTALS`, float64, on the device; of a skipped batch, zeros.
 
         The gradient is the sum of the losses over the global batch divided by a constant (rows a full batch has),
         so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of the pairs
         is added to it. Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats nothing
-        and stores no random state. A batch without a finite loss, or whose loss leaps up, changes nothing.
+        and stores no random state. A batch without a finite loss and gradient, or whose loss leaps up, changes nothing.
         """
-        optimizer = self.engine.basic_optimizer
+        optimizer, average = self.engine.basic_optimizer, self.average
         for group in self.engine.optimizer.param_groups:
             group["lr"] = lr
         totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
@@ -242,28 +279,30 @@ class Trainer:
             sums = self.engine(**to_device(batch, masked, self.settings.samples, self.engine.device))
             totals += _totals(sums, batch)
             loss = sums.loss / masked.labels_BM.size + sums.pair_loss / len(batch.ids_BS)
-            last = a == len(micro_batches) - 1
-            if last:
-                self.skipped = optimizer.skip = not self._accept(totals)
-                if self.skipped:
+            if a == len(micro_batches) - 1:
+                optimizer.skip = not self._accept(totals)
+                if optimizer.skip:
                     loss = loss * math.nan  # ZeRO has a step of its own, which passes over what is not finite
             # the engine divides by the accumulation steps and averages over processes
             self.engine.backward(loss)
-            if measure_norm and last and not self.settings.zero_stage and not self.skipped:
-                gradients = [p.grad for p in self.engine.module.parameters() if p.grad is not None]
-                self.gradient_norm = float(torch.nn.utils.get_total_norm(gradients))
             self.engine.step()
-        if measure_norm and self.settings.zero_stage and not self.skipped:
-            self.gradient_norm = float(self.engine.get_global_grad_norm() or 0.0)
-        return torch.zeros_like(totals).cpu() if self.skipped else totals.cpu()
+        self.skipped = optimizer.skip or bool(getattr(self.engine.optimizer, "overflow", False))
+        if self.skipped:
+            self.average = average
+            return torch.zeros_like(totals)
+        if measure_norm:
+            norm = self.engine.get_global_grad_norm() if self.settings.zero_stage else optimizer.norm
+            self.gradient_norm = float(norm or 0.0)
+        return totals
 
     def _accept(self, totals: torch.Tensor) -> bool:
         """Return whether the batch may change the weights, the same on all processes; note its loss if so."""
-        sums = totals[[0, 2]].clone()
+        sums = totals[[0, 2, 3]].clone()
         if self.loader.world > 1:
             torch.distributed.all_reduce(sums)
         loss = float(sums[0] / sums[1])
-        if not math.isfinite(loss) or (self.average is not None and loss > self.settings.spike * self.average):
+        leaps = self.average is not None and loss > self.settings.spike * self.average
+        if leaps or not math.isfinite(loss + float(sums[2])):
             return False
         self.average = loss if self.average is None else self.average + (loss - self.average) / AVERAGED
         return True
@@ -288,5 +327,5 @@ class Trainer:
 
 def _totals(sums: Sums, batch: Batch) -> torch.Tensor:
     """Return a micro-batch's `TOTALS`, on the device, so that nothing waits for it."""
-    tokens = torch.tensor(batch.lengths_B.sum(), device=sums.loss.device)
+    tokens = torch.full((), float(batch.lengths_B.sum()), dtype=torch.float64, device=sums.loss.device)
     return torch.stack([value.detach().double() for value in (*sums, tokens)])

@@ -98,7 +98,8 @@ class Loader:
         # pairs of the same text stand in every copy, so theirs are held out by document
         self.order = SampleOrder(len(self.samples), 0 if self.pairs else settings.validation_samples, settings.seed)
         if self.pairs:
-            self.validation_ids = np.arange(min(settings.validation_samples, len(self._held_out)))
+            count = min(settings.validation_samples, len(self._held_out))
+            self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
         else:
             self.validation_ids = self.order.validation()
         self.accumulation = settings.global_batch // (settings.micro_batch * world)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
+from common.files import atomic_write
 from common.progress import say
 
 
@@ -24,10 +25,10 @@ class MetricsLog:
     def __init__(self, folder: Path, resumed_step: int, wandb_mode: str, project: str, config: dict[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "metrics.jsonl"
-        kept = [row for row in read_metrics(self.path) if row["step"] <= resumed_step]
-        self._stream: IO[str] = self.path.open("w", encoding="utf-8")
-        for row in kept:
-            self._write(row)
+        kept = [row for row in read_metrics(self.path) if row["step"] <= resumed_step] if resumed_step else []
+        with atomic_write(self.path) as stream:  # a kill must not cost the rows so far
+            stream.writelines(json.dumps(row) + "\n" for row in kept)
+        self._stream: IO[str] = self.path.open("a", encoding="utf-8")
         self._wandb = None if wandb_mode == "off" else _start_wandb(folder, wandb_mode, project, config)
 
     def _write(self, row: dict[str, Any]) -> None:

@@ -31,6 +31,10 @@ MOST_HELD_OUT = 0.1
 """Share of the documents that can be held out."""
 
 
+OWN_SHARE = 0.5
+"""Share of a sample, about, that is text of the document it is made for: a random second text is another's."""
+
+
 class Pairs:
     """The pairs of a shard in one copy of the corpus.
 
@@ -71,7 +75,7 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
         seed: of all draws.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    share = min(MOST_HELD_OUT, held_out * length / max(1, shards.total_tokens))
+    share = min(MOST_HELD_OUT, held_out * length * OWN_SHARE / max(1, shards.total_tokens))
     for shard in range(len(shards.shards)):
         sentences, documents = np.asarray(shards.sentences(shard)), np.asarray(shards.documents(shard))
         held_D = _held_out(len(documents) - 1, key_of(seed, 5, shard), share)

@@ -116,7 +116,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     model = MaskedRowsModel(hub)
     example = loader.micro_batches(0)[0]
     device = engines.device()
-    engines.rehearse(model, engines.to_device(*example, settings.samples, device), settings.dtype, device)
+    engines.rehearse(model, engines.to_device(*example, settings.samples, device), settings, world)
     checkpoints = out / "checkpoints"
     if rank == 0:
         checkpoints.mkdir(parents=True, exist_ok=True)
@@ -155,14 +155,14 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         return [float(x) for x in totals]
 
     def nothing() -> torch.Tensor:
-        return torch.zeros(len(engines.TOTALS), dtype=torch.float64)
+        return torch.zeros(len(engines.TOTALS), dtype=torch.float64, device=device)
 
     trainer = engines.Trainer(engine, loader, mark.get("average"))
     skipped: list[int] = mark.get("skipped", [])
-    window = torch.tensor(mark.get("window", nothing().tolist()), dtype=torch.float64)
+    window = torch.tensor(mark.get("window", nothing().tolist()), dtype=torch.float64, device=device)
     if rank:
         window = nothing()  # the saved sums over all processes live on in process 0
-    logged = done - done % settings.log_every
+    logged = int(mark.get("logged", 0))
     tokens_logged = mark.get("tokens_logged", 0)
 
     def validate(step: int) -> None:
@@ -187,7 +187,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     def save(step: int) -> None:
         sums = reduce(window)
         more = {"tokens": tokens_logged + round(sums[-1]), "tokens_logged": tokens_logged, "window": sums}
-        more |= {"average": trainer.average, "skipped": skipped}
+        more |= {"logged": logged, "average": trainer.average, "skipped": skipped}
         save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last, settings.keep_every)
 
     # collections in the hot loop cost a few percent and free nothing: tensors go by reference count
@@ -197,7 +197,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     began, since = time.perf_counter(), done
     saved = done
     batches = loader.ahead(done)
-    stopped = False
+    stopped = due = False
     if done == 0:
         validate(0)
     while done < settings.steps:
@@ -239,13 +239,12 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if done % settings.validate_every == 0 or done == settings.steps:
             validate(done)
         stopped = stop.agreed()
-        due = done % settings.checkpoint_every == 0 or stopped or done == settings.steps
-        if due and not (
-            trainer.skipped and done < settings.steps
-        ):  # weights under suspicion must not replace good ones
+        due = due or stopped or done % settings.checkpoint_every == 0
+        # weights that a batch has just failed on must not replace good ones: the next good step saves
+        if (due and not trainer.skipped) or done == settings.steps:
             save(done)
-            saved = done
-        if stopped:
+            saved, due = done, False
+        if stopped and saved == done:
             break
         if done == since or done % settings.validate_every == 0:
             began, since, waited = time.perf_counter(), done, 0.0

@@ -136,7 +136,11 @@ class Encoder:
         before = len(known.table)
         rows_W, sentence_at, end_at = known.table.look_up(*_buffers(documents))
         if len(known.table) > before:
-            known.append(*self._ids(*known.table.units(before)))
+            try:
+                known.append(*self._ids(*known.table.units(before)))
+            except BaseException:
+                known.begin()  # units without ids must not be found later
+                raise
         tokens_T, ends = gather(rows_W, known.spans.buffer, known.ids.buffer)
         return _drop_empty(tokens_T, ends[sentence_at], ends[end_at])
 

@@ -243,7 +243,14 @@ def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
 
 
 FAULT = """
-import pretrain.engine as e, pretrain.model as m
+import torch, pretrain.engine as e, pretrain.model as m
+class Wild(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, loss):
+        return loss.clone()
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * float("nan")
 forward, step, at = m.MaskedRowsModel.forward, e.Trainer.step, []
 def faulty(self, *a, **k):
     sums = forward(self, *a, **k)
@@ -265,7 +272,17 @@ e.Trainer.step = stepping
 
 @pytest.mark.parametrize(
     ("factor", "zero", "processes"),
-    [("float('nan')", 0, 1), ("9.0", 0, 1), ("float('nan')", 1, 2), ("9.0", 2, 2), ("float('inf')", 3, 2)],
+    [
+        ("float('nan')", 0, 1),
+        ("9.0", 0, 1),
+        ("float('nan')", 1, 2),
+        ("9.0", 2, 2),
+        ("float('inf')", 3, 2),
+        ("GRADIENT", 0, 1),
+        ("GRADIENT", 0, 2),
+        ("GRADIENT", 1, 2),
+        ("GRADIENT", 2, 1),
+    ],
 )
 def test_a_batch_that_fails_changes_nothing(
     factor: str, zero: int, processes: int, tmp_path: Path, tokens: Path, tokenizer: Path
@@ -275,6 +292,8 @@ def test_a_batch_that_fails_changes_nothing(
     code, errors = finish(start(tmp_path / "without", tokens, tokenizer, patch=PASSED_OVER, **changes))
     assert code == 0, errors
     run, patch = tmp_path / "run", FAULT.replace("FACTOR", factor)
+    if factor == "GRADIENT":  # the loss is fine, its gradient is not
+        patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
     first = start(run, tokens, tokenizer, patch=patch, **changes)
     wait_for(run / "checkpoints" / "step-00000010", first)
     first.send_signal(signal.SIGTERM)
@@ -305,3 +324,45 @@ def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=0.02)
     assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
+
+
+def test_a_full_disk_keeps_the_last_checkpoint_and_says_so(
+    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """torch raises no OSError for a write that fails; a limit on the size of files stands in for a full disk."""
+    full = """
+import resource, signal, pretrain.engine as e
+step = e.Trainer.step
+def stepping(self, number, *a, **k):
+    if number == 15:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    return step(self, number, *a, **k)
+e.Trainer.step = stepping
+"""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full))
+    assert code == 1 and "the disk is full" in errors and "Traceback" not in errors, errors
+    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [10]
+    (tmp_path / "sitecustomize.py").unlink()
+    code, errors = finish(start(tmp_path, tokens, tokenizer))
+    assert code == 0, errors
+    name = "model/model.safetensors"
+    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes()
+
+
+def test_a_stop_while_batches_fail_saves_the_next_good_step(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    patch = (
+        FAULT.replace("FACTOR", "float('nan')")
+        + """
+inner = e.Trainer.step
+def asked(self, number, *a, **k):
+    import os, signal
+    if number == 7:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return inner(self, number, *a, **k)
+e.Trainer.step = asked
+"""
+    )
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch))
+    assert code == 0 and "stopped as asked after step 9" in errors, errors
+    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [9]

@@ -136,3 +136,15 @@ def test_added_tokens_with_punctuation_keep_hf_ids(tokenizer_folder: Path) -> No
         Encoder(loaded, "").encode(lists([[text]])).tokens_T[:-1].tolist()
         == loaded.encode(text, add_special_tokens=False).ids
     )
+
+
+def test_a_failure_between_units_and_their_ids_leaves_no_unit_without_ids(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = lists([["처음 보는 낱말들 홑따옴표‘안’ 글"]])
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "_ids", lambda *_: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            encoder.encode(documents)
+    expected = encoder.tokenizer.encode("처음 보는 낱말들 홑따옴표‘안’ 글", add_special_tokens=False).ids
+    assert encoder.encode(documents).tokens_T.tolist() == [*expected, encoder.special_ids["sep"]]
