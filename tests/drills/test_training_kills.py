@@ -17,8 +17,7 @@ from pretrain.metrics import read_metrics
 sys.path.insert(0, str(Path(__file__).parents[1] / "pretrain"))
 
 from small_tokens import make_tokenizer, make_tokens
-
-from runs import finish, losses, start
+from training_runs import finish, losses, start
 
 pytestmark = pytest.mark.drill
 

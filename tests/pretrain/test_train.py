@@ -20,7 +20,7 @@ from pretrain.settings import PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from runs import RUN, finish, losses, start, wait_for
+from training_runs import RUN, finish, losses, start, wait_for
 
 
 @pytest.fixture(scope="module")
