@@ -1,0 +1,156 @@
+"""Batches that fail, full disks and devices: counted and passed over, or refused, and nothing good is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from pretrain.checkpoint import complete_checkpoints
+from pretrain.metrics import read_metrics
+
+sys.path.insert(0, str(Path(__file__).parent))
+from training_runs import finish, losses, start, wait_for
+
+FAULT = """
+import torch, pretrain.engine as e, pretrain.model as m
+class Wild(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, loss):
+        return loss.clone()
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * float("nan")
+forward, step, at = m.MaskedRowsModel.forward, e.Trainer.step, []
+def faulty(self, *a, **k):
+    sums = forward(self, *a, **k)
+    return sums._replace(loss=sums.loss * FACTOR) if at[-1:] in ([7], [23]) and self.training else sums
+def stepping(self, number, *a, **k):
+    at.append(number)
+    return step(self, number, *a, **k)
+m.MaskedRowsModel.forward, e.Trainer.step = faulty, stepping
+"""
+
+
+PASSED_OVER = """
+import torch, pretrain.engine as e
+step = e.Trainer.step
+def stepping(self, number, *a, **k):
+    self.skipped = number in (7, 23)
+    return torch.zeros(7, dtype=torch.float64) if self.skipped else step(self, number, *a, **k)
+e.Trainer.step = stepping
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "zero", "processes"),
+    [
+        ("float('nan')", 0, 1),
+        ("9.0", 0, 1),
+        ("float('nan')", 1, 2),
+        ("9.0", 2, 2),
+        ("float('inf')", 3, 2),
+        ("GRADIENT", 0, 1),
+        ("GRADIENT", 0, 2),
+        ("GRADIENT", 1, 2),
+        ("GRADIENT", 2, 1),
+    ],
+)
+def test_a_batch_that_fails_changes_nothing(
+    factor: str, zero: int, processes: int, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """A loss that is not finite or leaps up: as if the batch had not been; killed between two such, too."""
+    changes = {"zero_stage": zero, "steps": 30, "processes": processes}
+    code, errors = finish(start(tmp_path / "without", tokens, tokenizer, patch=PASSED_OVER, **changes))
+    assert code == 0, errors
+    run, patch = tmp_path / "run", FAULT.replace("FACTOR", factor)
+    if factor == "GRADIENT":  # the loss is fine, its gradient is not
+        patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
+    first = start(run, tokens, tokenizer, patch=patch, **changes)
+    wait_for(run / "checkpoints" / "step-00000010", first)
+    first.send_signal(signal.SIGTERM)
+    finish(first)
+    code, errors = finish(start(run, tokens, tokenizer, patch=patch, **changes))
+    assert code == 0 and "batch 23 is skipped" in errors and "Traceback" not in errors, errors
+    name = "model/model.safetensors"
+    assert (run / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
+    assert losses(run) == losses(tmp_path / "without")
+    assert read_metrics(run / "logs" / "metrics.jsonl")[-2]["skipped"] == 2
+
+
+def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
+    tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    changes = {"optimizer": wild, "checkpoint_every": 1, "log_every": 50, "validate_every": 60}
+    code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
+    assert code == 1 and "batches had no finite loss" in errors and "Traceback" not in errors
+    assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11" in errors and "the checkpoint of step 1 is kept" in errors
+    for _, checkpoint in complete_checkpoints(tmp_path / "checkpoints"):
+        window = json.loads((checkpoint / "complete.json").read_bytes())["window"]
+        assert all(abs(value) < float("inf") for value in window)
+
+
+def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    full = """
+import torch, pretrain.model as m
+def forward(self, *a, **k):
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+m.MaskedRowsModel.forward = forward
+"""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full))
+    assert code == 2 and "halve pretrain.micro_batch" in errors and "Traceback" not in errors
+    assert not list((tmp_path / "checkpoints").glob("step-*")) and not (tmp_path / "logs" / "metrics.jsonl").exists()
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
+    out = tmp_path_factory.mktemp("straight")
+    code, errors = finish(start(out, tokens, tokenizer))
+    assert code == 0, errors
+    return out
+
+
+def test_a_full_disk_keeps_the_last_checkpoint_and_says_so(
+    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """torch raises no OSError for a write that fails; a limit on the size of files stands in for a full disk."""
+    full = """
+import resource, signal, pretrain.engine as e
+step = e.Trainer.step
+def stepping(self, number, *a, **k):
+    if number == 15:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    return step(self, number, *a, **k)
+e.Trainer.step = stepping
+"""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full))
+    assert code == 1 and "the disk is full" in errors and "Traceback" not in errors, errors
+    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [10]
+    (tmp_path / "sitecustomize.py").unlink()
+    code, errors = finish(start(tmp_path, tokens, tokenizer))
+    assert code == 0, errors
+    name = "model/model.safetensors"
+    assert (tmp_path / name).read_bytes() == (straight / name).read_bytes()
+
+
+def test_a_stop_while_batches_fail_saves_the_next_good_step(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    patch = (
+        FAULT.replace("FACTOR", "float('nan')")
+        + """
+inner = e.Trainer.step
+def asked(self, number, *a, **k):
+    import os, signal
+    if number == 7:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return inner(self, number, *a, **k)
+e.Trainer.step = asked
+"""
+    )
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch))
+    assert code == 0 and "stopped as asked after step 9" in errors, errors
+    assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [9]

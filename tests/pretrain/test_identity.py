@@ -1,0 +1,100 @@
+"""Processes, accumulation, ZeRO stages, a compiled encoder and bf16 leave the losses what they are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pretrain.checkpoint import complete_checkpoints
+from pretrain.export import export_checkpoint
+from pretrain.settings import PretrainSettings
+
+sys.path.insert(0, str(Path(__file__).parent))
+from training_runs import RUN, finish, losses, start
+
+EXACT: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24}
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
+    """A run without dropout, of one process."""
+    out = tmp_path_factory.mktemp("exact")
+    code, errors = finish(start(out, tokens, tokenizer, **EXACT))
+    assert code == 0, errors
+    return out
+
+
+@pytest.mark.parametrize(
+    ("processes", "zero", "micro_batch"),
+    [(2, 0, 4), (2, 0, 8), (1, 0, 16), (1, 0, 8), (2, 1, 4), (2, 2, 4), (2, 3, 4)],
+)
+def test_processes_accumulation_and_zero_change_no_loss(
+    processes: int, zero: int, micro_batch: int, exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    changes = {**EXACT, "zero_stage": zero, "micro_batch": micro_batch}
+    code, errors = finish(start(tmp_path, tokens, tokenizer, processes, **changes))
+    assert code == 0, errors
+    assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
+    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=1e-4)
+    # the export is whole at every stage, its decoder still tied (hiyouga/LlamaFactory#10813, transformers#10789)
+    _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
+    export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "export")
+    final, exported, straight_on = (
+        load_file(folder / "model.safetensors") for folder in (tmp_path / "model", tmp_path / "export", exact / "model")
+    )
+    assert final.keys() == exported.keys() == straight_on.keys()
+    for name, tensor in final.items():
+        assert torch.equal(tensor, exported[name])
+        torch.testing.assert_close(tensor, straight_on[name], atol=1e-3, rtol=0)
+
+
+def test_a_compiled_run_has_the_same_losses(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, **EXACT, compile=True))
+    assert code == 0, errors
+    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=1e-3)
+    assert (
+        load_file(tmp_path / "model" / "model.safetensors").keys()
+        == load_file(exact / "model" / "model.safetensors").keys()
+    )
+
+
+STOP = """
+import os, signal, pretrain.engine as e
+step = e.Trainer.step
+def stopping(self, number, *a, **k):
+    if number == AT:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return step(self, number, *a, **k)
+e.Trainer.step = stopping
+"""
+
+
+@pytest.mark.parametrize(("zero", "worlds"), [(0, (1, 2, 4)), (1, (2, 1, 4)), (2, (4, 2, 1))])
+def test_a_run_goes_on_with_another_number_of_processes(
+    zero: int, worlds: tuple[int, ...], exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """The same global batches and the same losses, wherever the optimizer state was split."""
+    for number, world in enumerate(worlds):
+        patch = STOP.replace("AT", str(8 * number + 7))
+        code, errors = finish(start(tmp_path, tokens, tokenizer, world, patch=patch, **EXACT, zero_stage=zero))
+        assert code == 0 and ("stopped as asked" in errors) == (number < 2) and "Traceback" not in errors, errors
+        assert ("resuming at step" in errors) == (number > 0)
+    assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
+    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=1e-4)
+    assert not list((tmp_path / "checkpoints").glob(".*"))
+
+
+def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, **EXACT, dtype="bf16"))
+    assert code == 0, errors
+    for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=0.02)
+    assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
