@@ -76,7 +76,7 @@ def save_checkpoint(
     final = step_folder(folder, step)
     temporary = folder / f".step-{step:08d}.tmp"
     first = dist.get_rank() == 0
-    with disk_errors(final), _library_disk_errors(final):
+    with disk_errors(final), library_disk_errors(final):
         if first:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
@@ -101,7 +101,7 @@ def save_checkpoint(
 
 
 @contextmanager
-def _library_disk_errors(path: Path) -> Iterator[None]:
+def library_disk_errors(path: Path) -> Iterator[None]:
     """Turn what torch and safetensors raise when a write fails into the operating system's error."""
     from safetensors import SafetensorError
 

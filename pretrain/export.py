@@ -13,7 +13,8 @@ from transformers import PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from pretrain.checkpoint import STATE, WEIGHTS, read_mark
+from common.files import disk_errors
+from pretrain.checkpoint import STATE, WEIGHTS, library_disk_errors, read_mark
 from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -29,11 +30,12 @@ def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
     """Write weights (safetensors, fp32), configuration and tokenizer files into `out`, replacing it as a whole."""
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    model.save_pretrained(temporary)
-    for name in TOKENIZER_FILES:
-        if (tokenizer / name).exists():
-            shutil.copyfile(tokenizer / name, temporary / name)
+    with disk_errors(out), library_disk_errors(out):
+        temporary.mkdir(parents=True)
+        model.save_pretrained(temporary)
+        for name in TOKENIZER_FILES:
+            if (tokenizer / name).exists():
+                shutil.copyfile(tokenizer / name, temporary / name)
     shutil.rmtree(out, ignore_errors=True)
     temporary.rename(out)
 
