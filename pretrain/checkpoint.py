@@ -149,15 +149,20 @@ def must_reshard(mark: dict[str, Any], world: int) -> bool:
     return bool(mark) and mark["zero_stage"] in (1, 2) and mark["world"] != world
 
 
-def resharded(path: Path) -> Path:
-    """Return a folder beside the checkpoint with the same state for any number of processes; one process calls this.
+def universal_folder(path: Path) -> Path:
+    """Return the folder beside a checkpoint that `reshard` writes."""
+    return path.with_name(f".{path.name}.universal")
+
+
+def reshard(path: Path) -> None:
+    """Write a checkpoint's state so that any number of processes can load it; one process calls this.
 
     DeepSpeed's universal checkpoint: a file for each weight and each moment of the optimizer.
 
     Raises:
         HunminError: DeepSpeed's converter failed.
     """
-    folder = path.with_name(f".{path.name}.universal")
+    folder = universal_folder(path)
     shutil.rmtree(folder, ignore_errors=True)
     command = [sys.executable, "-m", "deepspeed.checkpoint.ds_to_universal", "--inject_missing_state"]
     command += ["--input_folder", str(path / STATE), "--output_folder", str(folder / STATE)]
@@ -172,7 +177,6 @@ def resharded(path: Path) -> Path:
             "DeepSpeed's ds_to_universal does this",
             f"go on with {(read_mark(path) or {}).get('world')} processes",
         )
-    return folder
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -81,8 +81,9 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         latest_checkpoint,
         must_reshard,
         remove_unfinished,
-        resharded,
+        reshard,
         save_checkpoint,
+        universal_folder,
     )
     from pretrain.continuation import load_model
     from pretrain.export import check_export, save_hub_model
@@ -124,13 +125,13 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     dist.barrier()
     facts = {"fingerprint": run_fingerprint, "world": world, "zero_stage": settings.zero_stage}
     source, mark = latest_checkpoint(checkpoints, facts)
-    reshard = must_reshard(mark, world)
-    engine = engines.start_engine(model, settings, reshard)
+    universal = must_reshard(mark, world)
+    engine = engines.start_engine(model, settings, universal)
     if source:
-        if reshard and rank == 0:
-            resharded(source)
+        if universal and rank == 0:
+            reshard(source)
         dist.barrier()
-        engine.load_checkpoint(str(source.with_name(f".{source.name}.universal") if reshard else source), tag=STATE)
+        engine.load_checkpoint(str(universal_folder(source) if universal else source), tag=STATE)
         dist.barrier()
         if rank == 0:
             remove_unfinished(checkpoints)

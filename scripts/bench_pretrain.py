@@ -21,7 +21,6 @@ import json
 import logging
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -36,9 +35,10 @@ from torch.nn import functional
 
 from pretrain import engine as engines
 from pretrain.flops import flops_per_token
-from pretrain.loader import Loader, plan_samples
+from pretrain.loader import Loader
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
+from pretrain.peak import measured_rate
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 
@@ -76,7 +76,6 @@ def ours(
     settings: PretrainSettings, tokens: Path, tokenizer: Path, kind: type[MaskedRowsModel] = MaskedRowsModel
 ) -> tuple[Step, Loader]:
     """Return a step of the project's training loop."""
-    plan_samples(settings, tokens, Path(tempfile.mkdtemp()))
     loader = Loader(settings, tokens, tokenizer, Path("none"), 0, 1)
     shards = TokenShards(tokens)
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
@@ -169,21 +168,6 @@ def _wait() -> None:
         torch.cuda.synchronize()
 
 
-def matrix_rate(dtype: torch.dtype) -> float:
-    """Return FLOP/s of a large matrix product here, the median of nine: what the machine can do at most."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    size = 8192 if device == "cuda" else 2048
-    a = torch.randn(size, size, device=device, dtype=dtype)
-    times = []
-    for _ in range(9):
-        _wait()
-        began = time.perf_counter()
-        a @ a
-        _wait()
-        times.append(time.perf_counter() - began)
-    return 2 * size**3 / statistics.median(times)
-
-
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -206,7 +190,7 @@ def main() -> int:
     engines.join_processes()
     dtype = engines.resolve_dtype(options.dtype)
     print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads, {dtype}")
-    peak = matrix_rate(torch.bfloat16 if dtype == "bf16" else torch.float32)
+    peak = measured_rate(engines.device())
     print(f"matrix product: {peak / 1e12:.3g} TFLOP/s")
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
     rows = compare(options, shape, dtype, peak, parts=not options.no_parts)

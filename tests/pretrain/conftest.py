@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_tokens import make_tokenizer, make_tokens
+from training_runs import finish, start
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +20,12 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_tokenizer(tmp_path_factory.mktemp("data") / "tokenizer")
+
+
+@pytest.fixture(scope="session")
+def straight(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
+    """A run that nothing disturbs; read only."""
+    out = tmp_path_factory.mktemp("straight")
+    code, errors = finish(start(out, tokens, tokenizer))
+    assert code == 0, errors
+    return out

@@ -106,14 +106,6 @@ m.MaskedRowsModel.forward = forward
     assert not list((tmp_path / "checkpoints").glob("step-*")) and not (tmp_path / "logs" / "metrics.jsonl").exists()
 
 
-@pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
-    out = tmp_path_factory.mktemp("straight")
-    code, errors = finish(start(out, tokens, tokenizer))
-    assert code == 0, errors
-    return out
-
-
 def test_a_full_disk_keeps_the_last_checkpoint_and_says_so(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:

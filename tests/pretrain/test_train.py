@@ -23,14 +23,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import RUN, finish, losses, start, wait_for
 
 
-@pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
-    out = tmp_path_factory.mktemp("straight")
-    code, errors = finish(start(out, tokens, tokenizer))
-    assert code == 0, errors
-    return out
-
-
 def test_learns_and_counts(straight: Path) -> None:
     values = [loss for _, loss in losses(straight)]
     assert len(values) == 15 and values[-1] < values[0]
