@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,16 +31,17 @@ class Splits:
 def find_file(task: Task, data: Path, split: str) -> Path | None:
     """Return the task's file for "train" or "dev", or None when there is none.
 
-    The official name goes first, then <folder>_<split>.*.json (a partial copy), then the task's known partial files.
+    The official name goes first, then the task's known partial files, then <folder>_<split>.*.<suffix> (a partial
+    copy).
 
     Raises:
         UserError: several partial files would do.
     """
     folder = data / task.folder
-    official = folder / f"{task.folder}_{split}.json"
+    official = folder / f"{task.folder}_{split}.{task.suffix}"
     if official.is_file():
         return official
-    for pattern in (f"{task.folder}_{split}.*.json", *task.partial_files.get(split, ())):
+    for pattern in (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}"):
         found = sorted(folder.glob(pattern))
         if len(found) > 1:
             raise UserError(
@@ -61,32 +61,32 @@ def read_examples(task: Task, path: Path) -> list[Example]:
         UserError: the file is missing, cut short, not a list of records, or a record breaks the task's rules
             (named by guid or position).
     """
-    rule = f"gold files of {task.name} are the benchmark's own JSON files"
+    rule = f"gold files of {task.name} are the benchmark's own {task.suffix.upper()} files"
     try:
         with decompression_errors(path), open_bytes(path) as stream:
-            records = json.load(stream)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not valid JSON: {error}", rule, "fetch the file again") from None
-    if not isinstance(records, list):
-        raise UserError(f"{path} holds {type(records).__name__}, not a list of records", rule)
-    stem, examples, seen = path.name.split(".json")[0], [], set()
+            records = task.records(stream)
+    except KeyError as error:
+        raise UserError(f"{path}: field {error} is missing", rule, "fetch the file again") from None
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
+    stem, examples, seen = path.name.split(f".{task.suffix}")[0], [], set()
     for number, record in enumerate(records):
         name = f"record {number}"
         try:
-            example = task.read(record, f"{stem}-{number}")
-            if not isinstance(example.guid, str):
-                raise ValueError(f"guid {example.guid!r} is not text")
-            name = example.guid
-            if name in seen:
-                raise ValueError("the guid is there twice")
+            for example in task.examples(record, f"{stem}-{number}"):
+                if not isinstance(example.guid, str):
+                    raise ValueError(f"guid {example.guid!r} is not text")
+                name = example.guid
+                if name in seen:
+                    raise ValueError("the guid is there twice")
+                seen.add(name)
+                examples.append(example)
         except KeyError as error:
             raise UserError(f"{path}, {name}: field {error} is missing", rule) from None
         except (TypeError, AttributeError):
             raise UserError(f"{path}, {name} is not a record of {task.name}", rule) from None
         except ValueError as error:
             raise UserError(f"{path}, {name}: {error}", rule) from None
-        seen.add(name)
-        examples.append(example)
     if not examples:
         raise UserError(f"{path} holds no records", rule)
     return examples
@@ -96,7 +96,8 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
     """Return what to train on and what to score.
 
     Train examples whose text is a dev text are dropped and counted: a well-known copy of the YNAT train set holds
-    the whole dev set. Without a train file the dev file is split by a hash of each guid, and the note says so.
+    the whole dev set. Without a train file the dev file is split by a hash of each document (so that none is on both
+    sides), and the note says so.
 
     Args:
         task: the task.
@@ -110,21 +111,22 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
     if dev_file is None:
         raise UserError(
             f"no dev file of {task.name} in {data / task.folder}",
-            f"the data folder has the official layout: {task.folder}/{task.folder}_dev.json",
+            f"the data folder has the official layout: {task.folder}/{task.folder}_dev.{task.suffix}",
             "mend klue.data, or take the task out of klue.tasks",
         )
     dev, notes = read_examples(task, dev_file), []
     if train_file is None:
-        train = [e for e in dev if hash_share(e.guid) < SPLIT_TRAIN_SHARE]
-        dev = [e for e in dev if hash_share(e.guid) >= SPLIT_TRAIN_SHARE]
+        shares = [hash_share(task.document(example)) for example in dev]
+        train = [example for example, share in zip(dev, shares, strict=True) if share < SPLIT_TRAIN_SHARE]
+        dev = [example for example, share in zip(dev, shares, strict=True) if share >= SPLIT_TRAIN_SHARE]
         notes.append(
             f"split of dev: no train file, {len(train)} dev examples trained on and the other {len(dev)} scored"
         )
     else:
         train = read_examples(task, train_file)
-        if train_file.name.split(".json")[0] != f"{task.folder}_train":
+        if train_file.name.split(f".{task.suffix}")[0] != f"{task.folder}_train":
             notes.append(f"train from {train_file.name}")
-    if dev_file.name.split(".json")[0] != f"{task.folder}_dev":
+    if dev_file.name.split(f".{task.suffix}")[0] != f"{task.folder}_dev":
         notes.append(f"dev from {dev_file.name}")
     train, leaked = without_leaks(train, dev)
     kept = train if max_train is None else sample_by_hash(train, max_train)

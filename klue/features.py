@@ -1,37 +1,21 @@
-"""Examples as token ids: made once a task, kept on disk as Arrow files, shared by all jobs of the task."""
+"""Examples as numbers: made once a task, kept on disk, shared by all jobs of the task."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from common.errors import UserError
 from klue.model_folder import ModelFacts
-from klue.tasks.base import Example, Task
-
-
-@dataclass(frozen=True)
-class Features:
-    """One split's features; N examples, each with its own number of tokens."""
-
-    guids: list[str]
-    labels: list[Any]
-    """Gold labels as the task's metrics take them."""
-    targets: np.ndarray
-    """What the loss is taken against, shape (N,): int64 label indices or float64 numbers."""
-    ids: list[np.ndarray]
-    token_types: list[np.ndarray] | None
-    """None for models without token types."""
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Return tokens per example, shape (N,)."""
-        return np.array([len(row) for row in self.ids], dtype=np.int64)
+from klue.tasks.base import Example, Features, Task
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -51,75 +35,87 @@ def load_tokenizer(folder: Path) -> Any:
         ) from None
 
 
-def tokenize(task: Task, examples: Sequence[Example], tokenizer: Any, model: ModelFacts, max_length: int) -> Any:
-    """Return a `datasets.Dataset` with guid, label, target, input_ids and, for models that have them, token_type_ids.
-
-    A pair is cut from its longer text until it fits.
+def make_features(
+    task: Task, examples: Sequence[Example], tokenizer: Any, model: ModelFacts, max_length: int
+) -> Features:
+    """Return a split's features.
 
     Args:
         task: the task.
         examples: one or more examples.
-        tokenizer: the model's tokenizer.
+        tokenizer: the model's tokenizer; the task's markers are added to it.
         model: facts about the model.
         max_length: tokens at most, special ones included.
 
     Raises:
-        UserError: the tokenizer gives ids that the model has no embedding for.
+        UserError: the tokenizer gives ids that the model has no embedding for, or lacks a token that the task needs.
     """
-    import datasets
-
-    texts = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
-    encoded = tokenizer(
-        *texts,
-        truncation=True,
-        max_length=max_length,
-        padding=False,
-        return_attention_mask=False,
-        return_token_type_ids=model.token_types,
+    missing = [name for name in ("cls_token", "sep_token", "pad_token", "unk_token") if not getattr(tokenizer, name)]
+    if missing:
+        raise UserError(
+            f"the tokenizer in {model.folder} has no {', '.join(missing)}",
+            "inputs stand between special tokens",
+            "save the tokenizer of an encoder into the folder",
+        )
+    tokenizer.add_tokens(
+        [marker for marker in task.markers if marker not in tokenizer.get_vocab()], special_tokens=True
     )
-    largest = max(max(row) for row in encoded["input_ids"])
+    markers = tokenizer.convert_tokens_to_ids(list(task.markers))
+    columns = task.features(examples, tokenizer, max_length, model.token_types)
+    largest = max(token for row in columns["input_ids"] for token in row if token not in markers)
     if largest >= model.vocab_size:
         raise UserError(
             f"the tokenizer gives id {largest}, the model has {model.vocab_size} embeddings",
             "tokenizer and model in a folder belong together",
             f"put the right tokenizer into {model.folder}",
         )
-    columns = {
-        "guid": [example.guid for example in examples],
-        "label": [example.label for example in examples],
-        "target": [task.target(example) for example in examples],
-        **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
-    }
-    return datasets.Dataset.from_dict(columns)
+    shared = task.shared(tokenizer)
+    if markers:
+        shared["embeddings"] = 1 + max(markers)
+    owner = np.array(columns.pop("owner"), np.int64)
+    return Features(list(examples), owner, {name: _column(values) for name, values in columns.items()}, shared)
 
 
-def save_features(splits: dict[str, Any], folder: Path) -> None:
-    """Write the datasets of a task's splits to `folder`/<split>; the folder appears only when it is whole."""
-    import datasets
-
+def save_features(splits: dict[str, Features], folder: Path) -> None:
+    """Write the features of a task's splits to `folder`/<split>; the folder appears only when it is whole."""
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    datasets.disable_progress_bars()
-    for name, dataset in splits.items():
-        dataset.save_to_disk(str(temporary / name))
+    for name, features in splits.items():
+        (temporary / name).mkdir(parents=True)
+        columns = {"owner": features.owner, **features.columns}
+        table = pa.table({column: _arrow(values) for column, values in columns.items()})
+        pq.write_table(table, temporary / name / "inputs.parquet")
+        with (temporary / name / "examples.json").open("w", encoding="utf-8") as stream:
+            json.dump({"examples": [asdict(e) for e in features.examples], "shared": features.shared}, stream)
     temporary.rename(folder)
 
 
 def load_features(folder: Path, split: str) -> Features:
     """Return one split that `save_features` wrote."""
-    import datasets
-
-    table = datasets.load_from_disk(str(folder / split)).data.table.combine_chunks()
-    return Features(
-        guids=table.column("guid").to_pylist(),
-        labels=table.column("label").to_pylist(),
-        targets=table.column("target").to_numpy(),
-        ids=_rows(table.column("input_ids")),
-        token_types=_rows(table.column("token_type_ids")) if "token_type_ids" in table.column_names else None,
-    )
+    table = pq.read_table(folder / split / "inputs.parquet").combine_chunks()
+    stored = json.loads((folder / split / "examples.json").read_bytes())
+    examples = [Example(**{**fields, "texts": tuple(fields["texts"])}) for fields in stored["examples"]]
+    columns = {name: _numpy(table.column(name).chunk(0)) for name in table.column_names}
+    owner = columns.pop("owner")
+    assert isinstance(owner, np.ndarray)
+    return Features(examples, owner, columns, stored["shared"])
 
 
-def _rows(column: Any) -> list[np.ndarray]:
-    lists = column.combine_chunks()
-    lists = lists.chunk(0) if hasattr(lists, "num_chunks") else lists
-    return np.split(lists.flatten().to_numpy(zero_copy_only=False), lists.offsets.to_numpy()[1:-1])
+def _column(values: list[Any]) -> list[np.ndarray] | np.ndarray:
+    """Return one array of single values, or a list of arrays."""
+    if np.ndim(values[0]) == 0:
+        return np.array(values)
+    return [np.asarray(value, np.int64) for value in values]
+
+
+def _arrow(values: list[np.ndarray] | np.ndarray) -> pa.Array:
+    if isinstance(values, np.ndarray):
+        return pa.array(values)
+    ends = np.cumsum([len(value) for value in values])
+    return pa.LargeListArray.from_arrays(np.concatenate(([0], ends)), np.concatenate(values))
+
+
+def _numpy(column: Any) -> list[np.ndarray] | np.ndarray:
+    if not pa.types.is_large_list(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.split(column.flatten().to_numpy(zero_copy_only=False), column.offsets.to_numpy()[1:-1])

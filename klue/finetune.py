@@ -1,7 +1,4 @@
-"""Fine-tune an encoder with a classification head on one task and score it on the dev examples as it learns.
-
-Shapes: N examples, B examples of a batch, S tokens of its longest, C outputs of the head.
-"""
+"""Fine-tune an encoder with a task's head and score it on the dev examples as it learns."""
 
 from __future__ import annotations
 
@@ -13,21 +10,24 @@ from typing import IO, Any
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModel
 
 from common.errors import HunminError
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
-from klue.features import Features, load_features
+from klue.features import load_features, load_tokenizer
+from klue.heads import Head, build_head
 from klue.plan import Job, steps_of
 from klue.score import defined
 from klue.tasks import get_task
-from klue.tasks.base import Task
+from klue.tasks.base import Features, Outputs, Task
 
 CLIP = 1.0
 """Largest norm of the gradient."""
 ADAM_EPS = 1e-8
 PROGRESS_EVERY = 20
 """Steps between two lines of the history that say how far a job is."""
+TOKEN_COLUMNS = ("input_ids", "token_type_ids", "labels")
+"""Columns that are filled up to a multiple of 8 on a GPU."""
 EVALUATION_TOKENS = {"cpu": 1 << 12, "cuda": 1 << 16}
 """Tokens of an evaluation batch at most, padding included; on a CPU small ones, which stay in its caches."""
 
@@ -42,37 +42,11 @@ class Outcome:
     predictions: list[Any]
 
 
-def build_model(job: Job, task: Task) -> Any:
-    """Return the model in single precision with a new head; the seed decides every new weight.
-
-    Raises:
-        HunminError: the folder's weights do not fill the encoder.
-    """
-    config = AutoConfig.from_pretrained(job.model, local_files_only=True, num_labels=task.outputs)
-    config.problem_type = "regression" if task.outputs == 1 else "single_label_classification"
-    torch.manual_seed(job.seed)
-    if job.init == "random":
-        return AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    model, info = AutoModelForSequenceClassification.from_pretrained(
-        job.model, config=config, dtype=torch.float32, local_files_only=True, output_loading_info=True
-    )
-    encoder = f"{model.base_model_prefix}."
-    # transformers fills missing weights at random with a mere warning; only head and pooler may be new
-    missing = sorted(k for k in info["missing_keys"] if k.startswith(encoder) and ".pooler." not in k)
-    if missing:
-        raise HunminError(
-            f"{len(missing)} encoder weights are missing in {job.model}, the first: {missing[0]}",
-            "only the head is initialised anew",
-            "export the model again",
-        )
-    return model
-
-
 def preload(model: str) -> None:
     """Import all that building the model in a folder imports, without giving it weights or starting threads."""
     config = AutoConfig.from_pretrained(model, local_files_only=True)
     with torch.device("meta"):
-        AutoModelForSequenceClassification.from_config(config)
+        AutoModel.from_config(config)
 
 
 def finetune(job: Job) -> Outcome:
@@ -90,7 +64,8 @@ def finetune(job: Job) -> Outcome:
     if device.type == "cuda":  # not needed on a CPU, where it costs the import of the compiler
         torch.use_deterministic_algorithms(True, warn_only=True)
     train, dev = (load_features(Path(job.features), split) for split in ("train", "dev"))
-    model = build_model(job, task).to(device)
+    model = build_head(job, task, train.shared).to(device)
+    tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)
     total, lengths, step = steps_of(job), train.lengths, 0
@@ -106,7 +81,7 @@ def finetune(job: Job) -> Outcome:
             since = 0
             for number, batch in enumerate(batches, start=1):
                 rate = training.learning_rate * learning_rate_share(step, total, training.warmup_share)
-                losses += train_step(model, optimizer, rate, _tensors(train, batch, job, device))
+                losses += train_step(model, optimizer, rate, _tensors(train, batch, task, job, device))
                 step, since = step + 1, since + 1
                 if number not in due:
                     if step % PROGRESS_EVERY == 0:
@@ -117,7 +92,7 @@ def finetune(job: Job) -> Outcome:
                     raise HunminError(
                         f"{job.name}: the loss is {loss} by step {step}", "a loss is finite", "lower the learning rate"
                     )
-                found = task.decode(predict(model, dev, job, device))
+                found = task.decode(predict(model, dev, task, job, device), dev, tokenizer)
                 scores = {k: defined(v) for k, v in task.score(dev.labels, found).items()}
                 last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
                 if not best or _value(last, task) > _value(best, task):
@@ -125,7 +100,7 @@ def finetune(job: Job) -> Outcome:
                 _log(history, {**last, "loss": round(loss, 6), "of": total})
                 losses.zero_()
                 since = 0
-    return Outcome(best, last, dev.guids, predictions)
+    return Outcome(best, last, [example.guid for example in dev.examples], predictions)
 
 
 def build_optimizer(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
@@ -136,13 +111,13 @@ def build_optimizer(model: Any, learning_rate: float, weight_decay: float) -> to
     return torch.optim.AdamW(groups, lr=learning_rate, eps=ADAM_EPS, fused=True)
 
 
-def train_step(model: Any, optimizer: Any, rate: float, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+def train_step(model: Head, optimizer: Any, rate: float, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
     """Take one optimiser step at the given learning rate and return the batch's loss (detached)."""
     model.train()
     for group in optimizer.param_groups:
         group["lr"] = rate
     with _precision(inputs["input_ids"].device):
-        loss = model(**inputs).loss
+        loss = model.loss(inputs)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
     optimizer.step()
@@ -151,43 +126,44 @@ def train_step(model: Any, optimizer: Any, rate: float, inputs: dict[str, torch.
 
 
 @torch.inference_mode()
-def predict(model: Any, features: Features, job: Job, device: torch.device) -> np.ndarray:
-    """Return the head's outputs for all examples in their order, float64 of shape (N, C).
+def predict(model: Head, features: Features, task: Task, job: Job, device: torch.device) -> Outputs:
+    """Return the head's outputs for all inputs in their order; floats in double precision.
 
     Raises:
         HunminError: an output is not finite.
     """
     model.eval()
     lengths = features.lengths
-    outputs_NC = np.zeros((len(lengths), model.config.num_labels), dtype=np.float64)
+    outputs: dict[str, list[Any]] = {}
     for batch in evaluation_batches(lengths, max(1, EVALUATION_TOKENS[device.type] // int(lengths.max()))):
-        inputs = _tensors(features, batch, job, device)
-        inputs.pop("labels")
         with _precision(device):
-            logits = model(**inputs).logits
-        outputs_NC[batch] = logits.float().cpu().numpy()
-    if not np.isfinite(outputs_NC).all():
-        raise HunminError(
-            f"{job.name}: the model's outputs are not finite", "outputs are finite", "lower the learning rate"
-        )
-    return outputs_NC
+            found = model.predict(_tensors(features, batch, task, job, device))
+        for name, values in found.items():
+            rows = outputs.setdefault(name, [None] * len(lengths))
+            array = values.double().cpu().numpy() if values.is_floating_point() else values.cpu().numpy()
+            if not np.isfinite(array).all():
+                raise HunminError(
+                    f"{job.name}: the model's outputs are not finite", "outputs are finite", "lower the learning rate"
+                )
+            for place, row in zip(batch, array, strict=True):
+                rows[place] = row
+    return outputs
 
 
-def _tensors(features: Features, batch: np.ndarray, job: Job, device: torch.device) -> dict[str, torch.Tensor]:
+def _tensors(
+    features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device
+) -> dict[str, torch.Tensor]:
     multiple = 8 if device.type == "cuda" else 1
-    ids_BS = pad([features.ids[i] for i in batch], job.pad_id, multiple)
-    lengths_B1 = np.array([[len(features.ids[i])] for i in batch])
-    arrays = {
-        "input_ids": ids_BS,
-        "attention_mask": (np.arange(ids_BS.shape[1])[None, :] < lengths_B1).astype(np.int64),
-        "labels": features.targets[batch],
-    }
-    if features.token_types is not None:
-        arrays["token_type_ids"] = pad([features.token_types[i] for i in batch], 0, multiple)
-    tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-    if tensors["labels"].is_floating_point():
-        tensors["labels"] = tensors["labels"].float()
-    return tensors
+    arrays = {}
+    for name, column in features.columns.items():
+        if isinstance(column, np.ndarray):
+            arrays[name] = column[batch]
+        else:
+            fill = job.pad_id if name == "input_ids" else task.fill.get(name, 0)
+            arrays[name] = pad([column[i] for i in batch], fill, multiple if name in TOKEN_COLUMNS else 1)
+    lengths_B1 = np.array([[len(features.columns["input_ids"][i])] for i in batch])
+    arrays["attention_mask"] = (np.arange(arrays["input_ids"].shape[1])[None, :] < lengths_B1).astype(np.int64)
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
 
 
 def _precision(device: torch.device) -> Any:

@@ -47,6 +47,8 @@ class Job(Settings):
     """What must be said where the scores stand; may be empty."""
     examples: dict[str, int]
     """Counts of examples: train, dev, and those left out."""
+    inputs: int = 0
+    """Inputs of a model that the train examples make; known when the features are made."""
 
     @property
     def name(self) -> str:
@@ -110,4 +112,4 @@ def features_folder(out: Path) -> Path:
 
 def steps_of(job: Job) -> int:
     """Return how many optimiser steps a job takes."""
-    return job.training.epochs * -(-job.examples["train"] // job.training.batch_size)
+    return job.training.epochs * -(-(job.inputs or job.examples["train"]) // job.training.batch_size)

@@ -1,9 +1,11 @@
-"""Result rows as tables: for the terminal, Markdown; the published rows beside ours, never an average over tasks."""
+"""Result rows as tables: for the terminal, Markdown, LaTeX; the published rows beside ours, never an average."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,35 @@ CAPTION = (
     "Dev scores × 100, best of the evaluations of each fine-tuning (as in the KLUE paper); mean ± standard deviation "
     "over seeds where there are several."
 )
+BESIDE = "KLUE-"
+"""The terminal has room for the published models whose names begin so; the other forms have all."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A model's scores, one a column; None where there is none."""
+
+    title: str
+    seeds: str
+    """How many; empty for published scores."""
+    cells: list[str]
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores as tables show them."""
+
+    columns: list[str]
+    lines: list[Line]
+    notes: list[str]
+    extra: list[tuple[str, list[str]]]
+    """Metrics beside the paper's: their names, and ours in the order of the lines."""
+
+    def best(self, column: int) -> float | None:
+        """Return the highest score of a column."""
+        found = [line.values[column] for line in self.lines]
+        return max((value for value in found if value is not None), default=None)
 
 
 def published_rows(path: Path | None = None) -> dict[str, Any]:
@@ -29,12 +60,8 @@ def published_rows(path: Path | None = None) -> dict[str, Any]:
     return json.loads((path or Path(__file__).with_name("published.json")).read_text(encoding="utf-8"))
 
 
-def table_cells(
-    rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return (header, rows of cells, notes below the table) for result rows.
-
-    One column a metric of the tasks that the rows hold, one row an initialisation, then the published models.
+def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> Scores:
+    """Return the scores of result rows: one column a metric of their tasks, one line an initialisation, then others.
 
     Args:
         rows: result rows of jobs (results.jsonl).
@@ -44,50 +71,124 @@ def table_cells(
     summary = summarize(rows)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
     columns = [(name, metric) for name in tasks for metric in TASKS[name].metrics]
+    extra = [(name, metric) for name in tasks for metric in TASKS[name].extra_metrics]
     data_notes = {entry["task"]: entry["data_note"] for entry in summary if entry["data_note"]}
     marks = {name: "*" * number for number, name in enumerate(sorted(data_notes, key=tasks.index), start=1)}
-    header = ["model", "seeds"]
+    header = []
     for name, metric in columns:
         split = " (split of dev)" if data_notes.get(name, "").startswith("split of dev") else ""
         header.append(f"{TASKS[name].title} {TASKS[name].metrics[metric]}{split}{marks.get(name, '')}")
-    body = []
+    lines, beside = [], []
     for init, title in TITLES.items():
         entries = {entry["task"]: entry for entry in summary if entry["init"] == init}
         if entries:
             seeds = sorted({entry["n"] for entry in entries.values()})
             cells = [_cell(entries.get(name), metric) for name, metric in columns]
-            body.append([title, "–".join(map(str, seeds)), *cells])
+            values = [_value(entries.get(name), metric) for name, metric in columns]
+            lines.append(Line(title, "–".join(map(str, seeds)), cells, values))
+            beside.append([_cell(entries.get(name), metric) for name, metric in extra])
     for model in (published or {"rows": []})["rows"]:
-        scores = [model["scores"].get(name, {}).get(metric) for name, metric in columns]
-        body.append([f"published: {model['model']}", "", *("–" if s is None else f"{s:.2f}" for s in scores)])
+        values = [model["scores"].get(name, {}).get(metric) for name, metric in columns]
+        lines.append(Line(f"published: {model['model']}", "", [_number(value) for value in values], values))
     notes = [CAPTION]
     if published:
         notes.append(f"published: {published['source']}.")
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
-    return header, body, notes
+    names = [f"{TASKS[name].title} {TASKS[name].extra_metrics[metric]}" for name, metric in extra]
+    return Scores(header, lines, notes, [(name, [line[i] for line in beside]) for i, name in enumerate(names)])
 
 
 def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> Table:
-    """Return the results as a table for the terminal; see `table_cells`."""
-    header, body, notes = table_cells(rows, published)
+    """Return the results as a table for the terminal, a metric a row, the best in bold; see `tabulate`."""
+    scores = tabulate(rows, published)
+    shown = [line for line in scores.lines if line.seeds or line.title.startswith(f"published: {BESIDE}")]
+    notes = list(scores.notes)
+    if len(shown) < len(scores.lines):
+        notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
     table = Table(title="KLUE", title_justify="left", caption="\n".join(notes), caption_justify="left")
-    for number, name in enumerate(header):
-        table.add_column(name, justify="left" if number == 0 else "right")
-    for cells in body:
-        table.add_row(*cells, style="dim" if cells[0].startswith("published") else "")
+    table.add_column("metric")
+    for line in shown:
+        title = line.title.removeprefix("published: ").replace("-", "-\n", 2)
+        seeds = f"\n{line.seeds} seed{'' if line.seeds == '1' else 's'}" if line.seeds else ""
+        table.add_column(title + seeds, justify="right", style="" if line.seeds else "dim")
+    for number, column in enumerate(scores.columns):
+        best = scores.best(number)
+        cells = [
+            f"[bold]{line.cells[number]}[/]" if line.values[number] == best else line.cells[number] for line in shown
+        ]
+        table.add_row(column, *cells)
+    if scores.extra:
+        table.add_section()
+    for name, cells in scores.extra:
+        table.add_row(name, *cells, *["–"] * (len(shown) - len(cells)), style="dim")
     return table
 
 
 def markdown(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> str:
-    """Return the results as a Markdown table with its notes below; see `table_cells`."""
-    header, body, notes = table_cells(rows, published)
-    escaped = [name.replace("*", "\\*") for name in header]
-    lines = [_line(escaped), _line(["---", *["---:"] * (len(header) - 1)]), *map(_line, body)]
-    return "\n".join([*lines, "", *(f"{note.replace('*', chr(92) + '*')}\n" for note in notes)])
+    """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`."""
+    scores = tabulate(rows, published)
+    columns = [_escaped(name) for name in ("model", "seeds", *scores.columns)]
+    body = [[line.title, line.seeds, *_with_best(scores, line, "**{}**")] for line in scores.lines]
+    text = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)]), *map(_line, body), ""]
+    if scores.extra:
+        titles = [line.title for line in scores.lines if line.seeds]
+        text += [_line(["beside the paper's metrics", *titles]), _line(["---", *["---:"] * len(titles)])]
+        text += [*(_line([name, *cells]) for name, cells in scores.extra), ""]
+    return "\n".join([*text, *(f"{_escaped(note)}\n" for note in scores.notes)])
+
+
+def latex(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> str:
+    """Return the results as a LaTeX table (packages booktabs and graphicx), the best in bold; see `tabulate`."""
+    scores = tabulate(rows, published)
+    body = [
+        " & ".join([_tex(line.title), line.seeds, *(_tex(cell) for cell in _with_best(scores, line, "\\textbf{{{}}}"))])
+        for line in scores.lines
+    ]
+    ours = sum(bool(line.seeds) for line in scores.lines)
+    if 0 < ours < len(body):
+        body[ours] = f"\\midrule\n{body[ours]}"
+    return "\n".join(
+        [
+            "\\begin{table*}\\centering",
+            f"\\resizebox{{\\textwidth}}{{!}}{{\\begin{{tabular}}{{lr{'r' * len(scores.columns)}}}",
+            "\\toprule",
+            " & ".join(_tex(name) for name in ("model", "seeds", *scores.columns)) + " \\\\",
+            "\\midrule",
+            *(f"{line} \\\\" for line in body),
+            "\\bottomrule",
+            "\\end{tabular}}",
+            f"\\caption{{{_tex(' '.join(scores.notes))}}}",
+            "\\end{table*}\n",
+        ]
+    )
+
+
+def _with_best(scores: Scores, line: Line, form: str) -> list[str]:
+    return [
+        form.format(cell) if value is not None and value == scores.best(number) else cell
+        for number, (cell, value) in enumerate(zip(line.cells, line.values, strict=True))
+    ]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*")
+
+
+def _tex(text: str) -> str:
+    text = re.sub(r"([&%#_])", r"\\\1", text)
+    return text.replace("±", "$\\pm$").replace("×", "$\\times$").replace("–", "--").replace("*", "$^*$")
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _value(entry: dict[str, Any] | None, metric: str) -> float | None:
+    return None if entry is None else entry["best"][metric]["mean"]
 
 
 def _cell(entry: dict[str, Any] | None, metric: str) -> str:

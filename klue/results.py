@@ -30,6 +30,11 @@ def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
     return {"mean": mean, "sd": sd, "n": n}
 
 
+def metrics_of(task: str) -> dict[str, str]:
+    """Return all metrics of a task, key → name: the paper's, then those beside them."""
+    return {**TASKS[task].metrics, **TASKS[task].extra_metrics}
+
+
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one entry per task and initialisation.
 
@@ -48,7 +53,7 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "data_note": group[0]["data_note"],
             "examples": group[0]["examples"],
             **{
-                which: {metric: spread([row[which][metric] for row in group]) for metric in TASKS[task].metrics}
+                which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(task)}
                 for which in ("best", "last")
             },
         }

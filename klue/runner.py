@@ -13,7 +13,7 @@ from common.files import atomic_write, sha256_file
 from common.progress import ProgressBar, say
 from common.settings import settings_hash
 from klue.examples import Splits, load_splits
-from klue.features import load_tokenizer, save_features, tokenize
+from klue.features import load_tokenizer, make_features, save_features
 from klue.job_pool import JobPool
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.plan import Job, features_folder, plan_jobs, steps_of
@@ -58,7 +58,7 @@ def run_klue(settings: KlueSettings, model: Path, out: Path) -> dict[str, Any]:
     if len(waiting) < len(jobs):
         say(f"klue: {len(jobs) - len(waiting)} of {len(jobs)} jobs are finished already")
     if waiting:
-        make_features(waiting, splits, facts, out)
+        waiting = write_features(waiting, splits, facts, out)
         failures = run_jobs(waiting, settings, out)
         if failures:
             raise failed(failures, len(jobs))
@@ -78,16 +78,22 @@ def finished_row(job: Job) -> dict[str, Any] | None:
     return row if row.get("fingerprint") == job.fingerprint else None
 
 
-def make_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, out: Path) -> None:
-    """Write the features of the jobs' tasks, anew: leftovers of an earlier attempt may stem from other settings."""
+def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, out: Path) -> list[Job]:
+    """Write the features of the jobs' tasks and return the jobs with their counts of inputs.
+
+    Features are made anew: leftovers of an earlier attempt may stem from other settings.
+    """
     shutil.rmtree(features_folder(out), ignore_errors=True)
-    tokenizer = load_tokenizer(model.folder)
+    inputs = {}
     for name, job in {job.task: job for job in jobs}.items():
-        task, split = get_task(name), splits[name]
+        task, split, length = get_task(name), splits[name], job.training.max_length
+        tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
         pair = (("train", split.train), ("dev", split.dev))
-        made = {which: tokenize(task, rows, tokenizer, model, job.training.max_length) for which, rows in pair}
+        made = {which: make_features(task, examples, tokenizer, model, length) for which, examples in pair}
         Path(job.features).parent.mkdir(parents=True, exist_ok=True)
         save_features(made, Path(job.features))
+        inputs[name] = len(made["train"].owner)
+    return [job.model_copy(update={"inputs": inputs[job.task]}) for job in jobs]
 
 
 def device_slots(settings: KlueSettings) -> list[str]:

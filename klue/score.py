@@ -75,7 +75,7 @@ def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, 
             if guid in predictions:
                 raise UserError(f"{path}, line {number}: guid {guid!r} is repeated", RULE)
             try:
-                predictions[guid] = task.check(prediction)
+                predictions[guid] = task.check(prediction, gold[guid])
             except (ValueError, TypeError) as error:
                 raise UserError(f"{path}, line {number} ({guid}): {error}", RULE) from None
     return predictions

@@ -16,22 +16,33 @@ class FineTuneSettings(Settings):
     """How a model is fine-tuned; a value left out is the benchmark authors' for the task and the model's size."""
 
     epochs: int | None = Field(None, ge=1)
-    """Passes over the train examples. Authors: YNAT 4, KLUE-NLI 5, KLUE-STS 4."""
+    """Passes over the train examples. Authors: YNAT and STS 4, NLI, MRC and WoS 5, NER and RE 3, DP 10; with a large
+    model RE 10, DP 15."""
     learning_rate: float | None = Field(None, gt=0)
-    """Peak learning rate of AdamW (eps 1e-8). Authors: 5e-5; KLUE-STS with a large model (hidden ≥ 1024) 2e-5."""
+    """Peak learning rate of AdamW (eps 1e-8). Authors: 5e-5, MRC and WoS 3e-5; with a large model (hidden ≥ 1024)
+    STS, RE and WoS 2e-5, NER 1e-5."""
     batch_size: int | None = Field(None, ge=1)
-    """Examples a step. Authors: 32."""
+    """Examples a step (MRC: windows). Authors: 32, MRC and WoS 16; with a large model RE 16, NER 8."""
     warmup_share: float | None = Field(None, ge=0, le=1)
     """Share of the steps over which the rate rises linearly; then it falls linearly to 0.
-    Authors: 0.1; with a large model 0.2 for YNAT and KLUE-NLI."""
+    Authors: 0.1, NER and MRC 0; with a large model 0.2 for YNAT, NLI, RE and DP."""
     weight_decay: float | None = Field(None, ge=0)
-    """Decoupled decay of all weights but biases and layer norms. Authors: 0."""
+    """Decoupled decay of all weights but biases and layer norms. Authors: 0, WoS 0.01."""
     max_length: int | None = Field(None, ge=8)
-    """Tokens an example is cut to, special tokens included. Authors: 128."""
+    """Tokens an example is cut to, special tokens included; MRC: tokens of a window. Authors: 128, RE and DP 256, NER,
+    MRC and WoS 510. A model with fewer positions needs a smaller value."""
     evaluations_per_epoch: int | None = Field(None, ge=1)
     """How often the dev examples are scored in an epoch, evenly spaced, the last one at its end. Authors: 4."""
     max_train_examples: int | None = Field(None, ge=1)
     """Train on at most so many examples, the same ones for every seed; None = all."""
+
+
+class ParsingSettings(FineTuneSettings):
+    """How a model is fine-tuned for KLUE-DP."""
+
+    pos_tags: bool | None = None
+    """Give the parser the gold part of speech of each word's last morpheme, when training and when scoring. Authors:
+    yes. Text from elsewhere has no gold tags: without them the score says what a parser of plain text reaches."""
 
 
 class KlueSettings(Settings):
@@ -50,10 +61,20 @@ class KlueSettings(Settings):
     """Changes to the authors' values, for every task."""
     ynat: FineTuneSettings = FineTuneSettings()
     """Changes for YNAT alone; they go before `training`."""
-    nli: FineTuneSettings = FineTuneSettings()
-    """Changes for KLUE-NLI alone; they go before `training`."""
     sts: FineTuneSettings = FineTuneSettings()
     """Changes for KLUE-STS alone; they go before `training`."""
+    nli: FineTuneSettings = FineTuneSettings()
+    """Changes for KLUE-NLI alone; they go before `training`."""
+    ner: FineTuneSettings = FineTuneSettings()
+    """Changes for KLUE-NER alone; they go before `training`."""
+    re: FineTuneSettings = FineTuneSettings()
+    """Changes for KLUE-RE alone; they go before `training`."""
+    dp: ParsingSettings = ParsingSettings()
+    """Changes for KLUE-DP alone; they go before `training`."""
+    mrc: FineTuneSettings = FineTuneSettings()
+    """Changes for KLUE-MRC alone; they go before `training`."""
+    wos: FineTuneSettings = FineTuneSettings()
+    """Changes for WoS alone; they go before `training`."""
     published: bool = runtime(True)
     """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -103,6 +124,8 @@ class Training(Settings):
     max_length: int
     evaluations_per_epoch: int
     max_train_examples: int | None
+    pos_tags: bool = True
+    """KLUE-DP only."""
 
 
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:
@@ -115,9 +138,9 @@ def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Tr
     """
     large = hidden_size >= LARGE_FROM_HIDDEN
     values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}
-    for name in ("learning_rate", "warmup_share"):
+    for name in ("learning_rate", "warmup_share", "batch_size", "epochs"):
         large_value = values.pop(f"{name}_large")
-        values[name] = large_value if large else values[name]
+        values[name] = large_value if large and large_value is not None else values[name]
     for section in (settings.training, getattr(settings, task.key)):
         values.update(section.model_dump(exclude_none=True))
     return Training(**values)

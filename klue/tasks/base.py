@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -16,13 +17,44 @@ LARGE_FROM_HIDDEN = 1024
 
 @dataclass(frozen=True)
 class Example:
-    """One example of a sentence-level task."""
+    """One example of a task; everything in it can be written as JSON."""
 
     guid: str
     texts: tuple[str, ...]
-    """One text, or a pair."""
-    label: str | float
-    """A label of the task's set, or a number for regression."""
+    """What is read: one text, a pair, the words of a sentence, the turns of a dialogue."""
+    label: Any
+    """What is to be predicted, in the form of a predictions file; or as the task's gold file has it."""
+    given: Any = None
+    """What the task gives beside the texts: where entities stand, the words' tags."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """One split as numbers: E examples, N inputs of a model; a long example may be several inputs."""
+
+    examples: list[Example]
+    owner: np.ndarray
+    """The example that each input is of, (N,), in the order of the examples."""
+    columns: dict[str, list[np.ndarray] | np.ndarray]
+    """Per input: `input_ids`, `token_type_ids` where a model has them, and what else the task's head takes; a list of
+    arrays of different lengths, or one array (N,)."""
+
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What the head must know of the tokenizer."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Return tokens per input, shape (N,)."""
+        return np.array([len(row) for row in self.columns["input_ids"]], dtype=np.int64)
+
+    @property
+    def labels(self) -> list[Any]:
+        """Return the gold labels, one an example."""
+        return [example.label for example in self.examples]
+
+
+Outputs = dict[str, list[np.ndarray]]
+"""What a head puts out, one array an input; where it has a value a token, or a word, there may be more at the end."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +67,9 @@ class AuthorsValues:
     warmup_share: float
     warmup_share_large: float
     batch_size: int = 32
+    batch_size_large: int = 32
+    epochs_large: int | None = None
+    """None = as other models."""
     weight_decay: float = 0.0
     max_length: int = 128
     evaluations_per_epoch: int = 4
@@ -50,44 +85,96 @@ class Task(ABC):
     title: ClassVar[str]
     """Name in tables."""
     folder: ClassVar[str]
-    """Folder in the benchmark's official layout; its files are called <folder>_<split>.json."""
+    """Folder in the benchmark's official layout; its files are called <folder>_<split>.<suffix>."""
+    suffix: ClassVar[str] = "json"
+    """Ending of the official files."""
+    head: ClassVar[str] = "sequence"
+    """What stands on the encoder, see klue/heads."""
+    fill: ClassVar[dict[str, int]] = {}
+    """What shorter rows of a column of the features are filled up with; 0 for columns that are not named."""
+    writes_text: ClassVar[bool] = False
+    """Whether predictions are ids that only the tokenizer can turn into text."""
+    markers: ClassVar[tuple[str, ...]] = ()
+    """Special tokens that the task adds to the vocabulary."""
+    hub_config: ClassVar[str]
+    """Configuration of the hub's dataset `klue`."""
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Split → globs of known incomplete files, tried when the official file is missing."""
     metrics: ClassVar[dict[str, str]]
-    """Key of each metric in results → its name in tables."""
+    """Key of each metric of the paper's tables → its name there."""
+    extra_metrics: ClassVar[dict[str, str]] = {}
+    """Likewise for what is reported beside them: the paper's definition where the authors' code has another, say."""
     selection: ClassVar[str]
     """The metric by which the best evaluation is chosen."""
     authors: ClassVar[AuthorsValues]
 
-    @property
-    @abstractmethod
-    def outputs(self) -> int:
-        """Return the number of values that the head puts out for an example."""
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        """Return the records of an official file; by default it holds a JSON list of them.
 
-    @abstractmethod
-    def read(self, record: dict[str, Any], guid: str) -> Example:
-        """Return a record of the official file as an example.
+        Raises:
+            ValueError: the file is not of that form.
+        """
+        records = json.load(stream)
+        if not isinstance(records, list):
+            raise ValueError(f"it holds {type(records).__name__}, not a list of records")
+        return records
+
+    def examples(self, record: Any, guid: str) -> Iterator[Example]:
+        """Yield the examples of a record; by default it is one.
 
         Args:
-            record: one object of the file's list.
+            record: one of `records`.
             guid: the name to give it when it has none of its own.
 
         Raises:
             KeyError: a field is missing.
             ValueError: a field holds what the task does not allow.
         """
+        yield self.read(record, guid)
+
+    def read(self, record: Any, guid: str) -> Example:
+        """Return a record that is one example; see `examples`."""
+        raise NotImplementedError
+
+    def document(self, example: Example) -> str:
+        """Return what an example shares with its neighbours: where dev is split, they stay on one side."""
+        return example.texts[0]
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Return the number of values that the head puts out for an input, a token or a word."""
 
     @abstractmethod
-    def target(self, example: Example) -> int | float:
-        """Return what the loss is taken against: the label's index, or the number."""
+    def features(
+        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
+    ) -> dict[str, list[Any]]:
+        """Return the columns of the features, one entry an input, and `owner`, the index of its example.
+
+        Args:
+            examples: one or more.
+            tokenizer: the model's, with the task's markers.
+            max_length: tokens at most, special ones included.
+            token_types: whether the model takes `token_type_ids`.
+        """
+
+    def shared(self, tokenizer: Any) -> dict[str, Any]:
+        """Return what the head must know of the tokenizer, as JSON; by default nothing."""
+        return {}
 
     @abstractmethod
-    def decode(self, outputs_NC: np.ndarray) -> list[Any]:
-        """Return predictions in the form of the predictions file from the head's outputs, shape (examples, outputs)."""
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[Any]:
+        """Return the predictions, one an example, in the form of the predictions file.
+
+        Args:
+            outputs: of the head.
+            features: what they were made from.
+            tokenizer: given to tasks that write text from ids (see `writes_text`).
+        """
 
     @abstractmethod
-    def check(self, prediction: Any) -> Any:
-        """Return one prediction of a predictions file.
+    def check(self, prediction: Any, label: Any) -> Any:
+        """Return one prediction of a predictions file, for an example with that gold label.
 
         Raises:
             ValueError: it does not have the form that the task asks for.
@@ -111,7 +198,34 @@ def text_field(record: dict[str, Any], name: str) -> str:
     return value
 
 
-class Classification(Task):
+class Sentences(Task):
+    """A task with one output for a text or a pair of texts."""
+
+    @abstractmethod
+    def target(self, example: Example) -> int | float:
+        """Return what the loss is taken against: the label's index, or the number."""
+
+    def features(
+        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
+    ) -> dict[str, list[Any]]:
+        """Return ids and targets; a pair is cut from its longer text until it fits."""
+        texts = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
+        encoded = tokenizer(
+            *texts,
+            truncation=True,
+            max_length=max_length,
+            padding=False,
+            return_attention_mask=False,
+            return_token_type_ids=token_types,
+        )
+        return {
+            "owner": list(range(len(examples))),
+            **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
+            "labels": [self.target(example) for example in examples],
+        }
+
+
+class Classification(Sentences):
     """A task with one label of a closed set."""
 
     labels: ClassVar[tuple[str, ...]]
@@ -121,22 +235,20 @@ class Classification(Task):
         """Return the number of labels."""
         return len(self.labels)
 
-    def check(self, prediction: Any) -> str:
+    def check(self, prediction: Any, label: Any) -> Any:
         """Return the label; raises ValueError when it is outside the set."""
-        if prediction not in self.labels:
-            raise ValueError(f"{prediction!r} is not a label of {self.name}; labels: {', '.join(self.labels)}")
-        return str(prediction)
+        return one_of(prediction, self.labels, self.name)
 
     def target(self, example: Example) -> int:
         """Return the label's index in the set."""
         return self.labels.index(str(example.label))
 
-    def decode(self, outputs_NC: np.ndarray) -> list[str]:
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[Any]:
         """Return the label with the largest output for each example (the first of equals)."""
-        return [self.labels[i] for i in outputs_NC.argmax(axis=1)]
+        return [self.labels[i] for i in np.stack(outputs["logits"]).argmax(axis=1)]
 
 
-class Regression(Task):
+class Regression(Sentences):
     """A task with one number."""
 
     @property
@@ -144,16 +256,36 @@ class Regression(Task):
         """Return 1."""
         return 1
 
-    def check(self, prediction: Any) -> float:
+    def check(self, prediction: Any, label: Any) -> float:
         """Return the number; raises ValueError when it is none, or not finite."""
-        if isinstance(prediction, bool) or not isinstance(prediction, (int, float)) or not math.isfinite(prediction):
-            raise ValueError(f"{prediction!r} is not a finite number; predictions of {self.name} are numbers")
-        return float(prediction)
+        return finite(prediction, self.name)
 
     def target(self, example: Example) -> float:
         """Return the label as a number."""
         return float(example.label)
 
-    def decode(self, outputs_NC: np.ndarray) -> list[float]:
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[float]:
         """Return the raw outputs, unclipped."""
-        return [float(value) for value in outputs_NC[:, 0]]
+        return [float(value[0]) for value in outputs["logits"]]
+
+
+def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
+    """Return the value if it is one of a set of labels.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if value not in labels:
+        raise ValueError(f"{value!r} is not a label of {name}; labels: {', '.join(labels)}")
+    return str(value)
+
+
+def finite(value: Any, name: str) -> float:
+    """Return the value if it is a finite number.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number; predictions of {name} are numbers")
+    return float(value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics import accuracy
-from klue.tasks.base import AuthorsValues, Classification, Example, text_field
+from klue.tasks.base import AuthorsValues, Classification, Example, one_of, text_field
 
 
 class Nli(Classification):
@@ -15,6 +15,7 @@ class Nli(Classification):
     name = "klue-nli"
     key = "nli"
     title = "KLUE-NLI"
+    hub_config = "nli"
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
@@ -23,10 +24,10 @@ class Nli(Classification):
         epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
     )
 
-    def read(self, record: dict[str, Any], guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> Example:
         """Return premise and hypothesis with the gold label."""
         pair = (text_field(record, "premise"), text_field(record, "hypothesis"))
-        return Example(record.get("guid", guid), pair, self.check(record["gold_label"]))
+        return Example(record.get("guid", guid), pair, one_of(record["gold_label"], self.labels, self.name))
 
     def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
         """Return accuracy."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics import pearsonr, similarity_f1
-from klue.tasks.base import AuthorsValues, Example, Regression, text_field
+from klue.tasks.base import AuthorsValues, Example, Regression, finite, text_field
 
 
 class Sts(Regression):
@@ -15,6 +15,7 @@ class Sts(Regression):
     name = "klue-sts"
     key = "sts"
     title = "KLUE-STS"
+    hub_config = "sts"
     folder = "klue-sts-v1.1"
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
@@ -22,10 +23,10 @@ class Sts(Regression):
         epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1
     )
 
-    def read(self, record: dict[str, Any], guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> Example:
         """Return the pair with its unrounded mean rating."""
         pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
-        return Example(record.get("guid", guid), pair, self.check(record["labels"]["real-label"]))
+        return Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
         """Return Pearson's r and the F1 of similar pairs."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics import macro_f1
-from klue.tasks.base import AuthorsValues, Classification, Example, text_field
+from klue.tasks.base import AuthorsValues, Classification, Example, one_of, text_field
 
 
 class Ynat(Classification):
@@ -15,6 +15,7 @@ class Ynat(Classification):
     name = "ynat"
     key = "ynat"
     title = "YNAT"
+    hub_config = "ynat"
     folder = "ynat-v1.1"
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"train": ("ynat_train.labelled_part.*.json",)}
     labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")
@@ -24,9 +25,11 @@ class Ynat(Classification):
         epochs=4, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
     )
 
-    def read(self, record: dict[str, Any], guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> Example:
         """Return a headline with its topic."""
-        return Example(record.get("guid", guid), (text_field(record, "title"),), self.check(record["label"]))
+        return Example(
+            record.get("guid", guid), (text_field(record, "title"),), one_of(record["label"], self.labels, self.name)
+        )
 
     def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
         """Return macro F1 over the labels that occur in gold or prediction."""

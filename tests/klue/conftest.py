@@ -121,6 +121,19 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_model(tmp_path_factory.mktemp("bert"), "bert")
 
 
+@pytest.fixture(scope="session")
+def sample_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded sample's eight tasks, as `hunmin sample` writes them."""
+    from data.sample.tasks import build_tasks
+
+    folder = tmp_path_factory.mktemp("sample")
+    for name, content in build_tasks(42).files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def shared_klue() -> Path:
     """The benchmark's own files, where they are at hand."""

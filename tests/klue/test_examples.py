@@ -7,6 +7,7 @@ from common.errors import UserError
 from klue.examples import find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
 from klue.tasks import TASKS
 from klue.tasks.base import Example
+from tests.klue.names import SENTENCE_TASKS
 
 YNAT, STS = TASKS["ynat"], TASKS["klue-sts"]
 
@@ -22,7 +23,8 @@ def headline(number, title=None, label="경제"):
 
 
 def test_official_files(benchmark):
-    for task in TASKS.values():
+    for name in SENTENCE_TASKS:
+        task = TASKS[name]
         splits = load_splits(task, benchmark)
         assert splits.counts == {"train": 70, "dev": 35, "train_in_dev": 0, "train_cut": 0}
         assert splits.note == ""
@@ -54,7 +56,7 @@ def test_competition_copy_with_dev_inside(tmp_path):
 
 def test_split_of_dev_without_train_file(tmp_path):
     pair = {"sentence1": "가", "labels": {"real-label": 1.5}}
-    records = [{"guid": f"s{i}", "sentence2": f"나 {i}", **pair} for i in range(400)]
+    records = [{"guid": f"s{i}", "sentence2": "나", **pair, "sentence1": f"가 {i}"} for i in range(400)]
     write(tmp_path / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json", records)
     splits = load_splits(STS, tmp_path)
     assert splits.note.startswith("split of dev: no train file")
@@ -93,7 +95,7 @@ def test_compressed_gold(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[{"guid": "g0", "tit', "not valid JSON"),
+        ('[{"guid": "g0", "tit', "is not a file of ynat: Unterminated string"),
         ("{}", "not a list"),
         ("[]", "holds no records"),
         ("[3]", "record 0 is not a record of ynat"),
@@ -122,11 +124,12 @@ def test_missing_dev_and_nothing_to_train_on(tmp_path):
 
 def test_files_at_hand(shared_klue):
     found = {name: load_splits(task, shared_klue) for name, task in TASKS.items()}
-    assert {name: splits.counts["dev"] for name, splits in found.items() if name != "klue-sts"} == {
-        "ynat": 9107,
-        "klue-nli": 3000,
-    }
+    whole = {name: splits.counts["dev"] for name, splits in found.items() if "split of dev" not in splits.note}
+    assert whole == {"ynat": 9107, "klue-nli": 3000, "klue-ner": 5000}
     assert found["klue-nli"].note == "" and found["klue-nli"].counts["train"] == 24998
     assert found["ynat"].counts["train"] + found["ynat"].counts["train_in_dev"] == 36547
     assert "reduced" in found["ynat"].note
-    assert found["klue-sts"].note.startswith("split of dev")
+    for name in ("klue-sts", "klue-re", "klue-dp", "klue-mrc", "wos"):
+        assert found[name].note.startswith("split of dev")
+        documents = [{TASKS[name].document(e) for e in part} for part in (found[name].train, found[name].dev)]
+        assert not documents[0] & documents[1]

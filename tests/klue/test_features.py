@@ -5,32 +5,35 @@ import pytest
 
 from common.errors import UserError
 from klue.examples import load_splits
-from klue.features import load_features, load_tokenizer, save_features, tokenize
+from klue.features import load_features, load_tokenizer, make_features, save_features
 from klue.model_folder import read_model_folder
 from klue.tasks import TASKS
+from tests.klue.names import SENTENCE_TASKS
 
 
 def roundtrip(task, benchmark, model, tmp_path, max_length=64):
     facts, dev = read_model_folder(model), load_splits(task, benchmark).dev
-    dataset = tokenize(task, dev, load_tokenizer(model), facts, max_length)
-    save_features({"dev": dataset}, tmp_path / "features")
+    made = make_features(task, dev, load_tokenizer(model), facts, max_length)
+    save_features({"dev": made}, tmp_path / "features")
     return dev, load_features(tmp_path / "features", "dev")
 
 
-@pytest.mark.parametrize("name", list(TASKS))
+@pytest.mark.parametrize("name", SENTENCE_TASKS)
 def test_features_come_back_as_they_were_made(name, benchmark, tiny_roberta, tmp_path):
     dev, features = roundtrip(TASKS[name], benchmark, tiny_roberta, tmp_path)
     tokenizer = load_tokenizer(tiny_roberta)
-    assert features.guids == [e.guid for e in dev] and features.labels == [e.label for e in dev]
-    assert features.targets.tolist() == [TASKS[name].target(e) for e in dev]
-    assert [row.tolist() for row in features.ids] == [tokenizer(*e.texts)["input_ids"] for e in dev]
-    assert features.token_types is None
-    assert features.lengths.tolist() == [len(row) for row in features.ids]
+    assert features.examples == dev and features.labels == [e.label for e in dev]
+    assert features.owner.tolist() == list(range(len(dev)))
+    assert features.columns["labels"].tolist() == [TASKS[name].target(e) for e in dev]
+    assert [row.tolist() for row in features.columns["input_ids"]] == [tokenizer(*e.texts)["input_ids"] for e in dev]
+    assert "token_type_ids" not in features.columns
+    assert features.lengths.tolist() == [len(row) for row in features.columns["input_ids"]]
 
 
 def test_token_types_tell_the_texts_apart(benchmark, tiny_bert, tmp_path):
     _, features = roundtrip(TASKS["klue-nli"], benchmark, tiny_bert, tmp_path)
-    for ids, types in zip(features.ids, features.token_types, strict=True):
+    rows = zip(features.columns["input_ids"], features.columns["token_type_ids"], strict=True)
+    for ids, types in rows:
         first = int(np.flatnonzero(ids == 2)[0])
         assert types.tolist() == [0] * (first + 1) + [1] * (len(ids) - first - 1)
 
@@ -38,7 +41,7 @@ def test_token_types_tell_the_texts_apart(benchmark, tiny_bert, tmp_path):
 def test_pairs_are_cut_to_the_maximum_and_keep_both_ends(benchmark, tiny_roberta, tmp_path):
     _, features = roundtrip(TASKS["klue-nli"], benchmark, tiny_roberta, tmp_path, max_length=10)
     assert features.lengths.max() == 10
-    assert all((row == 2).sum() == 2 for row in features.ids)
+    assert all((row == 2).sum() == 2 for row in features.columns["input_ids"])
 
 
 def test_tokenizer_of_another_model(benchmark, tiny_roberta):
@@ -46,7 +49,7 @@ def test_tokenizer_of_another_model(benchmark, tiny_roberta):
 
     task, facts = TASKS["ynat"], replace(read_model_folder(tiny_roberta), vocab_size=20)
     with pytest.raises(UserError, match="the model has 20 embeddings"):
-        tokenize(task, load_splits(task, benchmark).dev, load_tokenizer(tiny_roberta), facts, 64)
+        make_features(task, load_splits(task, benchmark).dev, load_tokenizer(tiny_roberta), facts, 64)
 
 
 def test_damaged_tokenizer(tiny_roberta, tmp_path):

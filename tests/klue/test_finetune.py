@@ -9,10 +9,11 @@ from safetensors.torch import load_file, save_file
 from common.errors import HunminError
 from klue.examples import load_splits
 from klue.features import load_features
-from klue.finetune import build_model, build_optimizer, finetune, predict
+from klue.finetune import build_optimizer, finetune, predict
+from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
-from klue.runner import make_features
+from klue.runner import write_features
 from klue.settings import KlueSettings
 from klue.tasks import TASKS
 
@@ -22,8 +23,7 @@ def make_jobs(benchmark, model, out, **changes):
     splits = {name: load_splits(TASKS[name], benchmark) for name in settings.tasks}
     facts = read_model_folder(model)
     jobs = plan_jobs(settings, facts, splits, "d", out)
-    make_features(jobs, splits, facts, out)
-    return jobs
+    return write_features(jobs, splits, facts, out)
 
 
 def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
@@ -52,16 +52,16 @@ def test_bert_and_same_job_same_outcome(benchmark, tiny_bert, tmp_path, task):
 
 def test_initialisations(benchmark, tiny_roberta, tmp_path):
     jobs = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], baseline_random=True, seeds=2)
-    models = {(job.init, job.seed): build_model(job, TASKS["ynat"]).state_dict() for job in jobs}
+    models = {(job.init, job.seed): build_head(job, TASKS["ynat"], {}).state_dict() for job in jobs}
     stored = load_file(tiny_roberta / "model.safetensors")
-    name = "roberta.encoder.layer.1.output.dense.weight"
-    head = "classifier.out_proj.weight"
+    name = "model.roberta.encoder.layer.1.output.dense.weight"
+    head = "model.classifier.out_proj.weight"
     for seed in (42, 43):
-        assert torch.equal(models["pretrained", seed][name], stored[name])
-        assert not torch.equal(models["random", seed][name], stored[name])
+        assert torch.equal(models["pretrained", seed][name], stored[name.removeprefix("model.")])
+        assert not torch.equal(models["random", seed][name], stored[name.removeprefix("model.")])
     assert not torch.equal(models["random", 42][name], models["random", 43][name])
     assert not torch.equal(models["pretrained", 42][head], models["pretrained", 43][head])
-    again = build_model(next(job for job in jobs if (job.init, job.seed) == ("random", 42)), TASKS["ynat"])
+    again = build_head(next(job for job in jobs if (job.init, job.seed) == ("random", 42)), TASKS["ynat"], {})
     assert all(torch.equal(value, models["random", 42][key]) for key, value in again.state_dict().items())
 
 
@@ -74,23 +74,26 @@ def test_missing_encoder_weights_are_an_error(benchmark, tiny_roberta, tmp_path)
     save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
     (job,) = make_jobs(benchmark, model, tmp_path, tasks=["ynat"])
     with pytest.raises(HunminError, match=r"1 encoder weights are missing.*layer\.0\.attention\.self\.query\.weight"):
-        build_model(job, TASKS["ynat"])
+        build_head(job, TASKS["ynat"], {})
 
 
 def test_predictions_do_not_depend_on_the_batch(benchmark, tiny_bert, tmp_path):
     (job,) = make_jobs(benchmark, tiny_bert, tmp_path, tasks=["klue-nli"])
-    model, features = build_model(job, TASKS["klue-nli"]), load_features(Path(job.features), "dev")
-    together = predict(model, features, job, torch.device("cpu"))
+    model, features = build_head(job, TASKS["klue-nli"], {}), load_features(Path(job.features), "dev")
+    together = predict(model, features, TASKS["klue-nli"], job, torch.device("cpu"))["logits"]
     model.eval()
     for i in (0, 7):
-        ids, types = (torch.tensor(np.array([rows[i]])).long() for rows in (features.ids, features.token_types))
-        alone = model(input_ids=ids, token_type_ids=types).logits.detach().numpy()[0]
+        ids, types = (
+            torch.tensor(np.array([rows[i]])).long()
+            for rows in (features.columns["input_ids"], features.columns["token_type_ids"])
+        )
+        alone = model.model(input_ids=ids, token_type_ids=types).logits.detach().numpy()[0]
         assert together[i] == pytest.approx(alone, abs=1e-5)
 
 
 def test_no_decay_on_biases_and_norms(benchmark, tiny_roberta, tmp_path):
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"])
-    model = build_model(job, TASKS["ynat"])
+    model = build_head(job, TASKS["ynat"], {})
     decayed, rest = build_optimizer(model, 1e-3, 0.01).param_groups
     free = {id(p) for name, p in model.named_parameters() if name.endswith("bias") or "LayerNorm" in name}
     assert {id(p) for p in rest["params"]} == free and rest["weight_decay"] == 0

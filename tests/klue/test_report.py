@@ -1,68 +1,95 @@
 import io
+import re
 
 import pytest
 from rich.console import Console
 
-from klue.report import markdown, published_rows, results_table, table_cells
+from klue.report import latex, markdown, published_rows, results_table, tabulate
 from klue.tasks import TASKS
 
-ROWS = [
-    {
+
+def result(task, init, seed, value):
+    metrics = {**TASKS[task].metrics, **TASKS[task].extra_metrics}
+    return {
         "task": task,
         "init": init,
         "seed": seed,
-        "best": dict.fromkeys(TASKS[task].metrics, base + seed - 42),
-        "last": dict.fromkeys(TASKS[task].metrics, 1.0),
+        "best": dict.fromkeys(metrics, value),
+        "last": dict.fromkeys(metrics, 1.0),
         "data_note": "split of dev: no train file, 7 trained on" if task == "klue-sts" else "",
         "examples": {"train": 7, "dev": 3},
     }
+
+
+ROWS = [
+    result(task, init, seed, base + seed - 42)
     for task in TASKS
     for init, base in (("pretrained", 70.0), ("random", 40.0))
     for seed in (42, 44)
 ]
 
 
-def test_cells():
-    header, body, notes = table_cells(ROWS, published_rows())
-    assert header == [
-        "model",
-        "seeds",
+def test_columns_are_those_of_the_paper_and_lines_ours_then_published():
+    scores = tabulate(ROWS, published_rows())
+    assert len(scores.columns) == 14
+    assert scores.columns[:4] == [
         "YNAT macro F1",
-        "KLUE-NLI accuracy",
         "KLUE-STS Pearson r (split of dev)*",
         "KLUE-STS F1 (split of dev)*",
+        "KLUE-NLI accuracy",
     ]
-    assert body[0] == ["pretrained", "2", *["71.00 ± 1.41"] * 4]
-    assert body[1] == ["random initialisation", "2", *["41.00 ± 1.41"] * 4]
-    assert ["published: KLUE-RoBERTa-base", "", "86.03", "85.50", "92.70", "85.54"] in body
-    assert len(body) == 2 + 9
-    assert any("Table 36 (dev)" in note for note in notes)
-    assert any(note.startswith("* KLUE-STS: split of dev") for note in notes)
+    assert scores.lines[0].title == "pretrained" and scores.lines[0].cells == ["71.00 ± 1.41"] * 14
+    assert scores.lines[1].title == "random initialisation" and scores.lines[1].cells == ["41.00 ± 1.41"] * 14
+    base = next(line for line in scores.lines if line.title == "published: KLUE-RoBERTa-base")
+    assert base.cells[:4] == ["86.03", "92.70", "85.54", "85.50"] and base.seeds == ""
+    assert len(scores.lines) == 2 + 9
+    assert any("Table 36 (dev)" in note for note in scores.notes)
+    assert any(note.startswith("* KLUE-STS: split of dev") for note in scores.notes)
+    assert scores.extra[0][0] == "KLUE-NER char F1 without O"
+    assert scores.best(0) == 87.30  # XLM-R-large
 
 
 def test_without_published_rows_and_with_gaps():
-    rows = [row for row in ROWS if row["task"] == "ynat" or row["init"] == "pretrained"][:5]
-    header, body, notes = table_cells(rows)
-    assert header[2:] == ["YNAT macro F1", "KLUE-NLI accuracy"]
-    assert body == [
-        ["pretrained", "1–2", "71.00 ± 1.41", "70.00"],
-        ["random initialisation", "2", "41.00 ± 1.41", "–"],
+    rows = [row for row in ROWS if row["task"] == "ynat"] + [result("klue-nli", "pretrained", 42, 70.0)]
+    scores = tabulate(rows)
+    assert scores.columns == ["YNAT macro F1", "KLUE-NLI accuracy"]
+    assert [(line.title, line.seeds, line.cells) for line in scores.lines] == [
+        ("pretrained", "1–2", ["71.00 ± 1.41", "70.00"]),
+        ("random initialisation", "2", ["41.00 ± 1.41", "–"]),
     ]
-    assert not any("published" in note for note in notes)
+    assert not any("published" in note for note in scores.notes)
 
 
 def test_undefined_score():
-    rows = [{**ROWS[-1], "init": "pretrained", "best": {"pearsonr": None, "f1": 0.0}}]
-    assert table_cells(rows)[1] == [["pretrained", "1", "undefined", "0.00"]]
+    row = {**result("klue-sts", "pretrained", 42, 0.0), "best": {"pearsonr": None, "f1": 0.0}}
+    assert tabulate([row]).lines[0].cells == ["undefined", "0.00"]
 
 
-def test_markdown_and_terminal():
+def test_markdown_has_the_best_in_bold():
     text = markdown(ROWS, published_rows())
     assert text.startswith("| model | seeds | YNAT macro F1 |")
-    assert "| published: mBERT-base |  | 82.64 | 72.90 | 82.97 | 75.93 |" in text
-    console = Console(width=200, record=True, file=io.StringIO())
+    assert "| published: mBERT-base |  | 82.64 | 82.97 | 75.93 | 72.90 |" in text
+    assert "| published: XLM-R-large |  | **87.30** |" in text
+    assert text.count("**") == 2 * 14
+    assert "| KLUE-DP UAS, plain accuracy | 71.00 ± 1.41 | 41.00 ± 1.41 |" in text
+
+
+def test_terminal_fits_100_columns_and_names_what_it_leaves_out():
+    console = Console(width=110, record=True, file=io.StringIO())
     console.print(results_table(ROWS, published_rows()))
-    assert "71.00 ± 1.41" in console.export_text()
+    text = console.export_text()
+    assert "71.00 ± 1.41" in text and "…" not in text
+    assert "5 more published models" in text
+    assert re.search(r"KLUE-NLI accuracy +│ +71.00 ± 1.41 +│ +41.00 ± 1.41 +│ +79.87", text)
+
+
+def test_latex_is_a_whole_table():
+    text = latex(ROWS, published_rows())
+    assert text.count("\\begin{") == text.count("\\end{") == 2
+    widths = {line.count("&") for line in text.splitlines() if line.endswith("\\\\")}
+    assert widths == {15}
+    assert "\\textbf{87.30}" in text and "71.00 $\\pm$ 1.41" in text
+    assert not re.search(r"(?<!\\)[%#_]", text)
 
 
 def test_published_rows_are_whole():
@@ -75,6 +102,7 @@ def test_published_rows_are_whole():
         assert set(published["rows"][0]["scores"][task.name]) == set(task.metrics)
 
 
+@pytest.mark.parametrize("form", [markdown, latex])
 @pytest.mark.parametrize("title", ["average", "mean over tasks"])
-def test_no_average_over_tasks(title):
-    assert title not in markdown(ROWS, published_rows()).lower()
+def test_no_average_over_tasks(form, title):
+    assert title not in form(ROWS, published_rows()).lower()

@@ -8,11 +8,12 @@ from klue import runner
 from klue.runner import run_klue
 from klue.score import score
 from klue.settings import KlueSettings
+from tests.klue.names import SENTENCE_TASKS
 
 
 def settings(benchmark, **changes):
     training = {"max_length": 64, "epochs": 1, "learning_rate": 1e-3, "evaluations_per_epoch": 2}
-    return KlueSettings(data=str(benchmark), device="cpu", **{"training": training, **changes})
+    return KlueSettings(data=str(benchmark), device="cpu", **{"tasks": SENTENCE_TASKS, "training": training, **changes})
 
 
 def contents(folder):
@@ -32,7 +33,7 @@ def test_what_a_stage_leaves(finished, benchmark):
     out, counts = finished
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     assert [(row["task"], row["init"]) for row in rows] == [
-        (task, init) for task in ("ynat", "klue-nli", "klue-sts") for init in ("pretrained", "random")
+        (task, init) for task in SENTENCE_TASKS for init in ("pretrained", "random")
     ]
     assert counts["jobs"] == 6 and counts["examples"]["ynat"]["train"] == 70
     assert counts["scores"] == json.loads((out / "summary.json").read_text())

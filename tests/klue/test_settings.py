@@ -44,7 +44,7 @@ def test_seeds_as_list_or_count(seeds, expected):
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ({"tasks": ["klue-mrc"]}, "klue-mrc is not available yet; available: ynat, klue-nli, klue-sts"),
+        ({"tasks": ["klue-mcr"]}, r"unknown task 'klue-mcr' \(did you mean 'klue-mrc'\?\); available: ynat, klue-sts"),
         ({"tasks": ["nli"]}, r"unknown task 'nli' \(did you mean 'klue-nli'\?\)"),
         ({"tasks": []}, "at least one task"),
         ({"tasks": ["ynat", "ynat"]}, "named twice"),

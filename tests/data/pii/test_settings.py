@@ -38,7 +38,8 @@ def test_key_in_the_recipe_is_warned_about(monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_no_key_and_short_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MY_KEY", raising=False)
+    for name in ("MY_KEY", "HUNMIN_PII_KEY"):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(UserError, match=r"export MY_KEY=\$\(openssl rand -hex 32\)"):
         resolve_key(PiiSettings(key_env="MY_KEY"))
     with pytest.raises(UserError, match="holds 15 characters") as caught:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+
+from klue.metrics.pairs import f1_by_class, same_length
 
 SIMILAR_FROM = 3.0
 """KLUE-STS: a pair scored at or above this (0 to 5) counts as "similar" in the F1."""
@@ -21,7 +22,7 @@ def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> float:
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    _same_length(gold, predicted)
+    same_length(gold, predicted)
     return 100.0 * sum(g == p for g, p in zip(gold, predicted, strict=True)) / len(gold)
 
 
@@ -37,11 +38,9 @@ def macro_f1(gold: Sequence[str], predicted: Sequence[str]) -> float:
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    _same_length(gold, predicted)
-    hits = Counter(g for g, p in zip(gold, predicted, strict=True) if g == p)
-    gold_counts, predicted_counts = Counter(gold), Counter(predicted)
-    labels = sorted(gold_counts.keys() | predicted_counts.keys())
-    return 100.0 * sum(2 * hits[k] / (gold_counts[k] + predicted_counts[k]) for k in labels) / len(labels)
+    same_length(gold, predicted)
+    scores = f1_by_class(gold, predicted)
+    return 100.0 * sum(scores.values()) / len(scores)
 
 
 def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
@@ -54,7 +53,7 @@ def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    _same_length(gold, predicted)
+    same_length(gold, predicted)
     x = np.asarray(gold, dtype=np.float64)
     y = np.asarray(predicted, dtype=np.float64)
     # a constant side leaves rounding dust after centring, hence the test on the values themselves
@@ -78,15 +77,8 @@ def similarity_f1(gold: Sequence[float], predicted: Sequence[float]) -> float:
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    _same_length(gold, predicted)
+    same_length(gold, predicted)
     x = np.asarray(gold, dtype=np.float64) >= SIMILAR_FROM
     y = np.asarray(predicted, dtype=np.float64) >= SIMILAR_FROM
     total = int(x.sum()) + int(y.sum())
     return 100.0 * 2 * int((x & y).sum()) / total if total else 0.0
-
-
-def _same_length(gold: Sequence[object], predicted: Sequence[object]) -> None:
-    if len(gold) != len(predicted):
-        raise ValueError(f"{len(gold)} gold values and {len(predicted)} predictions: one prediction an example")
-    if not len(gold):
-        raise ValueError("no examples to score")

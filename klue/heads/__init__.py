@@ -1,0 +1,40 @@
+"""What stands on an encoder for a task: a loss to train on, and outputs to predict from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from klue.heads.base import Head
+from klue.heads.biaffine import BiaffineParser
+from klue.heads.library import SequenceHead, SpanHead, TokenHead
+from klue.heads.trade import Trade
+from klue.plan import Job
+from klue.tasks.base import Task
+
+__all__ = ["HEADS", "Head", "build_head"]
+
+HEADS: dict[str, type[Head]] = {
+    "sequence": SequenceHead,
+    "tokens": TokenHead,
+    "span": SpanHead,
+    "biaffine": BiaffineParser,
+    "trade": Trade,
+}
+"""Every kind of head, by the name that tasks give."""
+
+
+def build_head(job: Job, task: Task, shared: dict[str, Any]) -> Head:
+    """Return encoder and head in single precision; the seed decides every new weight.
+
+    Args:
+        job: names the model's folder, how to initialise it, and the seed.
+        task: the task.
+        shared: what the head must know of the tokenizer (`Features.shared`).
+
+    Raises:
+        HunminError: the folder's weights do not fill the encoder.
+    """
+    torch.manual_seed(job.seed)
+    return HEADS[task.head](job, task, shared)

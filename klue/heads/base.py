@@ -1,0 +1,72 @@
+"""What every head can do, and how an encoder comes from a model folder."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig
+
+from common.errors import HunminError
+from klue.plan import Job
+from klue.tasks.base import Task
+
+ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Head(nn.Module):
+    """An encoder with a task's head.
+
+    Inputs are the columns of the features as tensors, (B, …), filled up at their ends, with `attention_mask`.
+    """
+
+    @abstractmethod
+    def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None: ...
+
+    @abstractmethod
+    def loss(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the mean loss of a batch."""
+
+    @abstractmethod
+    def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the outputs that the task decodes, (B, …) each."""
+
+
+def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: Any) -> Any:
+    """Return a model of the library, in single precision.
+
+    Args:
+        auto: AutoModel, or AutoModelFor….
+        job: names the folder, and whether its weights are taken.
+        shared: `embeddings`, where the task has added tokens, is how many ids there are.
+        configuration: changes to the folder's configuration.
+
+    Raises:
+        HunminError: the folder's weights do not fill the encoder.
+    """
+    config = AutoConfig.from_pretrained(job.model, local_files_only=True, **configuration)
+    if job.init == "random":
+        model = auto.from_config(config, dtype=torch.float32)
+    else:
+        model, info = auto.from_pretrained(
+            job.model, config=config, dtype=torch.float32, local_files_only=True, output_loading_info=True
+        )
+        # transformers fills missing weights at random with a mere warning; only head and pooler may be new
+        inside = f"{model.base_model_prefix}." if model.base_model is not model else ""
+        missing = sorted(k for k in info["missing_keys"] if k.startswith(inside) and "pooler." not in k)
+        if missing:
+            raise HunminError(
+                f"{len(missing)} encoder weights are missing in {job.model}, the first: {missing[0]}",
+                "only the head is initialised anew",
+                "export the model again",
+            )
+    if shared.get("embeddings", 0) > config.vocab_size:
+        model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
+    return model
+
+
+def encoder_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return what an encoder takes of a batch."""
+    return {name: inputs[name] for name in ENCODER_INPUTS if name in inputs}

@@ -1,0 +1,100 @@
+"""The benchmark's parser: words from their first and last tokens, a BiLSTM, an LSTM, biaffine arcs, bilinear labels.
+
+After Dozat and Manning (2017) as in the KLUE paper, section 4.1. Lengths: B inputs, W words of the longest, D encoder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers import AutoModel
+
+from klue.heads.base import Head, encoder_inputs, load_encoder
+from klue.plan import Job
+from klue.tasks.base import Task
+from klue.tasks.dp import IGNORED, TAGS
+
+STATE = 768
+"""Width of the LSTMs."""
+ARC, LABEL = 512, 256
+"""Widths in which arcs and labels are scored."""
+TAG = 256
+"""Width of a part of speech."""
+DROPOUT = 0.33
+
+
+class BiaffineParser(Head):
+    """Scores every word, and the root, as the head of every word; the label is that of the arc to the head."""
+
+    def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
+        super(Head, self).__init__()
+        self.encoder = load_encoder(AutoModel, job, shared)
+        width = 2 * self.encoder.config.hidden_size + (TAG if job.training.pos_tags else 0)
+        # the last index stands for words that are not there, and for the root
+        self.tags = nn.Embedding(len(TAGS) + 1, TAG) if job.training.pos_tags else None
+        self.reader = nn.LSTM(width, STATE, batch_first=True, bidirectional=True)
+        self.writer = nn.LSTM(STATE, STATE, batch_first=True)
+        self.to_writer = nn.Linear(2 * STATE, STATE)
+        self.to_start = nn.Linear(2 * STATE, STATE)
+        self.arc_head, self.arc_word = nn.Linear(2 * STATE, ARC), nn.Linear(STATE, ARC)
+        self.label_head, self.label_word = nn.Linear(2 * STATE, LABEL), nn.Linear(STATE, LABEL)
+        self.arc = nn.Parameter(nn.init.xavier_uniform_(torch.empty(ARC + 1, ARC + 1)))
+        self.labels = nn.Bilinear(LABEL + 1, LABEL + 1, task.outputs, bias=False)
+        nn.init.xavier_uniform_(self.labels.weight)
+
+    def loss(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the mean cross entropy of heads plus that of labels, over words that have them."""
+        arcs, heads_of, words = self._read(inputs)
+        heads, labels = inputs["heads"], inputs["labels"]
+        known = heads != IGNORED
+        scores = self._labels(heads_of, words, heads.clamp_min(0))
+        return F.cross_entropy(arcs[known].float(), heads[known]) + F.cross_entropy(
+            scores[known].float(), labels[known]
+        )
+
+    def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return `heads` and `relations`, (B, W) each: the likeliest head, and the likeliest label of that arc."""
+        arcs, heads_of, words = self._read(inputs)
+        heads = arcs.argmax(-1)
+        return {"heads": heads, "relations": self._labels(heads_of, words, heads).argmax(-1)}
+
+    def _read(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the arcs' scores, (B, W, 1 + W), and the words' states as heads, (B, 1 + W, …), and as words."""
+        hidden = self.encoder(**encoder_inputs(inputs)).last_hidden_state
+        first, last = inputs["first"], inputs["last"]
+        # a word that is there has its first token after [CLS]; the root is [CLS] twice
+        lengths = (first > 0).sum(1) + 1
+        places = [F.pad(index, (1, 0)).unsqueeze(-1).expand(-1, -1, hidden.size(-1)) for index in (first, last)]
+        given = torch.cat([hidden.gather(1, index) for index in places], -1)
+        if self.tags is not None:
+            tags = self.tags(F.pad(inputs["tags"], (1, 0), value=len(TAGS)))
+            given = torch.cat([given, F.dropout1d(tags, DROPOUT, self.training)], -1)
+        read, (_, cell) = self._run(self.reader, given, lengths, None)
+        cell = self.to_start(cell.transpose(0, 1).flatten(1)).unsqueeze(0)
+        written, _ = self._run(self.writer, F.elu(self.to_writer(read[:, 1:])), lengths - 1, (cell.tanh(), cell))
+        arcs = _one(F.elu(self.arc_word(written))) @ self.arc @ _one(F.elu(self.arc_head(read))).transpose(1, 2)
+        there = torch.arange(arcs.size(-1), device=arcs.device) < lengths[:, None]
+        return arcs.masked_fill(~there[:, None, :], float("-inf")), read, written
+
+    def _labels(self, read: Tensor, written: Tensor, heads: Tensor) -> Tensor:
+        """Return the labels' scores of one arc a word, (B, W, labels)."""
+        states = F.elu(self.label_head(read))
+        chosen = states.gather(1, heads.unsqueeze(-1).expand(-1, -1, states.size(-1)))
+        return self.labels(_one(F.elu(self.label_word(written))), _one(chosen))
+
+    def _run(self, lstm: nn.LSTM, given: Tensor, lengths: Tensor, start: Any) -> tuple[Tensor, Any]:
+        """Return an LSTM's outputs over sequences of their own lengths, whole features dropped out, and its state."""
+        # every sequence has a step, so that one with no word (all cut off) goes through
+        packed = pack_padded_sequence(given, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
+        outputs, state = lstm(packed, start)
+        unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=given.size(1))
+        return F.dropout1d(unpacked.transpose(1, 2), DROPOUT, self.training).transpose(1, 2), state
+
+
+def _one(states: Tensor) -> Tensor:
+    """Return states with a 1 beside them: one product then holds the bilinear, both linear terms and the bias."""
+    return F.pad(states, (0, 1), value=1.0)

@@ -1,0 +1,140 @@
+"""TRADE (Wu et al. 2019): a gate for every slot, and a GRU that writes its value from vocabulary and dialogue.
+
+Slots are decoded side by side, each from the pooled state (one after the other, as the authors' code does without its
+parallel switch, the state of one slot runs into the next). Lengths: B inputs, J slots, S tokens, L steps, V
+vocabulary, D width.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AutoModel
+
+from klue.heads.base import Head, encoder_inputs, load_encoder
+from klue.plan import Job
+from klue.tasks.base import Task
+from klue.tasks.wos import GATES
+
+TEACHER_FORCING = 0.5
+"""Share of the batches that are trained with the gold tokens as the decoder's inputs."""
+TEXT = GATES.index("ptr")
+SMALLEST = 1e-12
+"""Probabilities below count as this much: the logarithm of none has no gradient."""
+
+
+class Trade(Head):
+    """Encoder, gates and value generator; the decoder's embeddings are the encoder's."""
+
+    def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
+        super(Head, self).__init__()
+        self.encoder = load_encoder(AutoModel, job, shared)
+        config = self.encoder.config
+        width = config.hidden_size
+        self.pad, self.steps = shared["pad"], shared["steps"]
+        self.register_buffer("slots", torch.tensor(shared["slots"]), persistent=False)
+        self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", 0.1))
+        self.decoder = nn.GRUCell(width, width)
+        self.mix = nn.Linear(3 * width, 1)
+        self.gate = nn.Linear(width, task.outputs)
+        # some encoders (ELECTRA, DeBERTa, ModernBERT) have no pooled output
+        self.pooler = None if hasattr(self.encoder, "pooler") and self.encoder.pooler else nn.Linear(width, width)
+
+    def loss(self, inputs: dict[str, Tensor]) -> Tensor:
+        """Return the mean cross entropy of the values' tokens plus that of the gates."""
+        ids, values = inputs["input_ids"], inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
+        forced = bool(torch.rand(()) < TEACHER_FORCING)
+        state, memory, mask = self._encode(inputs)
+        word = self._slot_words(len(state))
+        # slots with long values first: a slot whose value has ended is not decoded any further
+        lengths = (values != self.pad).sum(-1)
+        order = lengths.argsort(dim=1, descending=True, stable=True)
+        values, word = values.gather(1, _like(order, values)), word.gather(1, _like(order, word))
+        lost: list[Tensor] = []
+        gates = None
+        for going in (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist():
+            target = values[:, :going, len(lost)]
+            logits, copied, mixed, state, context = self._step(word[:, :going], state[:, :going], memory, mask)
+            gates = self.gate(context) if gates is None else gates  # every slot is in the first step
+            written = -F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none").view_as(target)
+            found = (copied * (ids[:, None] == target[:, :, None])).sum(-1)
+            chance = mixed * written.exp() + (1 - mixed) * found
+            lost.append((-chance.clamp_min(SMALLEST).log() * (target != self.pad)).sum())
+            word = self._embed(target if forced else _likeliest(logits, copied, mixed, ids))
+        assert gates is not None
+        wanted = inputs["gates"].gather(1, order)
+        return torch.stack(lost).sum() / lengths.sum() + F.cross_entropy(gates.flatten(0, 1).float(), wanted.flatten())
+
+    def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step.
+
+        Only slots whose gate says that they hold a text are decoded; others have padding.
+        """
+        ids = inputs["input_ids"]
+        state, memory, mask = self._encode(inputs)
+        logits, copied, mixed, state, context = self._step(self._slot_words(len(state)), state, memory, mask)
+        gates = self.gate(context).argmax(-1)
+        held = gates == TEXT
+        order = held.int().argsort(dim=1, descending=True, stable=True)[:, : max(1, int(held.sum(1).max()))]
+        state = state.gather(1, _like(order, state))
+        words = [_likeliest(*(part.gather(1, _like(order, part)) for part in (logits, copied, mixed)), ids)]
+        for _ in range(self.steps - 1):
+            logits, copied, mixed, state, _ = self._step(self._embed(words[-1]), state, memory, mask)
+            words.append(_likeliest(logits, copied, mixed, ids))
+        values = ids.new_full((*gates.shape, self.steps), self.pad)
+        written = torch.stack(words, -1)
+        values.scatter_(1, _like(order, written), written)
+        return {"gates": gates, "values": values.masked_fill(~held[..., None], self.pad).flatten(1)}
+
+    def _encode(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the decoder's first state, (B, J, D), the tokens' states, (B, S, D), and which are there, (B, S)."""
+        found = self.encoder(**encoder_inputs(inputs))
+        memory = found.last_hidden_state
+        pooled = self.pooler(memory[:, 0]).tanh() if self.pooler else found.pooler_output
+        return pooled[:, None].expand(-1, len(self.slots), -1), memory, inputs["attention_mask"].bool()
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        return self.encoder.get_input_embeddings()(ids)
+
+    def _slot_words(self, inputs: int) -> Tensor:
+        """Return the decoder's first inputs, (B, J, D): a slot is the sum of its words."""
+        there = (self.slots != self.pad).unsqueeze(-1)
+        return (self._embed(self.slots) * there).sum(1).expand(inputs, -1, -1)
+
+    def _step(
+        self, word: Tensor, state: Tensor, memory: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Return, after one step: logits over the vocabulary, (B, J, V); the share of each token of the dialogue,
+        (B, J, S); how much of the vocabulary there is in the mixture, (B, J); state and context, (B, J, D)."""
+        word = self.dropout(word)
+        state = self.decoder(word.flatten(0, 1), state.flatten(0, 1)).view_as(state)
+        attention = (state @ memory.transpose(1, 2)).float().masked_fill(~mask[:, None], float("-inf"))
+        copied = attention.softmax(-1)
+        context = copied.to(memory.dtype) @ memory
+        mixed = self.mix(torch.cat([word, state, context], -1)).squeeze(-1).float().sigmoid()
+        logits = (state @ self.encoder.get_input_embeddings().weight.T).float()
+        return logits, copied, mixed, state, context
+
+
+@torch.no_grad()
+def _likeliest(logits: Tensor, copied: Tensor, mixed: Tensor, ids: Tensor) -> Tensor:
+    """Return the likeliest token of each slot, (B, J), of vocabulary and dialogue together.
+
+    It is the likeliest of the vocabulary or a token of the dialogue: nothing else gains by the mixture.
+    """
+    total = logits.logsumexp(-1, keepdim=True)
+    best, first = logits.max(-1)
+    here = ids[:, None].expand(-1, logits.size(1), -1)
+    # a token's share of the dialogue is that of all its places
+    together = copied @ (ids[:, :, None] == ids[:, None]).to(copied.dtype)
+    there = mixed[..., None] * (logits.gather(-1, here) - total).exp() + (1 - mixed[..., None]) * together
+    chance, place = there.max(-1)
+    return torch.where(chance >= mixed * (best - total[..., 0]).exp(), here.gather(-1, place[..., None])[..., 0], first)
+
+
+def _like(order: Tensor, values: Tensor) -> Tensor:
+    """Return indices of dimension 1, (B, J), for a gather of values that may have more dimensions."""
+    return order.view(*order.shape, *[1] * (values.ndim - 2)).expand(-1, -1, *values.shape[2:])

@@ -1,0 +1,56 @@
+"""How far a score may lie from what other examples of the same kind would give: bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from klue.metrics.pairs import same_length
+
+Gold = TypeVar("Gold")
+Prediction = TypeVar("Prediction")
+
+
+def interval(
+    metric: Callable[[Sequence[Gold], Sequence[Prediction]], float],
+    gold: Sequence[Gold],
+    predictions: Sequence[Prediction],
+    draws: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """Return the lower and upper end of a percentile bootstrap interval of a metric.
+
+    As many examples as there are, gold with prediction, are drawn with replacement and scored, `draws` times; the
+    interval holds the middle `level` of these scores, interpolated between neighbours. Draws on which the metric is
+    undefined (nan) are left out; both ends are nan where it is undefined on every draw. The interval speaks of other
+    examples for the same model, not of other seeds of fine-tuning, and takes as long as `draws` runs of the metric.
+
+    Args:
+        metric: score of gold and predictions, one element each an example.
+        gold: at least one example.
+        predictions: as many, same order.
+        draws: 1 or more.
+        seed: of the draws; the same seed gives the same interval.
+        level: share of the scores between the ends, above 0 and below 1.
+
+    Raises:
+        ValueError: the lengths differ, nothing is there, or `draws` or `level` is out of range.
+    """
+    same_length(gold, predictions)
+    if draws < 1:
+        raise ValueError(f"draws is {draws}: at least 1")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}: above 0 and below 1")
+    generator = np.random.default_rng(seed)
+    scores = np.empty(draws)
+    for draw in range(draws):
+        chosen = generator.integers(len(gold), size=len(gold)).tolist()
+        scores[draw] = metric([gold[i] for i in chosen], [predictions[i] for i in chosen])
+    scores = scores[~np.isnan(scores)]
+    if not len(scores):
+        return float("nan"), float("nan")
+    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

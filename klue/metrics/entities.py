@@ -1,0 +1,109 @@
+"""The metrics of KLUE-NER: F1 of whole entities and of single characters from their BIO labels, scores × 100."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+from klue.metrics.pairs import f1_by_class, f1_from_counts, same_lengths
+
+TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
+"""Types of entity: person, location, organisation, date, time, quantity."""
+
+LABELS = (*(f"{part}-{kind}" for kind in TYPES for part in "BI"), "O")
+"""The 13 labels of a character in the benchmark's order."""
+
+
+def entity_spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Return a sentence's entities as (start, end, type), in order, the end exclusive.
+
+    Strict reading: an entity starts with B only and goes on over I of the same type. An I that does not carry on an
+    entity starts nothing; an I of another type ends the entity before it.
+
+    Args:
+        labels: one label of `LABELS` a character; may be empty.
+    """
+    spans = []
+    start, inside = 0, ""  # inside: the label that carries on the open entity; none is open where it is empty
+    for position, label in enumerate(labels):
+        if label == inside:
+            continue
+        if inside:
+            spans.append((start, position, inside[2:]))
+            inside = ""
+        if label.startswith("B-"):
+            start, inside = position, f"I-{label[2:]}"
+    if inside:
+        spans.append((start, len(labels), inside[2:]))
+    return spans
+
+
+def entity_macro_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """Return the mean F1 × 100 over the types of the entities in gold or prediction; nan where neither has an entity.
+
+    A predicted entity is right when start, end and type are. Read sentence by sentence. The authors' code reads all
+    sentences as one sequence with positions labelled O between them, which gives the same value.
+
+    Args:
+        gold: per sentence one label of `LABELS` a character; at least one sentence.
+        predicted: as many labels, same order.
+
+    Raises:
+        ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
+    """
+    _check(gold, predicted)
+    hits: Counter[str] = Counter()
+    gold_counts: Counter[str] = Counter()
+    predicted_counts: Counter[str] = Counter()
+    for g, p in zip(gold, predicted, strict=True):
+        gold_spans, predicted_spans = entity_spans(g), entity_spans(p)
+        gold_counts.update(kind for _, _, kind in gold_spans)
+        predicted_counts.update(kind for _, _, kind in predicted_spans)
+        hits.update(kind for _, _, kind in set(gold_spans).intersection(predicted_spans))
+    scores = f1_from_counts(hits, gold_counts, predicted_counts)
+    return 100.0 * sum(scores.values()) / len(scores) if scores else float("nan")
+
+
+def character_macro_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """Return the mean F1 × 100 over all 13 labels with O, as the authors' code has it.
+
+    The start and end positions of every sentence count as two more characters, O on both sides (the authors' code
+    takes the model's own prediction there), and a label that occurs on neither side has F1 1. The paper leaves O out:
+    see `character_macro_f1_without_o`.
+
+    Args:
+        gold: per sentence one label of `LABELS` a character; at least one sentence.
+        predicted: as many labels, same order.
+
+    Raises:
+        ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
+    """
+    _check(gold, predicted)
+    boundaries = ["O"] * (2 * len(gold))
+    scores = f1_by_class([*chain(*gold), *boundaries], [*chain(*predicted), *boundaries])
+    return 100.0 * sum(scores.get(label, 1.0) for label in LABELS) / len(LABELS)
+
+
+def character_macro_f1_without_o(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """Return the mean F1 × 100 over the 12 labels without O, as the paper defines it.
+
+    A label that occurs on neither side has F1 0.
+
+    Args:
+        gold: per sentence one label of `LABELS` a character; at least one sentence.
+        predicted: as many labels, same order.
+
+    Raises:
+        ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
+    """
+    _check(gold, predicted)
+    scores = f1_by_class([*chain(*gold)], [*chain(*predicted)])
+    return 100.0 * sum(scores.get(label, 0.0) for label in LABELS if label != "O") / (len(LABELS) - 1)
+
+
+def _check(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
+    same_lengths(gold, predicted)
+    unknown = set().union(*gold, *predicted).difference(LABELS)
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is not a label of an entity's character; labels: {', '.join(LABELS)}")

@@ -1,0 +1,79 @@
+"""The metrics of KLUE-RE: micro F1 without the empty relation, and area under precision-recall; scores × 100."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from klue.metrics.pairs import same_length
+
+NO_RELATION = "no_relation"
+"""The label that the micro F1 leaves out."""
+
+
+def micro_f1(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> float:
+    """Return the F1 × 100 of all relations together; 0 where neither side has a relation but `NO_RELATION`.
+
+    A right `NO_RELATION` counts nowhere; a relation in its place, or it in the place of a relation, is one error.
+
+    Args:
+        gold: one label an example; at least one.
+        predicted: as many labels, same order.
+        labels: all labels, `NO_RELATION` among them or not.
+
+    Raises:
+        ValueError: the lengths differ, nothing is there, or a label is not in `labels`.
+    """
+    same_length(gold, predicted)
+    _known({*gold, *predicted}, labels)
+    hits = sum(g == p != NO_RELATION for g, p in zip(gold, predicted, strict=True))
+    total = sum(g != NO_RELATION for g in gold) + sum(p != NO_RELATION for p in predicted)
+    return 100.0 * 2 * hits / total if total else 0.0
+
+
+def auprc(gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]) -> float:
+    """Return the mean over all labels of the area × 100 under the precision-recall curve, by trapezoids.
+
+    A label's curve starts at recall 0 and precision 1 and has a point for every distinct probability, all examples
+    with at least that probability taken for the label. For a label without an example in gold recall is 1 throughout
+    and the area 0.5, whatever the probabilities: scikit-learn's rule since 1.1; before, and so with the authors, the
+    area was undefined. No label of the benchmark's dev set is without an example.
+
+    Args:
+        gold: one label an example; at least one.
+        probabilities: shape (examples, labels); finite. Any scores that rank the examples of each label will do.
+        labels: the label of each column, all labels.
+
+    Raises:
+        ValueError: the lengths differ, nothing is there, a gold label is not in `labels`, or a probability is not
+            finite.
+    """
+    scores_NC = np.asarray(probabilities, dtype=np.float64)
+    same_length(gold, scores_NC)
+    if scores_NC.shape != (len(gold), len(labels)):
+        raise ValueError(f"probabilities of shape {scores_NC.shape} for {len(gold)} examples and {len(labels)} labels")
+    if not np.isfinite(scores_NC).all():
+        raise ValueError("a probability is not finite")
+    _known(set(gold), labels)
+    column = {label: number for number, label in enumerate(labels)}
+    gold_N = np.array([column[label] for label in gold])
+    return 100.0 * float(np.mean([_area(gold_N == c, scores_NC[:, c]) for c in range(len(labels))]))
+
+
+def _area(positive_N: np.ndarray, score_N: np.ndarray) -> float:
+    order = np.argsort(-score_N)
+    score_N = score_N[order]
+    # examples of equal score are taken together: only the last of them is a point of the curve
+    last_T = np.append(np.flatnonzero(np.diff(score_N)), len(score_N) - 1)
+    hits_T = np.cumsum(positive_N[order])[last_T]
+    precision = np.append(1.0, hits_T / (last_T + 1))
+    recall = np.append(0.0, hits_T / hits_T[-1] if hits_T[-1] else np.ones(len(last_T)))
+    return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
+
+
+def _known(found: set[str], labels: Sequence[str]) -> None:
+    unknown = found.difference(labels)
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is not one of the labels")

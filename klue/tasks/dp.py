@@ -1,0 +1,156 @@
+"""KLUE-DP: the head and the relation of every word; macro F1 as the benchmark counts them, and plain accuracies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, Any, ClassVar
+
+import numpy as np
+
+from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of
+from klue.tsv import Sentence, read_sentences
+
+LABELS = (
+    *("NP", "NP_AJT", "VP", "NP_SBJ", "VP_MOD", "NP_OBJ", "AP", "NP_CNJ", "NP_MOD", "VNP"),
+    *("DP", "VP_AJT", "VNP_MOD", "NP_CMP", "VP_SBJ", "VP_CMP", "VP_OBJ", "VNP_CMP", "AP_MOD", "X_AJT"),
+    *("VP_CNJ", "VNP_AJT", "IP", "X", "X_SBJ", "VNP_OBJ", "VNP_SBJ", "X_OBJ", "AP_AJT", "L"),
+    *("X_MOD", "X_CNJ", "VNP_CNJ", "X_CMP", "AP_CMP", "AP_SBJ", "R", "NP_SVJ"),
+)
+"""Relations in the order of the paper's Table 14."""
+TAGS = (
+    *("NNG", "NNP", "NNB", "NP", "NR", "VV", "VA", "VX", "VCP", "VCN", "MMA", "MMD", "MMN", "MAG", "MAJ"),
+    *("JC", "IC", "JKS", "JKC", "JKG", "JKO", "JKB", "JKV", "JKQ", "JX", "EP", "EF", "EC", "ETN", "ETM"),
+    *("XPN", "XSN", "XSV", "XSA", "XR", "SF", "SP", "SS", "SE", "SO", "SL", "SH", "SW", "SN", "NA"),
+)
+"""Parts of speech; a word is known by its last morpheme's."""
+IGNORED = -100
+
+
+class DependencyParsing(Task):
+    """Dependency parsing of words (eojeol)."""
+
+    name = "klue-dp"
+    key = "dp"
+    title = "KLUE-DP"
+    folder = "klue-dp-v1.1"
+    hub_config = "dp"
+    suffix = "tsv"
+    head = "biaffine"
+    fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "labels": IGNORED, "tags": len(TAGS)}
+    metrics: ClassVar[dict[str, str]] = {"uas_macro_f1": "UAS", "las_macro_f1": "LAS"}
+    extra_metrics: ClassVar[dict[str, str]] = {
+        "uas_micro_f1": "UAS, plain accuracy",
+        "las_micro_f1": "LAS, plain accuracy",
+        "las_macro_f1_without_pad": "LAS without the class PAD",
+    }
+    selection = "las_macro_f1"
+    authors = AuthorsValues(
+        epochs=10,
+        epochs_large=15,
+        learning_rate=5e-5,
+        learning_rate_large=5e-5,
+        warmup_share=0.1,
+        warmup_share_large=0.2,
+        max_length=256,
+    )
+
+    @property
+    def outputs(self) -> int:
+        """Return the number of relations."""
+        return len(LABELS)
+
+    def records(self, stream: IO[bytes]) -> list[Sentence]:
+        """Return the sentences of the tab-separated file."""
+        return read_sentences(stream, columns=6)
+
+    def read(self, record: Any, guid: str) -> Example:
+        """Return a sentence's words with their heads (0 = root) and relations; `given` are parts of speech."""
+        if isinstance(record, Sentence):
+            index, words, _, tags, heads, labels = (list(column) for column in zip(*record.rows, strict=True))
+            if record.last and len(words) != len(record.text.split()):
+                raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
+            guid = record.guid or guid
+        else:
+            index, words, tags, heads, labels = (record[k] for k in ("index", "word_form", "pos", "head", "deprel"))
+            guid = record.get("guid", guid)
+        if [int(i) for i in index] != list(range(1, len(words) + 1)):
+            raise ValueError("the words are not numbered 1, 2, 3 …")
+        last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
+        return Example(guid, tuple(words), self._parse([int(head) for head in heads], list(labels), len(words)), last)
+
+    def document(self, example: Example) -> str:
+        """Return the sentence."""
+        return " ".join(example.texts)
+
+    def features(
+        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
+    ) -> dict[str, list[Any]]:
+        """Return ids, and of each word its first and last token, head, relation and part of speech.
+
+        A word that the tokenizer makes nothing of stands as the unknown token. Words beyond `max_length` are left out.
+        """
+        encoded = tokenizer(
+            [list(example.texts) for example in examples],
+            is_split_into_words=True,
+            add_special_tokens=False,
+            return_attention_mask=False,
+        )
+        unknown = tokenizer.unk_token_id
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        for number, example in enumerate(examples):
+            pieces: list[list[int]] = [[] for _ in example.texts]
+            for token, word in zip(encoded["input_ids"][number], encoded.word_ids(number), strict=True):
+                pieces[word].append(token)
+            pieces = [piece or [unknown] for piece in pieces]
+            ends = np.cumsum([len(piece) for piece in pieces])
+            kept = int(np.searchsorted(ends, max_length - 2, side="right"))
+            ids = [token for piece in pieces[:kept] for token in piece]
+            heads = np.array(example.label["heads"][:kept], np.int64)
+            columns["input_ids"].append([tokenizer.cls_token_id, *ids, tokenizer.sep_token_id])
+            columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) if kept else ends[:0])
+            columns["last"].append(ends[:kept])  # after [CLS]
+            columns["heads"].append(np.where(heads <= kept, heads, IGNORED))
+            columns["labels"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
+            columns["tags"].append([TAGS.index(tag) for tag in example.given[:kept]])
+        if token_types:
+            columns["token_type_ids"] = [[0] * len(row) for row in columns["input_ids"]]
+        return {"owner": list(range(len(examples))), **columns}
+
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[dict[str, Any]]:
+        """Return heads and relations; a word that was left out hangs on the word before it, by the first relation."""
+        found = []
+        for i, example in enumerate(features.examples):
+            kept, words = len(features.columns["first"][i]), len(example.texts)
+            heads = outputs["heads"][i][:kept].tolist() + list(range(kept, words))
+            labels = [LABELS[label] for label in outputs["relations"][i][:kept]] + [LABELS[0]] * (words - kept)
+            found.append({"heads": [int(head) for head in heads], "labels": labels})
+        return found
+
+    def check(self, prediction: Any, label: Any) -> dict[str, Any]:
+        """Return heads and relations; raises ValueError when they are not one a word, or outside what there is."""
+        if not isinstance(prediction, dict) or not {"heads", "labels"} <= prediction.keys():
+            raise ValueError('a prediction is {"heads", "labels"}')
+        return self._parse(prediction["heads"], prediction["labels"], len(label["heads"]))
+
+    def _parse(self, heads: Any, labels: Any, words: int) -> dict[str, Any]:
+        if not isinstance(heads, list) or not isinstance(labels, list) or not len(heads) == len(labels) == words:
+            raise ValueError(f"heads and labels are lists of one entry for each of the {words} words")
+        for head in heads:
+            if isinstance(head, bool) or not isinstance(head, int) or not 0 <= head <= words:
+                raise ValueError(f"head {head!r} is not a word's number, or 0 for the root; there are {words} words")
+        return {"heads": heads, "labels": [one_of(label, LABELS, self.name) for label in labels]}
+
+    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """Return UAS and LAS as the benchmark counts them, and as plain accuracies."""
+        right, found = ([Parse(parse["heads"], parse["labels"]) for parse in side] for side in (gold, predictions))
+        return {
+            "uas_macro_f1": uas_macro_f1(right, found),
+            "las_macro_f1": las_macro_f1(right, found, LABELS),
+            "uas_micro_f1": uas_micro_f1(right, found),
+            "las_micro_f1": las_micro_f1(right, found, LABELS),
+            "las_macro_f1_without_pad": las_macro_f1_without_pad(right, found, LABELS),
+        }
+
+
+_COLUMNS = ("input_ids", "first", "last", "heads", "labels", "tags")

@@ -1,0 +1,247 @@
+"""KLUE-MRC: the answer to a question in a passage, or none; exact match and the longest common run of characters.
+
+As SQuAD 2.0: a long passage is read in windows that overlap; where the answer is not in a window, or there is none,
+start and end are [CLS]; an answer is given when its score is higher than that of none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import IO, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from klue.metrics import exact_match, rouge_w
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+
+STEP = 128
+"""Tokens from one window's start to the next's."""
+QUESTION_TOKENS = 64
+"""Longest question; what is beyond is cut."""
+BEST = 20
+"""Starts, and ends, that are looked at in a window."""
+ANSWER_TOKENS = 30
+"""Longest answer."""
+NULL_THRESHOLD = 0.0
+"""How much more than the best answer "none" must score to be given."""
+
+
+class ReadingComprehension(Task):
+    """Extractive question answering with unanswerable questions."""
+
+    name = "klue-mrc"
+    key = "mrc"
+    title = "KLUE-MRC"
+    folder = "klue-mrc-v1.1"
+    hub_config = "mrc"
+    # a list of the first questions with their passages; there are also lists of all questions without
+    partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
+    head = "span"
+    metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
+    selection = "rouge_w"
+    authors = AuthorsValues(
+        epochs=5,
+        learning_rate=3e-5,
+        learning_rate_large=3e-5,
+        warmup_share=0.0,
+        warmup_share_large=0.0,
+        batch_size=16,
+        batch_size_large=16,
+        max_length=510,
+    )
+
+    @property
+    def outputs(self) -> int:
+        """Return 2: start and end."""
+        return 2
+
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        """Return the questions, each with its passage, of the nested official file, or of a flat list."""
+        found = json.load(stream)
+        if isinstance(found, list):
+            return found
+        if not isinstance(found, dict) or not isinstance(found.get("data"), list):
+            raise ValueError('it is neither {"data": [...]} nor a list of questions')
+        return [
+            {"title": entry.get("title", ""), "context": paragraph["context"], **question}
+            for entry in found["data"]
+            for paragraph in entry["paragraphs"]
+            for question in paragraph["qas"]
+        ]
+
+    def read(self, record: Any, guid: str) -> Example:
+        """Return question and passage; the label are the answers' texts, `given` is where the first one starts.
+
+        Answers of a question that is marked unanswerable are only plausible, wherever the file has them.
+        """
+        question, context = text_field(record, "question"), text_field(record, "context")
+        answers = record["answers"]
+        if isinstance(answers, dict):  # columns, as the hub's copy has them
+            pairs = zip(answers["text"], answers["answer_start"], strict=True)
+            answers = [{"text": text, "answer_start": start} for text, start in pairs]
+        if bool(record.get("is_impossible", False)):
+            return Example(record.get("guid", guid), (question, context), [], None)
+        if not answers:
+            raise ValueError("there is no answer, and the question is not marked is_impossible")
+        for answer in answers:
+            text, start = text_field(answer, "text"), int(answer["answer_start"])
+            if not text or context[start : start + len(text)] != text:
+                raise ValueError(f"an answer is not at character {start} of the context")
+        texts = [answer["text"] for answer in answers]
+        return Example(record.get("guid", guid), (question, context), texts, int(answers[0]["answer_start"]))
+
+    def document(self, example: Example) -> str:
+        """Return the passage."""
+        return example.texts[1]
+
+    def features(
+        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
+    ) -> dict[str, list[Any]]:
+        """Return the windows: ids, start and end of the answer, and each token's place in the passage.
+
+        `starts` and `ends` are characters of the passage, -1 for tokens that are not of it, and for those that have
+        more around them in another window: these are not taken for a start.
+        """
+        frame = _frame(tokenizer)
+        questions = tokenizer([e.texts[0] for e in examples], add_special_tokens=False, return_attention_mask=False)
+        passages = tokenizer(
+            [e.texts[1] for e in examples],
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_offsets_mapping=True,
+            verbose=False,  # longer than the model's positions: that is what windows are for
+        )
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        for number, example in enumerate(examples):
+            question = questions["input_ids"][number][:QUESTION_TOKENS]
+            passage = np.array(passages["input_ids"][number], np.int64)
+            offsets = np.array(passages["offset_mapping"][number], np.int64).reshape(-1, 2)
+            room = max_length - len(question) - frame.size
+            if room < 1:
+                question = question[: max(0, max_length - frame.size - STEP)]
+                room = max_length - len(question) - frame.size
+            head = [*frame.before, *question, *frame.between]
+            target = _answer_tokens(example, offsets)
+            windows = _windows(len(passage), room)
+            for here, (start, end) in enumerate(windows):
+                ids = [*head, *passage[start:end].tolist(), *frame.after]
+                inside = target is not None and start <= target[0] and target[1] < end
+                answer = (target[0] - start + len(head), target[1] - start + len(head)) if inside and target else (0, 0)
+                best = _most_context(windows, here)
+                begin = np.full(len(ids), -1, np.int64)
+                stop = np.full(len(ids), -1, np.int64)
+                begin[len(head) : len(head) + end - start] = np.where(best, offsets[start:end, 0], -1)
+                stop[len(head) : len(head) + end - start] = offsets[start:end, 1]
+                types = (
+                    [0] * len(frame.before) + [frame.types[0]] * len(question) + [frame.types[1]] * len(frame.between)
+                )
+                types += [frame.types[2]] * (len(ids) - len(types))
+                row = (number, ids, types, answer[0], answer[1], begin, stop)
+                for name, value in zip(_COLUMNS, row, strict=True):
+                    columns[name].append(value)
+        if not token_types:
+            del columns["token_type_ids"]
+        return columns
+
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[str]:
+        """Return the answers' texts, "" for none; the best over all windows of a question."""
+        null = np.full(len(features.examples), np.inf)
+        best: list[tuple[float, int, int]] = [(-np.inf, 0, 0)] * len(features.examples)
+        for row, owner in enumerate(features.owner.tolist()):
+            begin, stop = features.columns["starts"][row], features.columns["ends"][row]
+            start_T, end_T = outputs["start"][row][: len(begin)], outputs["end"][row][: len(begin)]
+            null[owner] = min(null[owner], float(start_T[0]) + float(end_T[0]))
+            starts = _highest(np.where(begin >= 0, start_T, -np.inf))
+            ends = _highest(np.where(stop >= 0, end_T, -np.inf))
+            length = ends[None, :] - starts[:, None] + 1
+            scores = np.where(
+                (length >= 1) & (length <= ANSWER_TOKENS), start_T[starts][:, None] + end_T[ends][None, :], -np.inf
+            )
+            if scores.size and scores.max() > best[owner][0]:
+                at, to = np.unravel_index(int(scores.argmax()), scores.shape)
+                best[owner] = float(scores.max()), int(begin[starts[at]]), int(stop[ends[to]])
+        return [
+            example.texts[1][start:end] if null[number] - score <= NULL_THRESHOLD else ""
+            for number, (example, (score, start, end)) in enumerate(zip(features.examples, best, strict=True))
+        ]
+
+    def check(self, prediction: Any, label: Any) -> str:
+        """Return the answer; raises ValueError when it is not text."""
+        if not isinstance(prediction, str):
+            raise ValueError('a prediction is the answer\'s text, "" for none')
+        return prediction
+
+    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """Return exact match and ROUGE-W, the best over a question's answers."""
+        return {"exact_match": exact_match(gold, predictions), "rouge_w": rouge_w(gold, predictions)}
+
+
+_COLUMNS = ("owner", "input_ids", "token_type_ids", "start_positions", "end_positions", "starts", "ends")
+
+
+class _Frame(NamedTuple):
+    """The special tokens that a model wants around a pair, and the token types of question, middle and passage."""
+
+    before: list[int]
+    between: list[int]
+    after: list[int]
+    types: tuple[int, int, int]
+
+    @property
+    def size(self) -> int:
+        return len(self.before) + len(self.between) + len(self.after)
+
+
+def _frame(tokenizer: Any) -> _Frame:
+    """Return how the tokenizer joins a pair, seen in one that it joins."""
+    pair = tokenizer("1", "1", return_token_type_ids=True)
+    ids, types, of = pair["input_ids"], pair["token_type_ids"], pair.sequence_ids(0)
+    first, second = [i for i, side in enumerate(of) if side == 0], [i for i, side in enumerate(of) if side == 1]
+    middle = ids[first[-1] + 1 : second[0]]
+    middle_type = types[first[-1] + 1] if middle else types[second[0]]
+    return _Frame(ids[: first[0]], middle, ids[second[-1] + 1 :], (types[first[0]], middle_type, types[second[0]]))
+
+
+def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
+    """Return start and end of the windows of a passage; the last one reaches its end."""
+    windows = [(0, min(room, tokens))]
+    step = min(STEP, room)
+    while windows[-1][1] < tokens:
+        start = windows[-1][0] + step
+        windows.append((start, min(start + room, tokens)))
+    return windows
+
+
+def _most_context(windows: Sequence[tuple[int, int]], here: int) -> np.ndarray:
+    """Return which tokens of a window have most around them in it, of all windows they are in (the first of equals).
+
+    What a token has around it is the smaller of the counts on its sides, plus a hundredth of the window's length, as
+    in SQuAD's reference code.
+    """
+    start, end = windows[here]
+    places = np.arange(start, end)
+    best, winner = np.full(len(places), -np.inf), np.full(len(places), -1)
+    for number, (first, last) in enumerate(windows):
+        if last <= start or first >= end:
+            continue
+        around = np.minimum(places - first, last - 1 - places) + 0.01 * (last - first)
+        around = np.where((places >= first) & (places < last), around, -np.inf)
+        winner = np.where(around > best, number, winner)
+        best = np.maximum(best, around)
+    return winner == here
+
+
+def _answer_tokens(example: Example, offsets: np.ndarray) -> tuple[int, int] | None:
+    """Return the first and last token of the first answer, or None where there is none, or no token covers it."""
+    if example.given is None:
+        return None
+    start, end = example.given, example.given + len(example.label[0])
+    covering = np.flatnonzero((offsets[:, 1] > start) & (offsets[:, 0] < end))
+    return (int(covering[0]), int(covering[-1])) if len(covering) else None
+
+
+def _highest(values: np.ndarray) -> np.ndarray:
+    """Return the places of the `BEST` highest finite values."""
+    places = np.argsort(-values, kind="stable")[:BEST]
+    return places[np.isfinite(values[places])]

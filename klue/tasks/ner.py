@@ -1,0 +1,175 @@
+"""KLUE-NER: a label for every character that is no space; macro F1 of entities and of characters.
+
+Labels stand at characters, a model's outputs at tokens. A token takes the label of its first character; in a
+prediction its first character gets the token's label and the others the label inside of the same entity. Characters
+are found by the tokenizer's offsets, so a word that becomes [UNK] keeps its place (the authors lose the characters
+after it).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import IO, Any, ClassVar
+
+import numpy as np
+
+from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
+from klue.metrics.entities import LABELS, TYPES
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of
+from klue.tsv import Sentence, read_sentences
+
+IGNORED = -100
+"""Label of tokens that do not enter the loss."""
+_MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
+
+
+class Ner(Task):
+    """Named entity recognition in characters."""
+
+    name = "klue-ner"
+    key = "ner"
+    title = "KLUE-NER"
+    folder = "klue-ner-v1.1"
+    hub_config = "ner"
+    suffix = "tsv"
+    head = "tokens"
+    fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
+    metrics: ClassVar[dict[str, str]] = {
+        "entity_macro_f1": "entity F1",
+        "character_macro_f1": "char F1",
+    }
+    extra_metrics: ClassVar[dict[str, str]] = {"character_macro_f1_without_o": "char F1 without O"}
+    selection = "character_macro_f1"
+    authors = AuthorsValues(
+        epochs=3,
+        learning_rate=5e-5,
+        learning_rate_large=1e-5,
+        warmup_share=0.0,
+        warmup_share_large=0.0,
+        batch_size_large=8,
+        max_length=510,
+    )
+
+    @property
+    def outputs(self) -> int:
+        """Return the number of labels, O among them."""
+        return len(LABELS)
+
+    def records(self, stream: IO[bytes]) -> list[Sentence]:
+        """Return the sentences of the tab-separated file."""
+        return read_sentences(stream, columns=2)
+
+    def read(self, record: Any, guid: str) -> Example:
+        """Return a sentence with the labels of its characters that are no space."""
+        if isinstance(record, Sentence):
+            characters, labels = zip(*record.rows, strict=True)
+            text = "".join(characters)
+            if record.last and len(_plain(record.text)) != len(_plain(text)):
+                raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
+        else:
+            characters, labels = record["tokens"], record["ner_tags"]
+            text = "".join(characters)
+        long = [character for character in characters if len(character) != 1]
+        if long:
+            raise ValueError(f"{long[0]!r} is not one character")
+        kept = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
+        given = record.guid if isinstance(record, Sentence) else record.get("guid")
+        return Example(given or guid, (text,), kept)
+
+    def features(
+        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
+    ) -> dict[str, list[Any]]:
+        """Return ids, each token's label, and its start and end among the characters that are no space."""
+        encoded = tokenizer(
+            [example.texts[0] for example in examples],
+            truncation=True,
+            max_length=max_length,
+            return_attention_mask=False,
+            return_token_type_ids=token_types,
+            return_offsets_mapping=True,
+        )
+        columns: dict[str, list[Any]] = {name: [] for name in ("labels", "starts", "ends")}
+        for example, offsets in zip(examples, encoded["offset_mapping"], strict=True):
+            starts, ends = places(example.texts[0], offsets)
+            first = first_at(starts, ends)
+            gold = np.array([LABELS.index(label) for label in example.label] or [0])
+            columns["labels"].append(np.where(first, gold[np.minimum(starts, len(gold) - 1)], IGNORED))
+            columns["starts"].append(starts)
+            columns["ends"].append(ends)
+        names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
+        return {"owner": list(range(len(examples))), **{name: encoded[name] for name in names}, **columns}
+
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
+        """Return the labels of the characters that are no space."""
+        starts, ends = features.columns["starts"], features.columns["ends"]
+        return [
+            character_labels(tags, starts[i], ends[i], len(example.label))
+            for i, (tags, example) in enumerate(zip(outputs["tags"], features.examples, strict=True))
+        ]
+
+    def check(self, prediction: Any, label: Any) -> list[str]:
+        """Return the labels; raises ValueError when one is outside the set, or there are more or fewer characters."""
+        if not isinstance(prediction, list):
+            raise ValueError("a prediction is a list of labels, one for each character that is no space")
+        if len(prediction) != len(label):
+            raise ValueError(f"{len(prediction)} labels for {len(label)} characters that are no space")
+        return [one_of(item, LABELS, self.name) for item in prediction]
+
+    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """Return macro F1 of entities and of characters, the latter as the authors count and as the paper says."""
+        return {
+            "entity_macro_f1": entity_macro_f1(gold, predictions),
+            "character_macro_f1": character_macro_f1(gold, predictions),
+            "character_macro_f1_without_o": character_macro_f1_without_o(gold, predictions),
+        }
+
+
+def places(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each token starts and ends, (T,) both, among the characters of a text that are no space.
+
+    Start and end are equal for a token of no such character (a special token).
+    """
+    before = np.concatenate(([0], np.cumsum([character != " " for character in text], dtype=np.int64)))
+    offsets_T2 = np.asarray(offsets, np.int64).reshape(-1, 2)
+    return before[offsets_T2[:, 0]], before[offsets_T2[:, 1]]
+
+
+def first_at(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return which tokens are the first that starts at its character; several may share one (bytes, ligatures)."""
+    reached = np.maximum.accumulate(np.concatenate(([0], ends)))[:-1]
+    return (ends > starts) & (starts >= reached)
+
+
+def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, characters: int) -> list[str]:
+    """Return the labels of a sentence's characters from its tokens' labels.
+
+    A character that no token covers (a control character, or beyond the longest input) is O, but inside an entity
+    that goes on after it.
+
+    Args:
+        tags: indices in `LABELS`, (T,) or more.
+        starts: see `places`, (T,).
+        ends: likewise.
+        characters: how many there are.
+    """
+    found: list[str | None] = [None] * characters
+    for token in np.flatnonzero(first_at(starts, ends)).tolist():
+        label = LABELS[tags[token]]
+        found[starts[token]] = label
+        for place in range(starts[token] + 1, ends[token]):
+            found[place] = _inside(label)
+    labels: list[str] = []
+    for place, label_here in enumerate(found):
+        after = next((label for label in found[place:] if label), "O") if label_here is None else label_here
+        going_on = after[0] == "I" and bool(labels) and _inside(labels[-1]) == after
+        labels.append(label_here or (after if going_on else "O"))
+    return labels
+
+
+def _inside(label: str) -> str:
+    return label if label == "O" else f"I-{label[2:]}"
+
+
+def _plain(text: str) -> str:
+    return _MARKUP.sub("", text).strip()

@@ -1,0 +1,194 @@
+"""WoS: what a user has asked for by each of their turns, as a set of domain-slot-value; joint goal accuracy and F1.
+
+The model is TRADE (Wu et al. 2019): for each of the 45 slots a gate says whether it is empty, "dontcare", "yes", "no"
+or a text, and a decoder writes that text from the vocabulary and from the dialogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any, ClassVar
+
+from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+
+_SLOTS = {
+    "관광": ("경치 좋은", "교육적", "도보 가능", "문화 예술", "역사적", "이름", "종류", "주차 가능", "지역"),
+    "숙소": (
+        *("가격대", "도보 가능", "수영장 유무", "스파 유무", "예약 기간", "예약 명수", "예약 요일", "이름"),
+        *("인터넷 가능", "조식 가능", "종류", "주차 가능", "지역", "헬스장 유무", "흡연 가능"),
+    ),
+    "식당": (
+        *("가격대", "도보 가능", "야외석 유무", "예약 명수", "예약 시간", "예약 요일", "이름", "인터넷 가능"),
+        *("종류", "주류 판매", "주차 가능", "지역", "흡연 가능"),
+    ),
+    "지하철": ("도착지", "출발 시간", "출발지"),
+    "택시": ("도착 시간", "도착지", "종류", "출발 시간", "출발지"),
+}
+SLOTS = tuple(f"{domain}-{slot}" for domain, slots in _SLOTS.items() for slot in slots)
+"""All 45, in the order of the benchmark's ontology."""
+GATES = ("none", "dontcare", "ptr", "yes", "no")
+"""What a slot's gate says: empty, one of three fixed values, or (ptr) a text."""
+NONE = "none"
+STEPS = 10
+"""Tokens of a value that are decoded at most when predicting."""
+
+
+class DialogueStates(Task):
+    """Dialogue state tracking."""
+
+    name = "wos"
+    key = "wos"
+    title = "WoS"
+    folder = "wos-v1.1"
+    hub_config = "wos"
+    head = "trade"
+    writes_text = True
+    metrics: ClassVar[dict[str, str]] = {"joint_goal_accuracy": "JGA", "slot_micro_f1": "slot F1"}
+    extra_metrics: ClassVar[dict[str, str]] = {"slot_true_micro_f1": "slot F1, true micro"}
+    selection = "slot_micro_f1"
+    authors = AuthorsValues(
+        epochs=5,
+        learning_rate=3e-5,
+        learning_rate_large=2e-5,
+        warmup_share=0.1,
+        warmup_share_large=0.1,
+        batch_size=16,
+        batch_size_large=16,
+        weight_decay=0.01,
+        max_length=510,
+    )
+
+    @property
+    def outputs(self) -> int:
+        """Return the number of a gate's values."""
+        return len(GATES)
+
+    def examples(self, record: Any, guid: str) -> Iterator[Example]:
+        """Yield one example a user turn, named by the dialogue's guid and the turn's number among the user's."""
+        dialogue, name = record["dialogue"], record.get("guid", guid)
+        turns: list[str] = []
+        number, system = 0, ""
+        for turn in dialogue:
+            text = text_field(turn, "text")
+            if turn["role"] != "user":
+                system = text
+                continue
+            turns += [system, text]
+            state = turn["state"]
+            split_state(state)
+            yield Example(f"{name}-{number}", tuple(turns), list(state), name)
+            number, system = number + 1, ""
+
+    def document(self, example: Example) -> str:
+        """Return the dialogue's name."""
+        return str(example.given)
+
+    def features(
+        self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
+    ) -> dict[str, list[Any]]:
+        """Return ids, cut at their beginning where they are too long, each slot's gate, and the values' ids in one row.
+
+        The input is [CLS] then the turns, system and user in turn, each but the first after a [SEP], and [SEP].
+        """
+        separator = tokenizer.sep_token_id
+        said = {turn for example in examples for turn in example.texts}
+        ids_of = _ids_of(said, tokenizer)
+        states = [split_state(example.label) for example in examples]
+        value_ids = _ids_of({NONE, *(value for state in states for value in state.values())}, tokenizer)
+        steps = 1 + max(map(len, value_ids.values()))
+        pad = tokenizer.pad_token_id
+        rows, gates, values = [], [], []
+        for example, state in zip(examples, states, strict=True):
+            ids: list[int] = []
+            for number, turn in enumerate(example.texts):
+                # the turns before the last two come first, and a [SEP] stands between them and these
+                ids += ([separator] if number else []) + ids_of[turn]
+            if len(example.texts) == 2:
+                ids = [separator, *ids]  # an empty history
+            rows.append([tokenizer.cls_token_id, *ids[-(max_length - 2) :], separator])
+            gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
+            wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
+            values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
+        columns: dict[str, list[Any]] = {
+            "owner": list(range(len(examples))),
+            "input_ids": rows,
+            "gates": gates,
+            "values": values,
+        }
+        if token_types:
+            columns["token_type_ids"] = [[0] * len(row) for row in rows]
+        return columns
+
+    def shared(self, tokenizer: Any) -> dict[str, Any]:
+        """Return the ids of each slot's words, filled up to one length, and the ids of [SEP] and of padding."""
+        words = tokenizer([slot.replace("-", " ") for slot in SLOTS], add_special_tokens=False)["input_ids"]
+        longest, pad = max(map(len, words)), tokenizer.pad_token_id
+        return {"slots": [[*ids, *[pad] * (longest - len(ids))] for ids in words], "pad": pad, "steps": STEPS}
+
+    def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
+        """Return the slots that are not empty, with their values; a text ends at the first special token."""
+        special = set(tokenizer.all_special_ids)
+        texts: dict[tuple[int, ...], str] = {}
+        found = []
+        for gates, values in zip(outputs["gates"], outputs["values"], strict=True):
+            state = []
+            for slot, gate, ids in zip(SLOTS, gates.tolist(), values.reshape(len(SLOTS), -1), strict=True):
+                value = GATES[gate]
+                if value == "ptr":
+                    kept = tuple(takewhile(lambda token: token not in special, ids.tolist()))
+                    if kept not in texts:
+                        texts[kept] = _text(tokenizer.decode(kept, skip_special_tokens=True)) if kept else NONE
+                    value = texts[kept]
+                if value != NONE:
+                    state.append(f"{slot}-{value}")
+            found.append(state)
+        return found
+
+    def check(self, prediction: Any, label: Any) -> list[str]:
+        """Return the state; raises ValueError when it is not a list of "domain-slot-value"."""
+        if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
+            raise ValueError('a prediction is a list of "domain-slot-value"')
+        return prediction
+
+    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """Return joint goal accuracy, the mean F1 of turns, and the true micro F1."""
+        return {
+            "joint_goal_accuracy": joint_goal_accuracy(gold, predictions),
+            "slot_micro_f1": slot_micro_f1(gold, predictions),
+            "slot_true_micro_f1": slot_true_micro_f1(gold, predictions),
+        }
+
+
+def split_state(state: Any) -> dict[str, str]:
+    """Return {domain-slot: value} of a turn's state.
+
+    Raises:
+        ValueError: it is not a list of "domain-slot-value" with slots of the benchmark.
+    """
+    if not isinstance(state, list):
+        raise ValueError("a user turn's state is a list")
+    found = {}
+    for entry in state:
+        domain, _, rest = str(entry).partition("-")
+        slot, _, value = rest.partition("-")
+        if f"{domain}-{slot}" not in SLOTS or not value:
+            raise ValueError(f"{entry!r} is not a slot of the benchmark with a value")
+        found[f"{domain}-{slot}"] = value.strip()
+    return found
+
+
+def _text(decoded: str) -> str:
+    """Return a value as the benchmark writes it: WordPiece sets punctuation apart."""
+    return decoded.replace(" : ", ":").replace(" , ", ", ").replace("##", "").strip()
+
+
+def _gate(value: str) -> int:
+    return GATES.index(value) if value in GATES and value != "ptr" else GATES.index("ptr")
+
+
+def _ids_of(texts: set[str], tokenizer: Any) -> dict[str, list[int]]:
+    ordered = sorted(texts)
+    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+    return dict(zip(ordered, encoded, strict=True))

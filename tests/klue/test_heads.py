@@ -1,0 +1,155 @@
+"""Heads: what padding must not change, TRADE against its definition, and that each learns."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from klue.batches import pad
+from klue.examples import Splits, load_splits
+from klue.features import load_features
+from klue.finetune import _tensors, finetune, predict
+from klue.heads import build_head
+from klue.model_folder import read_model_folder
+from klue.plan import plan_jobs
+from klue.runner import write_features
+from klue.settings import KlueSettings
+from klue.tasks import TASKS
+from klue.tasks.wos import GATES, SLOTS
+
+CPU = torch.device("cpu")
+
+
+def make_job(name, data, model, out, train=40, dev=20, **training):
+    """One job on some examples, with its features written."""
+    values = {"max_length": 64, "epochs": 1, "evaluations_per_epoch": 1, **training}
+    settings = KlueSettings(data=str(data), tasks=[name], training=values)
+    whole = load_splits(TASKS[name], data)
+    splits = {name: Splits(whole.train[:train], whole.dev[:dev], whole.note, {**whole.counts, "train": train})}
+    facts = read_model_folder(model)
+    (job,) = write_features(plan_jobs(settings, facts, splits, "d", out), splits, facts, out)
+    return job, load_features(out / "features" / name, "train"), load_features(out / "features" / name, "dev")
+
+
+STRUCTURED = ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos")
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_outputs_do_not_depend_on_the_batch(name, sample_benchmark, tiny_bert, tmp_path):
+    job, _, dev = make_job(name, sample_benchmark, tiny_bert, tmp_path)
+    task = TASKS[name]
+    model = build_head(job, task, dev.shared).eval()
+    together = predict(model, dev, task, job, CPU)
+    for i in (0, 5, len(dev.owner) - 1):
+        with torch.inference_mode():
+            alone = model.predict(_tensors(dev, np.array([i]), task, job, CPU))
+        for key, values in alone.items():
+            mine = values[0].numpy()
+            assert np.allclose(together[key][i][: len(mine)], mine, atol=1e-4), key
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_same_job_same_outcome_and_any_predictions_are_well_formed(name, sample_benchmark, tiny_roberta, tmp_path):
+    job, _, dev = make_job(name, sample_benchmark, tiny_roberta, tmp_path)
+    first = finetune(job)
+    assert first == finetune(job)
+    assert [TASKS[name].check(p, g) for p, g in zip(first.predictions, dev.labels, strict=True)] == first.predictions
+    json.dumps(first.predictions)
+    assert first.guids == [example.guid for example in dev.examples]
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "epochs", "least"),
+    [("klue-ner", 48, 40, 30), ("klue-dp", 12, 20, 40), ("klue-mrc", 24, 3, 0), ("wos", 48, 30, -1)],
+)
+def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_roberta, tmp_path):
+    training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 4, "max_length": 64}
+    job, _, _ = make_job(name, sample_benchmark, tiny_roberta, tmp_path, train=count, **training)
+    (tmp_path / "features" / name / "dev").rename(tmp_path / "features" / name / "other")
+    (tmp_path / "features" / name / "dev").symlink_to(tmp_path / "features" / name / "train")
+    outcome = finetune(job)
+    assert outcome.best[TASKS[name].selection] > least
+    losses = [json.loads(line)["loss"] for line in Path(job.history).open() if '"loss"' in line]
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_parser_never_picks_a_word_that_is_not_there(sample_benchmark, tiny_bert, tmp_path):
+    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path, dev=50)
+    found = predict(build_head(job, TASKS["klue-dp"], dev.shared), dev, TASKS["klue-dp"], job, CPU)
+    for heads, first in zip(found["heads"], dev.columns["first"], strict=True):
+        assert heads[: len(first)].max() <= len(first)
+
+
+def test_parser_without_gold_parts_of_speech(sample_benchmark, tiny_bert, tmp_path):
+    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path)
+    job = job.model_copy(update={"training": job.training.model_copy(update={"pos_tags": False})})
+    model = build_head(job, TASKS["klue-dp"], dev.shared).eval()
+    assert model.tags is None
+    inputs = _tensors(dev, np.arange(4), TASKS["klue-dp"], job, CPU)
+    with torch.inference_mode():
+        before = model.predict(inputs)["heads"]
+        assert torch.equal(before, model.predict({**inputs, "tags": torch.zeros_like(inputs["tags"])})["heads"])
+
+
+@torch.no_grad()
+def slow_trade(model, inputs, steps, teacher=None):
+    """TRADE by its definition: every slot alone, the whole distribution over the vocabulary at every step."""
+    hidden = model.encoder(**{k: inputs[k] for k in ("input_ids", "attention_mask") if k in inputs})
+    memory, embed = hidden.last_hidden_state, model.encoder.get_input_embeddings().weight
+    gates, chances = [], []
+    for j in range(len(SLOTS)):
+        word = sum(embed[i] for i in model.slots[j] if i != model.pad).expand(len(memory), -1)
+        state, per_step = hidden.pooler_output, []
+        for k in range(steps):
+            state = model.decoder(word, state)
+            scores = torch.einsum("bsd,bd->bs", memory, state).masked_fill(inputs["attention_mask"] == 0, -1e9)
+            copied = scores.softmax(-1)
+            context = torch.einsum("bs,bsd->bd", copied, memory)
+            if k == 0:
+                gates.append(model.gate(context))
+            mixed = model.mix(torch.cat([word, state, context], -1)).sigmoid()
+            whole = mixed * (state @ embed.T).softmax(-1)
+            whole = whole.scatter_add(1, inputs["input_ids"], (1 - mixed) * copied)
+            per_step.append(whole)
+            word = embed[whole.argmax(-1) if teacher is None else teacher[:, j, k]]
+        chances.append(torch.stack(per_step, 1))
+    return torch.stack(gates, 1), torch.stack(chances, 1)
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp_path, monkeypatch):
+    import klue.heads.trade as trade
+
+    job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
+    model = build_head(job, TASKS["wos"], train.shared).eval()
+    inputs = _tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
+    values = inputs["values"].view(3, len(SLOTS), -1)
+    gates, chances = slow_trade(model, inputs, values.size(-1), values if forced else None)
+    monkeypatch.setattr(trade, "TEACHER_FORCING", 1.0 if forced else 0.0)
+    there = values != model.pad
+    likelihood = chances.gather(-1, values.unsqueeze(-1)).squeeze(-1).clamp_min(1e-12).log()
+    wanted = -(likelihood * there).sum() / there.sum() + F.cross_entropy(gates.flatten(0, 1), inputs["gates"].flatten())
+    with torch.no_grad():
+        assert model.loss(inputs) == pytest.approx(wanted.item(), rel=1e-4)
+    if forced:
+        return
+    with torch.no_grad():  # so that half of the slots are to be written
+        model.gate.weight.zero_()
+        model.gate.bias.zero_()
+        model.gate.weight[GATES.index("ptr")].normal_(std=100)
+        model.gate.bias[GATES.index("ptr")] = -slow_trade(model, inputs, 1)[0][..., GATES.index("ptr")].median()
+    gates, chances = slow_trade(model, inputs, model.steps)
+    found = model.predict(inputs)
+    assert torch.equal(found["gates"], gates.argmax(-1))
+    held = gates.argmax(-1) == GATES.index("ptr")
+    assert 0 < held.sum() < held.numel()
+    written = found["values"].view(3, len(SLOTS), -1)
+    assert torch.equal(written[held], chances.argmax(-1)[held]) and (written[~held] == model.pad).all()
+
+
+def test_rows_are_filled_with_what_the_task_says():
+    assert pad([np.array([1]), np.array([2, 3])], -100).tolist() == [[1, -100], [2, 3]]
+    assert TASKS["klue-ner"].fill == {"labels": -100} and TASKS["klue-dp"].fill["heads"] == -100

@@ -1,0 +1,58 @@
+import math
+
+import numpy as np
+import pytest
+
+from klue.metrics import accuracy, interval, pearsonr
+
+
+def test_a_perfect_score_has_no_width():
+    assert interval(accuracy, ["a", "b"] * 20, ["a", "b"] * 20, draws=50) == (100.0, 100.0)
+
+
+def test_accuracy_has_the_width_of_a_binomial():
+    gold, found = ["a"] * 400, ["a"] * 300 + ["b"] * 100
+    low, high = interval(accuracy, gold, found)
+    # 75 ± 1.96 · 100 · sqrt(.75 · .25 / 400) = 75 ± 4.24
+    assert low == pytest.approx(75 - 4.24, abs=0.5)
+    assert high == pytest.approx(75 + 4.24, abs=0.5)
+
+
+def test_a_wider_level_and_fewer_examples_widen():
+    gold, found = ["a"] * 100, ["a"] * 75 + ["b"] * 25
+    low, high = interval(accuracy, gold, found, draws=300)
+    wide_low, wide_high = interval(accuracy, gold, found, draws=300, level=0.999)
+    few_low, few_high = interval(accuracy, gold[60:90], found[60:90], draws=300)
+    assert wide_low < low < high < wide_high
+    assert few_high - few_low > high - low
+
+
+def test_the_seed_decides():
+    gold, found = ["a"] * 50, ["a"] * 30 + ["b"] * 20
+    assert interval(accuracy, gold, found, draws=20) == interval(accuracy, gold, found, draws=20)
+    assert interval(accuracy, gold, found, draws=20) != interval(accuracy, gold, found, draws=20, seed=1)
+
+
+def test_gold_and_prediction_stay_together():
+    gold = list(range(40))
+    found = np.array(gold) * 2.0  # an array will do
+    assert interval(pearsonr, gold, found, draws=30) == pytest.approx((100.0, 100.0))
+
+
+def test_undefined_draws_are_left_out():
+    # three pairs: about a ninth of the draws takes one of them three times and has no correlation
+    low, high = interval(pearsonr, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], draws=200)
+    assert (low, high) == pytest.approx((100.0, 100.0))
+    assert all(math.isnan(end) for end in interval(pearsonr, [1.0, 1.0], [1.0, 2.0], draws=20))
+
+
+def test_wrong_input():
+    with pytest.raises(ValueError, match="one prediction an example"):
+        interval(accuracy, ["a"], [])
+    with pytest.raises(ValueError, match="no examples"):
+        interval(accuracy, [], [])
+    with pytest.raises(ValueError, match="draws is 0"):
+        interval(accuracy, ["a"], ["a"], draws=0)
+    for level in (0.0, 1.0):
+        with pytest.raises(ValueError, match="level is"):
+            interval(accuracy, ["a"], ["a"], level=level)

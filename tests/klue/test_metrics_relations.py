@@ -1,0 +1,105 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import auc, f1_score, precision_recall_curve
+
+from klue.metrics.relations import NO_RELATION, auprc, micro_f1
+
+LABELS = (NO_RELATION, "per:title", "org:members", "per:origin")
+labels = st.sampled_from(LABELS)
+
+
+def sklearn_auprc(gold, probabilities):
+    areas = []
+    for column, label in enumerate(LABELS):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            precision, recall, _ = precision_recall_curve([g == label for g in gold], probabilities[:, column])
+        areas.append(auc(recall, precision))
+    return 100 * np.mean(areas)
+
+
+def test_micro_f1_by_hand():
+    gold = [NO_RELATION, "per:title", "per:title", "per:origin", NO_RELATION]
+    found = [NO_RELATION, "per:title", NO_RELATION, "per:title", "per:title"]
+    # 1 right of 3 in gold and 3 predicted; the right no_relation counts nowhere
+    assert micro_f1(gold, found, LABELS) == pytest.approx(100 * 2 / 6)
+    assert micro_f1([NO_RELATION], [NO_RELATION], LABELS) == 0.0
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(labels, labels), min_size=1, max_size=40))
+def test_micro_f1_equals_sklearn(pairs):
+    gold, found = zip(*pairs, strict=True)
+    expected = f1_score(gold, found, labels=LABELS[1:], average="micro", zero_division=0)
+    assert micro_f1(gold, found, LABELS) == pytest.approx(100 * expected, abs=1e-9)
+
+
+def test_auprc_by_hand():
+    gold = ["a", "b", "a"]
+    probabilities = [[0.9, 0.1], [0.6, 0.4], [0.5, 0.5]]
+    # a, from the most probable on: hit, miss, hit. (recall, precision): (0, 1) (1/2, 1) (1/2, 1/2) (1, 2/3)
+    area_a = 0.5 * 1 + 0.5 * (1 / 2 + 2 / 3) / 2
+    # b: miss, hit, miss. (0, 1) (0, 0) (1, 1/2) (1, 1/3)
+    area_b = 1 * (0 + 1 / 2) / 2
+    assert auprc(gold, probabilities, ["a", "b"]) == pytest.approx(100 * (area_a + area_b) / 2)
+
+
+def test_auprc_takes_equal_probabilities_together():
+    # one point only: recall 1, precision 1/2; in either order of the examples
+    for gold in (["a", "b"], ["b", "a"]):
+        assert auprc(gold, [[0.5, 0.5], [0.5, 0.5]], ["a", "b"]) == pytest.approx(75.0)
+
+
+def test_auprc_of_a_label_without_examples_is_a_half():
+    probabilities = [[0.9, 0.1], [0.6, 0.4]]
+    assert auprc(["a", "a"], probabilities, ["a", "b"]) == pytest.approx(100 * (1 + 0.5) / 2)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(labels, min_size=1, max_size=40).flatmap(
+        lambda gold: st.tuples(
+            st.just(gold),
+            st.lists(
+                # few values, so that there are ties
+                st.lists(st.integers(0, 6).map(lambda n: n / 6), min_size=len(LABELS), max_size=len(LABELS)),
+                min_size=len(gold),
+                max_size=len(gold),
+            ),
+        )
+    )
+)
+def test_auprc_equals_sklearn(case):
+    gold, probabilities = case[0], np.array(case[1])
+    assert auprc(gold, probabilities, LABELS) == pytest.approx(sklearn_auprc(gold, probabilities), abs=1e-9)
+
+
+def test_auprc_equals_sklearn_on_distinct_probabilities():
+    generator = np.random.default_rng(3)
+    gold = generator.choice(LABELS, 500).tolist()
+    probabilities = generator.dirichlet(np.ones(len(LABELS)), 500).astype(np.float32)
+    assert auprc(gold, probabilities, LABELS) == pytest.approx(sklearn_auprc(gold, probabilities), abs=1e-9)
+
+
+def test_wrong_input():
+    with pytest.raises(ValueError, match="one prediction an example"):
+        micro_f1(["a"], [], ["a"])
+    with pytest.raises(ValueError, match="no examples"):
+        micro_f1([], [], ["a"])
+    with pytest.raises(ValueError, match="one prediction an example"):
+        auprc(["a"], [[1.0], [1.0]], ["a"])
+    with pytest.raises(ValueError, match="no examples"):
+        auprc([], [], ["a"])
+    with pytest.raises(ValueError, match=r"shape \(1, 1\) for 1 examples and 2 labels"):
+        auprc(["a"], [[1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="not finite"):
+        auprc(["a"], [[float("nan")]], ["a"])
+    with pytest.raises(ValueError, match="'c' is not one of the labels"):
+        auprc(["c"], [[1.0]], ["a"])
+    for gold, found in ((["c"], ["a"]), (["a"], ["c"])):
+        with pytest.raises(ValueError, match="'c' is not one of the labels"):
+            micro_f1(gold, found, ["a", "b"])

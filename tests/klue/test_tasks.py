@@ -1,0 +1,377 @@
+"""Reading, features and decoding of the tasks that are more than one label for a text."""
+
+import io
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from common.errors import UserError
+from klue.examples import load_splits, read_examples
+from klue.features import load_features, load_tokenizer, make_features, save_features
+from klue.metrics.entities import LABELS
+from klue.model_folder import read_model_folder
+from klue.tasks import TASKS
+from klue.tasks.base import Example
+from klue.tasks.mrc import STEP, _most_context, _windows
+from klue.tasks.ner import IGNORED, character_labels, first_at, places
+from klue.tasks.wos import GATES, NONE, SLOTS, split_state
+from klue.tsv import read_sentences
+
+NER, RE, DP, MRC, WOS = (TASKS[name] for name in ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"))
+STRUCTURED = (NER, RE, DP, MRC, WOS)
+
+
+def features_of(task, examples, model, length=64):
+    tokenizer = load_tokenizer(model)
+    facts = replace(read_model_folder(model), max_positions=512)
+    return make_features(task, examples, tokenizer, facts, length), tokenizer
+
+
+def perfect(task, features):
+    """Outputs of a head that makes no mistake."""
+    columns = features.columns
+    if task is NER:
+        return {"tags": [np.where(row == IGNORED, len(LABELS) - 1, row) for row in columns["labels"]]}
+    if task is DP:
+        return {"heads": columns["heads"], "relations": columns["labels"]}
+    if task is RE:
+        return {"logits": list(20.0 * np.eye(30)[columns["labels"]])}
+    if task is MRC:
+        found = {"start": [], "end": []}
+        for row, ids in enumerate(columns["input_ids"]):
+            for name in found:
+                logits = np.zeros(len(ids))
+                logits[columns[f"{name}_positions"][row]] = 9.0
+                found[name].append(logits)
+        return found
+    return {"gates": columns["gates"], "values": columns["values"]}
+
+
+@pytest.mark.parametrize("task", STRUCTURED, ids=lambda task: task.name)
+@pytest.mark.parametrize("kind", ["tiny_roberta", "tiny_bert"])
+def test_features_survive_the_disk_and_perfect_outputs_score_100(task, kind, sample_benchmark, request, tmp_path):
+    examples = load_splits(task, sample_benchmark).dev
+    made, tokenizer = features_of(task, examples, request.getfixturevalue(kind), 512)
+    save_features({"dev": made}, tmp_path / "features")
+    features = load_features(tmp_path / "features", "dev")
+    assert features.examples == examples and features.shared == made.shared
+    assert features.owner.tolist() == made.owner.tolist() and set(features.owner.tolist()) == set(range(len(examples)))
+    for name, column in made.columns.items():
+        assert len(column) == len(features.owner)
+        assert all(np.array_equal(a, b) for a, b in zip(column, features.columns[name], strict=True))
+    assert ("token_type_ids" in features.columns) == (kind == "tiny_bert")
+    predictions = task.decode(perfect(task, features), features, tokenizer)
+    gold = [example.label for example in examples]
+    assert [task.check(p, g) for p, g in zip(predictions, gold, strict=True)] == predictions
+    scores = task.score(gold, predictions)
+    assert set(scores) == {**task.metrics, **task.extra_metrics}.keys()
+    if task in (DP, RE):  # where others meet [UNK], of which this vocabulary of letters makes many, they lose something
+        assert scores[task.selection] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_gold_predicts_itself(task, sample_benchmark):
+    gold = [example.label for example in load_splits(task, sample_benchmark).dev]
+    predictions = gold
+    if task is RE:
+        one = np.eye(30)
+        predictions = [{"label": g, "probabilities": one[task.labels.index(g)].tolist()} for g in gold]
+    if task is MRC:
+        predictions = [answers[0] if answers else "" for answers in gold]
+    assert task.score(gold, predictions)[task.selection] == pytest.approx(100.0)
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "message"),
+    [
+        (NER, "## a\t가나\n가\tB-PS\n나\n", "line 3 has 1 columns where a sentence's row has 2"),
+        (NER, "가\tO\n", "line 1 has 2 columns"),
+        (NER, "## a\t<가:PS>나다\n가\tB-PS\n나\tO\n", "a: the file's last sentence is shorter|shorter than its head"),
+        (NER, "## a\t가\n가\tB-XX\n", "'B-XX' is not a label of klue-ner"),
+        (NER, "## a\t가\n가\tO\n\n## a\t나\n나\tO\n", "the guid is there twice"),
+        (NER, "## only a comment\n", "holds no records"),
+        (DP, "## a\t나는 간다\n1\t나는\t나 는\tNP+JX\t2\tNP_SBJ\n", "shorter than its head line"),
+        (DP, "## a\t간다\n1\t간다\t가 다\tVV+EF\t2\tVP\n", "head 2 is not a word's number"),
+        (DP, "## a\t간다\n2\t간다\t가 다\tVV+EF\t0\tVP\n", "not numbered"),
+        (DP, "## a\t간다\n1\t간다\t가 다\tVV+E\t0\tVP\n", "'E' is not a label of parts of speech"),
+    ],
+)
+def test_bad_tab_separated_files(task, text, message, tmp_path):
+    path = tmp_path / f"{task.folder}_dev.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_examples(task, path)
+
+
+def test_comments_empty_lines_and_spaces_in_tab_separated_files():
+    text = "## 칼럼 : CHAR\tNE_TAG\n## a-1\t<가:PS> 나\n가\tB-PS\n \tO\n나\tO\n\t\n## b\t#\n#\tO\n\n\n"
+    first, second = read_sentences(io.BytesIO(text.encode()), 2)
+    assert (first.guid, first.rows, first.last) == ("a-1", [["가", "B-PS"], [" ", "O"], ["나", "O"]], False)
+    assert (second.guid, second.rows, second.last) == ("b", [["#", "O"]], True)
+    assert NER.read(first, "x").label == ["B-PS", "O"]
+
+
+RELATION = {
+    "guid": "r",
+    "sentence": "서울은 한국",
+    "subject_entity": {"start_idx": 4, "end_idx": 5},
+    "object_entity": {"start_idx": 0, "end_idx": 1},
+    "label": "no_relation",
+}
+QUESTION = {"guid": "q", "question": "어디?", "context": "서울이다", "answers": [{"text": "서울", "answer_start": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("task", "record", "message"),
+    [
+        (RE, {**RELATION, "label": "per:friend"}, "'per:friend' is not a label of klue-re"),
+        (RE, {**RELATION, "subject_entity": {"start_idx": 4, "end_idx": 6}}, "the sentence has 6 characters"),
+        (RE, {**RELATION, "subject_entity": {"start_idx": 1, "end_idx": 2}}, "overlap"),
+        (RE, {k: v for k, v in RELATION.items() if k != "object_entity"}, "field 'object_entity' is missing"),
+        (MRC, {**QUESTION, "answers": [{"text": "부산", "answer_start": 0}]}, "an answer is not at character 0"),
+        (MRC, {**QUESTION, "answers": []}, "no answer, and the question is not marked"),
+        (WOS, {"guid": "w", "dialogue": [{"role": "user", "text": "a", "state": ["식당-맛-좋음"]}]}, "not a slot"),
+        (WOS, {"guid": "w", "dialogue": [{"role": "user", "text": "a"}]}, "field 'state' is missing"),
+    ],
+)
+def test_bad_records(task, record, message, tmp_path):
+    path = tmp_path / f"{task.folder}_dev.json"
+    path.write_text(json.dumps([record]), encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_examples(task, path)
+
+
+def test_plausible_answers_of_an_unanswerable_question_are_none():
+    flat = {**QUESTION, "is_impossible": True, "plausible_answers": [{"text": "서울", "answer_start": 0}]}
+    assert MRC.read(flat, "q").label == []  # though `answers` holds one, as in some copies
+    columns = {**QUESTION, "answers": {"text": ["서울"], "answer_start": [0]}, "is_impossible": False}
+    assert MRC.read(columns, "q").label == ["서울"]
+    nested = {
+        "data": [{"title": "t", "paragraphs": [{"context": "서울이다", "qas": [flat, {**columns, "guid": "p"}]}]}]
+    }
+    found = MRC.records(io.BytesIO(json.dumps(nested).encode()))
+    assert [record["guid"] for record in found] == ["q", "p"] and found[1]["context"] == "서울이다"
+
+
+@pytest.mark.parametrize(
+    ("task", "label", "prediction", "message"),
+    [
+        (NER, ["O", "O"], ["O"], "1 labels for 2 characters"),
+        (NER, ["O"], ["B-XX"], "not a label"),
+        (NER, ["O"], "O", "list of labels"),
+        (RE, "no_relation", "no_relation", "label.*probabilities"),
+        (RE, "no_relation", {"label": "no_relation", "probabilities": [1.0]}, "30 numbers"),
+        (RE, "no_relation", {"label": "no_relation", "probabilities": [0.5] * 30}, "add up to 15"),
+        (RE, "no_relation", {"label": "no_relation", "probabilities": [float("nan")] * 30}, "not a probability"),
+        (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0, 1], "labels": ["VP", "VP"]}, "each of the 1 words"),
+        (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [2], "labels": ["VP"]}, "head 2"),
+        (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0], "labels": ["V"]}, "not a label"),
+        (MRC, [], None, "answer's text"),
+        (WOS, [], "식당-지역-서울", "list of"),
+    ],
+)
+def test_predictions_of_the_wrong_form(task, label, prediction, message):
+    with pytest.raises(ValueError, match=message):
+        task.check(prediction, label)
+
+
+# NER
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("가나다 A漢."), min_size=1, max_size=20), st.data())
+def test_any_cutting_that_keeps_entity_starts_keeps_the_labels(text, data):
+    """Tokens of several characters give back all labels where no entity starts inside one."""
+    characters = [c for c in text if c != " "]
+    labels: list[str] = []
+    for _ in characters:
+        allowed = ["O", "B-PS", "B-LC"] + ([f"I-{labels[-1][2:]}"] if labels and labels[-1] != "O" else [])
+        labels.append(data.draw(st.sampled_from(allowed)))
+    # a token may end before a space, a B- or an O after an entity, and anywhere else by chance
+    offsets, start, place = [], None, -1
+    for at, character in enumerate(text):
+        if character == " ":
+            if start is not None:
+                offsets.append((start, at))
+            start = None
+            continue
+        place += 1
+        inside = labels[place][0] == "I" or (labels[place] == "O" and place and labels[place - 1] == "O")
+        if start is not None and not (inside and data.draw(st.booleans())):
+            offsets.append((start, at))
+            start = None
+        start = at if start is None else start
+    if start is not None:
+        offsets.append((start, len(text)))
+    starts, ends = places(text, [(0, 0), *offsets, (0, 0)])
+    tags = np.array([LABELS.index(labels[s]) if e > s else 0 for s, e in zip(starts, ends, strict=True)])
+    assert character_labels(tags, starts, ends, len(characters)) == labels
+
+
+def test_characters_without_a_token_go_on_with_the_entity_around_them():
+    starts, ends = places("가\u200b나다", [(0, 1), (2, 3)])
+    b, i, o = (LABELS.index(name) for name in ("B-PS", "I-PS", "O"))
+    assert character_labels(np.array([b, i]), starts, ends, 4) == ["B-PS", "I-PS", "I-PS", "O"]
+    assert character_labels(np.array([b, o]), starts, ends, 4) == ["B-PS", "O", "O", "O"]
+    assert character_labels(np.array([b, b]), starts, ends, 4) == ["B-PS", "O", "B-PS", "O"]
+
+
+def test_tokens_that_share_a_character_count_once():
+    starts, ends = places("㎞가", [(0, 1), (0, 1), (1, 2)])
+    assert first_at(starts, ends).tolist() == [True, False, True]
+
+
+def test_a_word_with_unk_keeps_all_characters_after_it_in_place(tiny_roberta):
+    example = Example("a", ("쀍쀍은 서울",), ["B-OG", "I-OG", "O", "B-LC", "I-LC"])
+    features, tokenizer = features_of(NER, [example], tiny_roberta)
+    assert tokenizer.unk_token_id in features.columns["input_ids"][0]
+    predicted = NER.decode(perfect(NER, features), features)[0]
+    assert len(predicted) == 5 and predicted[3:] == ["B-LC", "I-LC"]
+
+
+# RE
+
+
+def test_markers_and_what_goes_on_after_them(tiny_roberta):
+    subject, object_ = {"start_idx": 0, "end_idx": 1}, {"start_idx": 4, "end_idx": 5}
+    example = RE.read({**RELATION, "sentence": "서울에 있다", "subject_entity": subject, "object_entity": object_}, "x")
+    features, tokenizer = features_of(RE, [example], tiny_roberta)
+    tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
+    assert tokens == ["[CLS]", "<subj>", "서울", "</subj>", "##에", "<obj>", "있다", "</obj>", "[SEP]"]
+    assert features.shared["embeddings"] == len(tokenizer)
+
+
+def test_entities_in_either_order_and_at_the_end(tiny_roberta):
+    subject, object_ = {"start_idx": 1, "end_idx": 2}, {"start_idx": 0, "end_idx": 0}
+    example = RE.read({**RELATION, "sentence": "1부산", "subject_entity": subject, "object_entity": object_}, "x")
+    features, tokenizer = features_of(RE, [example], tiny_roberta)
+    tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
+    assert tokens == ["[CLS]", "<obj>", "1", "</obj>", "<subj>", "부산", "</subj>", "[SEP]"]
+
+
+# DP
+
+
+def test_words_without_tokens_and_words_beyond_the_longest_input(tiny_roberta):
+    words = ["서울", "\u200b", "있다"]
+    example = Example("a", tuple(words), {"heads": [3, 3, 0], "labels": ["NP", "AP", "VP"]}, ["NNP", "SW", "EF"])
+    features, tokenizer = features_of(DP, [example], tiny_roberta)
+    assert features.columns["input_ids"][0].tolist()[2] == tokenizer.unk_token_id
+    assert features.columns["first"][0].tolist() == [1, 2, 3] == features.columns["last"][0].tolist()
+    short, _ = features_of(DP, [example], tiny_roberta, 4)
+    assert short.columns["heads"][0].tolist() == [IGNORED, IGNORED]  # their head is cut off
+    found = DP.decode({"heads": [np.array([0, 1])], "relations": [np.array([2, 0])]}, short)
+    assert found == [{"heads": [0, 1, 2], "labels": ["VP", "NP", "NP"]}]
+    assert DP.check(found[0], example.label) == found[0]
+
+
+# MRC
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 900), st.integers(1, 400))
+def test_every_token_has_most_context_in_exactly_one_window(tokens, room):
+    windows = _windows(tokens, room)
+    assert windows[0][0] == 0 and windows[-1][1] == tokens
+    assert all(b[0] - a[0] == min(STEP, room) for a, b in pairwise(windows))
+    counts = np.zeros(tokens, int)
+    for number, (start, end) in enumerate(windows):
+        counts[start:end] += _most_context(windows, number)
+    assert counts.tolist() == [1] * tokens
+
+
+def slow_answer(context, windows, outputs, answer_tokens=30, best=20):
+    """SQuAD's rule, candidate by candidate."""
+    null, found = np.inf, []
+    for (begin, stop), start, end in zip(windows, outputs["start"], outputs["end"], strict=True):
+        null = min(null, start[0] + end[0])
+        for s in sorted((i for i in range(len(begin)) if begin[i] >= 0), key=lambda i: -start[i])[:best]:
+            for e in sorted((i for i in range(len(stop)) if stop[i] >= 0), key=lambda i: -end[i])[:best]:
+                if s <= e < s + answer_tokens:
+                    found.append((start[s] + end[e], context[begin[s] : stop[e]]))
+    score, text = max(found, default=(-np.inf, ""))
+    return text if null - score <= 0 else ""
+
+
+def test_answers_are_those_of_the_slow_rule(sample_benchmark, tiny_bert):
+    examples = load_splits(MRC, sample_benchmark).dev[:20]
+    features, _ = features_of(MRC, examples, tiny_bert, 100)
+    assert len(features.owner) > 20
+    random = np.random.default_rng(1)
+    outputs = {
+        name: [random.normal(size=len(ids)) for ids in features.columns["input_ids"]] for name in ("start", "end")
+    }
+    for row in range(0, len(features.owner), 3):
+        outputs["start"][row][0] += 6
+    found = MRC.decode(outputs, features)
+    for number, example in enumerate(examples):
+        rows = np.flatnonzero(features.owner == number)
+        windows = [(features.columns["starts"][row], features.columns["ends"][row]) for row in rows]
+        mine = {name: [values[row] for row in rows] for name, values in outputs.items()}
+        assert found[number] == slow_answer(example.texts[1], windows, mine)
+    assert "" in found and len(set(found)) > 5
+
+
+def test_long_questions_are_cut_and_every_character_is_in_a_window(tiny_roberta):
+    context = "서울에 있다 " * 60
+    example = Example("a", ("부산 " * 100, context), ["있다"], context.index("있다"))
+    features, tokenizer = features_of(MRC, [example], tiny_roberta, 200)
+    assert features.lengths.max() <= 200
+    tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
+    assert tokens.count("부산") == 64
+    starts = {int(at) for row in features.columns["starts"] for at in row if at >= 0}
+    assert {at for at, character in enumerate(context) if character == "서"} <= starts
+    assert features.columns["start_positions"][0] > 64 and features.columns["start_positions"][-1] == 0
+
+
+# WoS
+
+
+def test_one_example_a_user_turn_with_all_turns_before_it():
+    dialogue = [
+        {"role": "user", "text": "가", "state": ["식당-지역-서울 북쪽"]},
+        {"role": "sys", "text": "나", "state": []},
+        {"role": "user", "text": "다", "state": ["식당-지역-서울 북쪽", "식당-예약 시간-11:30"]},
+    ]
+    first, second = WOS.examples({"guid": "w", "dialogue": dialogue}, "x")
+    assert (first.guid, first.texts) == ("w-0", ("", "가"))
+    assert (second.guid, second.texts) == ("w-1", ("", "가", "나", "다"))
+    assert WOS.document(first) == WOS.document(second) == "w"
+
+
+def test_inputs_are_turns_with_separators_cut_at_their_beginning(tiny_roberta):
+    examples = [Example("a-0", ("", "서울"), [], "a"), Example("a-1", ("", "서울", "부산", "대구"), [], "a")]
+    features, tokenizer = features_of(WOS, examples, tiny_roberta)
+    tokens = [tokenizer.convert_ids_to_tokens(row.tolist()) for row in features.columns["input_ids"]]
+    assert tokens[0] == ["[CLS]", "[SEP]", "[SEP]", "서울", "[SEP]"]
+    assert tokens[1] == ["[CLS]", "[SEP]", "서울", "[SEP]", "부산", "[SEP]", "대구", "[SEP]"]
+    short, _ = features_of(WOS, examples, tiny_roberta, 5)
+    assert tokenizer.convert_ids_to_tokens(short.columns["input_ids"][1].tolist()) == [
+        "[CLS]", "부산", "[SEP]", "대구", "[SEP]"]  # fmt: skip
+
+
+def test_values_with_hyphens_and_slots_in_the_ontologys_order():
+    assert len(SLOTS) == len(set(SLOTS)) == 45 and list(SLOTS) == sorted(SLOTS)
+    assert split_state(["식당-이름-A-B", "숙소-흡연 가능-dontcare"]) == {
+        "식당-이름": "A-B",
+        "숙소-흡연 가능": "dontcare",
+    }
+    assert GATES.index(NONE) == 0
+
+
+def test_slots_at_hand_are_those_of_the_ontology(shared_klue):
+    ontology = json.loads((shared_klue / "wos-v1.1" / "ontology.json").read_bytes())
+    assert sorted(ontology) == list(SLOTS)
+
+
+def test_relations_at_hand_are_those_of_the_list(shared_klue):
+    listed = json.loads((shared_klue / "klue-re-v1.1" / "relation_list.json").read_bytes())["relations"]
+    assert tuple(listed) == RE.labels
