@@ -187,7 +187,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
     Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: [recipe.klue.data],
-          packages=("torch", "transformers", "scikit-learn")),
+          packages=("torch", "transformers")),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",)),
 )  # fmt: skip

@@ -1,0 +1,108 @@
+"""What a model without fault would score: how much a tokenizer, and the longest input, take away beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from klue.examples import find_file, read_examples
+from klue.features import load_tokenizer, make_features
+from klue.model_folder import ModelFacts, read_model_folder
+from klue.tasks import get_task
+from klue.tasks.base import Example, Features, Outputs, Task
+from klue.tasks.ner import IGNORED
+from klue.tasks.wos import SLOTS
+
+SURE = 20.0
+"""Logit of what is right where all others are 0."""
+
+
+def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return {"task", "examples", "inputs", "max_length", "scores"} of each task's dev examples.
+
+    Args:
+        model: folder of an encoder with its tokenizer; its weights are not looked at.
+        data: folder with the benchmark's files.
+        names: tasks.
+
+    Raises:
+        UserError: the model or the data do not fit.
+    """
+    facts = read_model_folder(model)
+    found = []
+    for name in names:
+        task = get_task(name)
+        file = find_file(task, data, "dev")
+        if file is None:
+            continue
+        examples = read_examples(task, file)
+        length = min(task.authors.max_length, facts.max_positions)
+        scores, inputs = ceiling(task, examples, facts, length)
+        row = {"task": name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}
+        found.append(row)
+    return found
+
+
+def ceiling(
+    task: Task, examples: Sequence[Example], model: ModelFacts, max_length: int
+) -> tuple[dict[str, float], int]:
+    """Return the scores of faultless outputs, and the number of inputs.
+
+    Args:
+        task: the task.
+        examples: one or more.
+        model: facts about the model.
+        max_length: tokens of an input at most.
+    """
+    tokenizer = load_tokenizer(model.folder)
+    features = make_features(task, examples, tokenizer, model, max_length)
+    predictions = task.decode(faultless(task, features), features, tokenizer)
+    return task.score(features.labels, predictions), len(features.owner)
+
+
+def faultless(task: Task, features: Features) -> Outputs:
+    """Return the outputs of a head that puts out exactly what it is trained to."""
+    return _FAULTLESS[task.head](task, features)
+
+
+def _sequence(task: Task, features: Features) -> Outputs:
+    labels = features.columns["labels"]
+    if task.outputs == 1:
+        return {"logits": [np.array([label]) for label in labels]}
+    return {"logits": list(SURE * np.eye(task.outputs)[labels])}
+
+
+def _tokens(task: Task, features: Features) -> Outputs:
+    return {"tags": [np.where(row == IGNORED, task.outputs - 1, row) for row in features.columns["labels"]]}
+
+
+def _span(task: Task, features: Features) -> Outputs:
+    found: dict[str, list[np.ndarray]] = {}
+    for name in ("start", "end"):
+        places = features.columns[f"{name}_positions"]
+        lengths = features.lengths
+        found[name] = [SURE * (np.arange(size) == place) for size, place in zip(lengths, places, strict=True)]
+    return found
+
+
+def _biaffine(task: Task, features: Features) -> Outputs:
+    heads = [np.maximum(row, 0) for row in features.columns["heads"]]
+    return {"heads": heads, "relations": list(features.columns["labels"])}
+
+
+def _trade(task: Task, features: Features) -> Outputs:
+    slots, steps = len(SLOTS), features.shared["steps"]
+    values = [row.reshape(slots, -1)[:, :steps].reshape(-1) for row in features.columns["values"]]
+    return {"gates": list(features.columns["gates"]), "values": values}
+
+
+_FAULTLESS: dict[str, Callable[[Task, Features], Outputs]] = {
+    "sequence": _sequence,
+    "tokens": _tokens,
+    "span": _span,
+    "biaffine": _biaffine,
+    "trade": _trade,
+}

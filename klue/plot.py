@@ -1,0 +1,92 @@
+"""Scores as pictures: bars beside the published models', and curves over the tokens a model was trained on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from common.files import atomic_write
+from klue.report import tabulate
+from klue.tasks import TASKS
+
+COLUMNS = 4
+"""Panels in a row."""
+
+
+def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
+    """Draw a panel a metric with a bar a model, ours first, standard deviations as whiskers, as a PNG.
+
+    Args:
+        rows: result rows of jobs.
+        published: what `klue.report.published_rows` returns, or None.
+        path: file to write.
+    """
+    scores = tabulate(rows, published)
+    figure, axes = _panels(len(scores.columns), 0.22 * len(scores.lines) + 1.1)
+    for number, (panel, column) in enumerate(zip(axes, scores.columns, strict=False)):
+        lines = [line for line in scores.lines if line.values[number] is not None][::-1]
+        ours = {"pretrained": "tab:blue", "random initialisation": "tab:orange"}
+        colours = [ours.get(line.title, "0.75") for line in lines]
+        values = [line.values[number] for line in lines]
+        spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
+        panel.barh([line.title.removeprefix("published: ") for line in lines], values, xerr=spread, color=colours)
+        panel.set_title(column.rstrip("*"), fontsize=8)
+        panel.tick_params(labelsize=6)
+        panel.set_xlim(0, 100)
+    _save(figure, path)
+
+
+def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw a panel a task with its selection metric against tokens, a line an initialisation, as a PNG.
+
+    Args:
+        rows: of `hunmin klue watch`: step, tokens, task, init, best.
+        path: file to write.
+    """
+    tasks = [name for name in TASKS if any(row["task"] == name for row in rows)]
+    if not tasks:
+        return
+    figure, axes = _panels(len(tasks), 2.2)
+    for panel, name in zip(axes, tasks, strict=False):
+        metric = TASKS[name].selection
+        for init in ("pretrained", "random"):
+            mine = [row for row in rows if (row["task"], row["init"]) == (name, init)]
+            points = [(row["tokens"] or row["step"], row["best"][metric]) for row in mine]
+            points = [(at, found) for at, found in points if found["mean"] is not None]
+            if points:
+                at, means = [x for x, _ in points], [found["mean"] for _, found in points]
+                spread = [found["sd"] or 0.0 for _, found in points]
+                panel.errorbar(at, means, spread, marker="o", markersize=3, label=init)
+        names = {**TASKS[name].metrics, **TASKS[name].extra_metrics}
+        panel.set_title(f"{TASKS[name].title} {names[metric]}", fontsize=8)
+        panel.set_xlabel("tokens", fontsize=7)
+        panel.tick_params(labelsize=6)
+        panel.grid(alpha=0.3)
+    axes[0].legend(fontsize=6)
+    _save(figure, path)
+
+
+def _panels(count: int, height: float) -> tuple[Any, list[Any]]:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    columns = min(COLUMNS, count)
+    rows = math.ceil(count / columns)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(3.2 * columns, height * rows), dpi=120, squeeze=False)
+    flat = list(axes.flat)
+    for panel in flat[count:]:
+        panel.set_visible(False)
+    return figure, flat
+
+
+def _save(figure: Any, path: Path) -> None:
+    from matplotlib import pyplot
+
+    figure.tight_layout()
+    with atomic_write(path, "wb") as stream:
+        figure.savefig(stream, format="png", metadata={"Software": None})
+    pyplot.close(figure)
