@@ -42,7 +42,7 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
     """
     p = recipe.pretrain
     vocab = recipe.tokenizer.vocab_size
-    per_token = flops_per_token(p.model, vocab, p.length, p.masking.rate)
+    per_token = flops_per_token(p.model, vocab, p.length, (p.masking.rate + p.masking.last_rate) / 2)
     positions = p.length + (2 if p.model.type == "roberta" else 0)
     weights = parameters(p.model, vocab, positions, p.objective == "mlm+nsp")
     from pretrain.peak import PEAKS, measured_rate
@@ -136,12 +136,12 @@ def _expected_seconds(recipe: Recipe, stage: str, source_bytes: int, resumes: bo
         # compressed text is some four times larger unpacked; the three stages share the rate evenly
         return 4 * source_bytes / (CORPUS_BYTES_PER_SECOND * cores) / 3 + 5
     if stage == "pretrain":
-        steps = recipe.pretrain.steps
+        p = recipe.pretrain
         if resumes:
             path = Path(recipe.out) / "pretrain.partial" / "logs" / "metrics.jsonl"
             rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
             if rows:
-                left = (steps - rows[-1]["step"]) * recipe.pretrain.global_batch * recipe.pretrain.length
+                left = p.tokens - p.samples_before(rows[-1]["step"]) * p.length
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
         return cost_plan(recipe)["hours"] * 3600
     return None if stage == "klue" else 10.0

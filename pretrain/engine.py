@@ -18,6 +18,7 @@ from pretrain.masking import MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums
 from pretrain.order import key_of
 from pretrain.samples import Batch
+from pretrain.scaling import LossScale
 from pretrain.settings import PretrainSettings
 
 
@@ -54,21 +55,27 @@ def device() -> torch.device:
 
 
 def resolve_dtype(dtype: str) -> str:
-    """Return "fp32" or "bf16" for a dtype setting, by the device at hand."""
+    """Return "fp32", "bf16" or "fp16" for a dtype setting, by the device at hand."""
     if dtype != "auto":
         return dtype
     has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
     return "bf16" if has_bf16 else "fp32"
 
 
+HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+"""Dtypes of 16 bits."""
+
+
 def computing_in(dtype: str, device: torch.device) -> torch.autocast:
     """Return the context in which the engine computes a forward pass, for those that it does not see."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=resolve_dtype(dtype) == "bf16")
+    half = HALVES.get(resolve_dtype(dtype))
+    return torch.autocast(device.type, half, enabled=half is not None)
 
 
 def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
     """Return the DeepSpeed configuration of a run on `world` processes."""
     config: dict[str, Any] = {
+        # the largest batch: where a step ends, the trainer says
         "train_batch_size": settings.global_batch,
         "train_micro_batch_size_per_gpu": settings.micro_batch,
         "gradient_accumulation_steps": settings.global_batch // (settings.micro_batch * world),
@@ -78,10 +85,11 @@ def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
         "steps_per_print": 10**12,
         "wall_clock_breakdown": False,
     }
-    if resolve_dtype(settings.dtype) == "bf16":
+    if half := HALVES.get(resolve_dtype(settings.dtype)):
         # autocast keeps the weights in fp32, so checkpoints and exports lose nothing
         # and with no module named here, gradients are averaged in fp32 at every stage
-        config["torch_autocast"] = {"enabled": True, "dtype": "bfloat16", "lower_precision_safe_modules": []}
+        name = str(half).removeprefix("torch.")
+        config["torch_autocast"] = {"enabled": True, "dtype": name, "lower_precision_safe_modules": []}
     return config
 
 
@@ -123,13 +131,15 @@ def whole_weights(engine: Any) -> dict[str, torch.Tensor]:
 
 
 class ClippingAdamW(torch.optim.AdamW):
-    """AdamW that clips, and leaves a step out that is to be skipped or whose gradient is not finite.
+    """AdamW that undoes the loss scale, clips, and leaves a step out that is to be skipped or has no finite gradient.
 
-    Under ZeRO the gradient is in parts, and DeepSpeed does both.
+    Under ZeRO the gradient is in parts, and DeepSpeed does all of it.
     """
 
     clip: float | None = None
     """Largest norm, 0 for any; None leaves all of that to DeepSpeed."""
+    loss_scale = 1.0
+    """Factor of the gradient that is undone."""
     skip = False
     """Whether the next step is left out, and afterwards whether it was."""
     norm = 0.0
@@ -139,6 +149,8 @@ class ClippingAdamW(torch.optim.AdamW):
         """Update the weights, or not."""
         if self.clip is not None and not self.skip:
             clipped = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+            if self.loss_scale != 1:
+                torch._foreach_div_([p.grad for p in clipped], self.loss_scale)
             norm = torch.nn.utils.get_total_norm([p.grad for p in clipped])
             self.norm = float(norm)
             self.skip = not math.isfinite(self.norm)
@@ -207,6 +219,10 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings, universal: 
         config=config | ({"checkpoint": {"load_universal": True}} if universal else {}),
         dist_init_required=False,
     )
+    # DeepSpeed's own scale of autocast is in no checkpoint, and under ZeRO an overflow never lowers it
+    engine.torch_autocast_z0_gradscaler = None
+    if settings.zero_stage:
+        engine.optimizer.torch_autocast_gradscaler = None
     if settings.zero_stage == 3:
         decoder = model.hub.get_output_embeddings()
         for parameter in (decoder.weight, decoder.bias):  # the loss takes them from another module
@@ -248,45 +264,58 @@ class Trainer:
         engine: the DeepSpeed engine.
         loader: source of batches.
         average: running mean of the loss so far; None at the beginning.
+        scaling: what `scale.state` was; None at the beginning.
     """
 
-    def __init__(self, engine: Any, loader: Loader, average: float | None = None) -> None:
+    def __init__(
+        self, engine: Any, loader: Loader, average: float | None = None, scaling: tuple[float, int] | None = None
+    ) -> None:
         self.engine, self.loader, self.settings = engine, loader, loader.settings
         self.gradient_norm = 0.0
         """Norm of the last gradient asked for, before clipping."""
         self.average = average
         """Running mean of the loss a predicted token; with the engine's state all that a step depends on."""
+        self.scale = LossScale(*scaling or ()) if resolve_dtype(self.settings.dtype) == "fp16" else None
         self.skipped = False
         """Whether the last batch was skipped."""
+        self.overflowed = False
+        """Whether it was for the loss scale: the next ones are computed with a smaller one."""
 
     def step(
         self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], measure_norm: bool
     ) -> torch.Tensor:
         """Do one optimizer step and return this process's `TOTALS`, float64, on the device; of a skipped batch, zeros.
 
-        The gradient is the sum of the losses over the global batch divided by a constant (rows a full batch has),
-        so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of the pairs
-        is added to it. Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats nothing
-        and stores no random state. A batch without a finite loss and gradient, or whose loss leaps up, changes nothing.
+        The gradient is the sum of the losses over the global batch divided by a constant (what it would predict without
+        padding), so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of
+        the pairs is added to it. Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats
+        nothing and stores no random state. A batch without a finite loss and gradient, or whose loss leaps up, changes
+        nothing; in fp16 the loss scale alone learns from an overflow.
         """
         optimizer, average = self.engine.basic_optimizer, self.average
         for group in self.engine.optimizer.param_groups:
             group["lr"] = lr
+        factor = self._begin_scaling(optimizer)
+        accepted = False
         totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
         for a, (batch, masked) in enumerate(micro_batches):
+            last = a == len(micro_batches) - 1
+            self.engine.set_gradient_accumulation_boundary(last)
             place = a * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
             sums = self.engine(**to_device(batch, masked, self.settings.samples, self.engine.device))
             totals += _totals(sums, batch)
-            loss = sums.loss / masked.labels_BM.size + sums.pair_loss / len(batch.ids_BS)
-            if a == len(micro_batches) - 1:
-                optimizer.skip = not self._accept(totals)
+            loss = sums.loss / masked.expected + sums.pair_loss / len(batch.ids_BS)
+            if last:
+                accepted = self._accept(totals)
+                optimizer.skip = not accepted
                 if optimizer.skip:
                     loss = loss * math.nan  # ZeRO has a step of its own, which passes over what is not finite
-            # the engine divides by the accumulation steps and averages over processes
-            self.engine.backward(loss)
+            # the engine averages over processes; its number of micro-batches is that of the largest batch
+            self.engine.backward(loss * factor / len(micro_batches), scale_wrt_gas=False)
             self.engine.step()
         self.skipped = optimizer.skip or bool(getattr(self.engine.optimizer, "overflow", False))
+        self.overflowed = accepted and self.scale is not None and self.scale.update(overflow=self.skipped)
         if self.skipped:
             self.average = average
             return torch.zeros_like(totals)
@@ -294,6 +323,16 @@ class Trainer:
             norm = self.engine.get_global_grad_norm() if self.settings.zero_stage else optimizer.norm
             self.gradient_norm = float(norm or 0.0)
         return totals
+
+    def _begin_scaling(self, optimizer: ClippingAdamW) -> float:
+        """Have the loss scale undone at this step, and return what the loss is to be multiplied by."""
+        if self.scale is None:
+            return 1.0
+        if self.settings.zero_stage:
+            self.engine.optimizer.override_loss_scale(self.scale.factor)  # it multiplies, too
+            return 1.0
+        optimizer.loss_scale = self.scale.factor
+        return self.scale.factor
 
     def _accept(self, totals: torch.Tensor) -> bool:
         """Return whether the batch may change the weights, the same on all processes; note its loss if so."""

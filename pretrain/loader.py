@@ -11,10 +11,11 @@ import numpy as np
 
 from common.errors import HunminError
 from pretrain.layouts import Layout, contiguous, doc_sentences, full_sentences, packed
-from pretrain.masking import VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch
+from pretrain.masking import VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
 from pretrain.order import SampleOrder
 from pretrain.pairs import plan_pairs, read_pairs
 from pretrain.samples import Batch, Samples
+from pretrain.schedule import masking_rate
 from pretrain.settings import MaskingSettings, PretrainSettings
 from tokenizer.shards import TokenShards
 
@@ -102,26 +103,26 @@ class Loader:
             self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
         else:
             self.validation_ids = self.order.validation()
-        self.accumulation = settings.global_batch // (settings.micro_batch * world)
+        self._rows = rows_for(length, settings.masking.largest_rate)  # shapes stay the same at any rate
 
     @property
     def epochs(self) -> float:
         """How often the run sees each training sample."""
-        return self.settings.steps * self.settings.global_batch / self.order.size
+        return self.settings.samples_before(self.settings.steps) / self.order.size
 
     def micro_batches(self, step: int) -> list[tuple[Batch, MaskedBatch]]:
         """Return this process's micro-batches of global batch `step`, masked, in order.
 
         The global batch is cut into accumulation × world micro-batches; process r takes number a·world + r.
         """
-        size = self.settings.micro_batch
+        size, begin, end = self.settings.micro_batch, *map(self.settings.samples_before, (step, step + 1))
+        rate = masking_rate(step, self.settings.steps, self.settings.masking)
         out = []
-        for a in range(self.accumulation):
-            first = step * self.settings.global_batch + (a * self.world + self.rank) * size
+        for first in range(begin + self.rank * size, end, self.world * size):
             ids, epochs = self.order.train(first, size)
             if self.settings.masking.kind == "static":
                 epochs = epochs % (1 if self.pairs else self.settings.masking.dupe_factor)
-            out.append(self._masked(self.samples, ids, epochs))
+            out.append(self._masked(self.samples, ids, epochs, rate))
         return out
 
     @property
@@ -135,14 +136,15 @@ class Loader:
         ids = self.validation_ids[self.rank :: self.world]
         for start in range(0, len(ids), self.settings.micro_batch):
             part = ids[start : start + self.settings.micro_batch]
-            yield self._masked(self._held_out, part, np.full(len(part), VALIDATION_EPOCH, np.int64))
+            epochs = np.full(len(part), VALIDATION_EPOCH, np.int64)
+            yield self._masked(self._held_out, part, epochs, self.settings.masking.last_rate)
 
-    def _masked(self, samples: Samples, ids: np.ndarray, epochs: np.ndarray) -> tuple[Batch, MaskedBatch]:
+    def _masked(self, samples: Samples, ids: np.ndarray, epochs: np.ndarray, rate: float) -> tuple[Batch, MaskedBatch]:
         batch = samples.batch(ids)
         masking: MaskingSettings = self.settings.masking
         masked = mask_batch(
             batch.ids_BS, batch.barred_BS, ids, epochs, self.table, self.settings.seed,
-            masking.rate, masking.mask_share, masking.random_share, masking.whole_word,
+            rate, masking.mask_share, masking.random_share, masking.whole_word, masking.max_word_tokens, self._rows,
         )  # fmt: skip
         return batch, masked
 

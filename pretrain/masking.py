@@ -1,4 +1,4 @@
-"""Dynamic whole-word masking as a pure function of (seed, epoch, sample).
+"""Dynamic whole-word masking as a pure function of (seed, epoch, sample, rate).
 
 Shapes: B samples in the batch, S tokens in a sample, M largest number of predicted tokens a sample, V vocabulary.
 """
@@ -29,6 +29,8 @@ class MaskedBatch:
     """int64: positions of the predicted tokens inside each sample, ascending; unused places hold 0."""
     labels_BM: np.ndarray
     """int64: original ids at those positions; IGNORE in unused places."""
+    expected: int
+    """Tokens that would be predicted if no sample were padded: what the sum of the losses is divided by."""
 
     @property
     def predicted(self) -> int:
@@ -57,7 +59,7 @@ class MaskTable:
 
 
 def rows_for(length: int, rate: float) -> int:
-    """Return M, the fixed number of rows a sample: the budget of a sample without padding."""
+    """Return the budget of a sample without padding; at a run's largest rate it is M, its fixed rows a sample."""
     return max(1, int(rate * (length - 2) + 0.5))
 
 
@@ -72,12 +74,16 @@ def mask_batch(
     mask_share: float = 0.8,
     random_share: float = 0.1,
     whole_word: bool = True,
+    max_word_tokens: int | None = None,
+    rows: int | None = None,
 ) -> MaskedBatch:
-    """Return the batch with words masked; each sample's result depends on (seed, its epoch, its id) alone.
+    """Return the batch with words masked; each sample's result depends on (seed, its epoch, its id, rate) alone.
 
     The budget of a sample is `rate` × its ordinary tokens, rounded, counted in *tokens*. Words are visited in random
     order; one that no longer fits is passed over (as in the original BERT code), so the budget is met to within a
-    word and never exceeded. Each predicted token becomes [MASK], a random ordinary entry, or stays, by its own draw.
+    word and never exceeded. Of a word of more than `max_word_tokens`, one span of so many is taken, anywhere in it (a
+    sample of such words alone may have less than its budget). Each predicted token becomes [MASK], a random ordinary
+    entry, or stays, by its own draw.
 
     Args:
         ids_BS: int64 token ids.
@@ -90,14 +96,16 @@ def mask_batch(
         mask_share: share of those that become [MASK].
         random_share: share of those that become a random ordinary entry.
         whole_word: False treats every token as a word of its own.
+        max_word_tokens: most tokens of a word that are masked, at least 1; None for any number.
+        rows: M, at least what the rate needs; None for just that.
     """
     if not 0 < rate < 1:
         raise ValueError(f"rate must lie in (0, 1), not {rate}")
     count, length = ids_BS.shape
-    capacity = rows_for(length, rate)
+    budget = rows_for(length, rate)
     out = np.array(ids_BS, np.int64, copy=True)
-    rows = np.zeros((count, capacity), np.int64)
-    labels = np.full((count, capacity), IGNORE, np.int64)
+    rows_BM = np.zeros((count, rows or budget), np.int64)
+    labels_BM = np.full((count, rows or budget), IGNORE, np.int64)
     with np.errstate(over="ignore"):
         keys = mix(np.uint64(key_of(seed, 2)) + epochs_B.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
         keys = mix(keys + sample_ids_B.astype(np.uint64))
@@ -105,10 +113,10 @@ def mask_batch(
     if ordinary.size == 0:
         raise ValueError("the vocabulary has no ordinary entries")
     _mask_rows(
-        out, rows, labels, keys, barred_BS, table.continues_V, table.special_V, ordinary,
-        table.mask_id, rate, mask_share, mask_share + random_share, whole_word,
+        out, rows_BM, labels_BM, keys, barred_BS, table.continues_V, table.special_V, ordinary,
+        table.mask_id, rate, mask_share, mask_share + random_share, whole_word, max_word_tokens or length,
     )  # fmt: skip
-    return MaskedBatch(out, rows, labels)
+    return MaskedBatch(out, rows_BM, labels_BM, count * budget)
 
 
 @numba.njit(cache=True, inline="always")
@@ -130,7 +138,7 @@ def below(bits, bound):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def _mask_rows(  # type: ignore[no-untyped-def]
     ids, rows, labels, keys, barred, continues, special, ordinary,
-    mask_id, rate, until_mask, until_random, whole_word,
+    mask_id, rate, until_mask, until_random, whole_word, longest,
 ):  # fmt: skip
     count, length = ids.shape
     capacity = rows.shape[1]
@@ -168,12 +176,15 @@ def _mask_rows(  # type: ignore[no-untyped-def]
             other = w + below(bits, words - w)
             starts[w], starts[other] = starts[other], starts[w]
             ends[w], ends[other] = ends[other], ends[w]
-            size = ends[w] - starts[w]
+            size = min(longest, ends[w] - starts[w])
             if taken + size > budget:
                 continue
             taken += size
-            for t in range(starts[w], ends[w]):
-                chosen[t] = True
+            first = starts[w]
+            if size < ends[w] - first:
+                state, bits = next_bits(state)
+                first += below(bits, ends[w] - first - size + 1)
+            chosen[first : first + size] = True
         row = 0
         for t in range(length):
             if not chosen[t]:

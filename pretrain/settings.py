@@ -52,8 +52,14 @@ class MaskingSettings(Settings):
     """Copies of the corpus under static masking, each with masks (and sentence pairs) of its own (BERT's code: 10)."""
     whole_word: bool = True
     """Mask all pieces of a word together (a piece without ## and the ## pieces after it)."""
+    max_word_tokens: int | None = Field(None, ge=1)
+    """Most tokens of a word that are masked: of a longer one (a URL, say) a span of so many, drawn anywhere in it. None
+    masks every word whole; one with more tokens than a sample's share is then never masked."""
     rate: float = Field(0.15, gt=0, lt=1)
     """Share of the ordinary *tokens* of a sample that is predicted (Devlin et al.: 15%)."""
+    rate_end: float | None = Field(None, gt=0, lt=1)
+    """The share at the last step, towards which it goes evenly from `rate` at the first (e.g. 0.30 to 0.15);
+    validation always has the last one. None keeps `rate`."""
     mask_share: float = Field(0.8, ge=0, le=1)
     """Share of the predicted tokens replaced by [MASK]."""
     random_share: float = Field(0.1, ge=0, le=1)
@@ -66,6 +72,34 @@ class MaskingSettings(Settings):
                 f"mask_share ({self.mask_share}) + random_share ({self.random_share}) must not be more than 1"
             )
         return self
+
+    @model_validator(mode="after")
+    def _rate_can_change(self) -> MaskingSettings:
+        if self.kind == "static" and self.rate_end is not None:
+            raise ValueError(
+                f"rate_end ({self.rate_end}) does not go with kind=static: masks that are drawn once keep their rate; "
+                "leave rate_end out, or set kind=dynamic"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _words_have_a_limit(self) -> MaskingSettings:
+        if self.max_word_tokens is not None and not self.whole_word:
+            raise ValueError(
+                f"max_word_tokens ({self.max_word_tokens}) is a limit of whole-word masking, and whole_word is false; "
+                "leave one of them out"
+            )
+        return self
+
+    @property
+    def last_rate(self) -> float:
+        """Share that is predicted at the last step."""
+        return self.rate if self.rate_end is None else self.rate_end
+
+    @property
+    def largest_rate(self) -> float:
+        """Largest share that is predicted at any step."""
+        return max(self.rate, self.last_rate)
 
 
 class OptimizerSettings(Settings):
@@ -90,6 +124,16 @@ class OptimizerSettings(Settings):
     """Share of all steps over which `warmup-stable-decay` falls to 0."""
     clip: float = Field(1.0, ge=0)
     """Largest gradient norm; 0 clips nothing."""
+
+
+class BatchWarmupSettings(Settings):
+    """Growth of the global batch at the beginning of a run, in even stairs."""
+
+    start: int = Field(ge=1)
+    """Samples of the first stair, and by which each one is larger than the one before; must divide `global_batch`, and
+    be a multiple of micro batch × processes."""
+    steps: int = Field(ge=1)
+    """Steps of all stairs together; the last stair is `global_batch` itself, so that 1 is as good as no growth."""
 
 
 class PretrainSettings(Settings):
@@ -118,14 +162,19 @@ class PretrainSettings(Settings):
     """Optimizer steps (KLUE paper, Table 31)."""
     global_batch: int = Field(2048, ge=1)
     """Samples in an optimizer step over all processes (KLUE paper, Table 31)."""
+    batch_warmup: BatchWarmupSettings | None = None
+    """Smaller global batches over the first steps: more updates from the same tokens while gradients still agree. None
+    begins with `global_batch`. Learning rate and masking rate go by the step in any case."""
     micro_batch: int = Field(32, ge=1)
     """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory."""
     validation_samples: int = Field(1024, ge=0)
     """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all."""
     seed: int = 42
     """Seed of initialisation, order, masks and dropout."""
-    dtype: Literal["auto", "fp32", "bf16"] = "auto"
-    """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). Weights stay fp32."""
+    dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). `fp16`: autocast for GPUs
+    without bf16, with a dynamic loss scale; a batch whose gradient overflows is skipped and halves it, as happens now
+    and then, so `max_skipped` does not count it. Weights stay fp32."""
     compile: bool = False
     """Compile the encoder (torch.compile, static shapes): minutes at the start, and other rounding, for speed after."""
     gradient_checkpointing: bool = runtime(False)
@@ -180,19 +229,40 @@ class PretrainSettings(Settings):
 
     @model_validator(mode="after")
     def _batches_divide(self) -> PretrainSettings:
-        whole = self.micro_batch * self.processes
-        if self.global_batch % whole:
-            raise ValueError(
-                f"global_batch ({self.global_batch}) must be divisible by micro_batch × processes "
-                f"({self.micro_batch} × {self.processes} = {whole}); e.g. micro_batch="
-                f"{_largest_divisor(self.global_batch, self.processes, self.micro_batch)}"
-            )
+        if fault := self.batch_fault(self.processes):
+            raise ValueError(fault)
         return self
+
+    def batch_fault(self, processes: int) -> str:
+        """Return why so many processes cannot share every global batch evenly, with a remedy; "" when they can."""
+        name, smallest, whole = "global_batch", self.global_batch, self.micro_batch * processes
+        if self.batch_warmup:
+            name, smallest = "batch_warmup.start", self.batch_warmup.start
+            if self.global_batch % smallest:
+                return (
+                    f"global_batch ({self.global_batch}) must be divisible by {name} ({smallest}), by which it grows; "
+                    f"e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
+                )
+        if smallest % whole:
+            return (
+                f"{name} ({smallest}) must be divisible by micro_batch × processes "
+                f"({self.micro_batch} × {processes} = {whole}); e.g. micro_batch="
+                f"{_largest_divisor(smallest, processes, self.micro_batch)}"
+            )
+        return ""
+
+    def samples_before(self, step: int) -> int:
+        """Return the samples of all global batches before that of `step`: stair k begins at ⌊k · steps / stairs⌋."""
+        if not self.batch_warmup:
+            return step * self.global_batch
+        start, steps = self.batch_warmup.start, self.batch_warmup.steps
+        stairs = self.global_batch // start
+        return start * sum(max(0, step - stair * steps // stairs) for stair in range(stairs))
 
     @property
     def tokens(self) -> int:
-        """Token positions of the whole run: steps × global batch × length."""
-        return self.steps * self.global_batch * self.length
+        """Token positions of the whole run: samples × length."""
+        return self.samples_before(self.steps) * self.length
 
 
 def _largest_divisor(global_batch: int, processes: int, at_most: int) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from common.files import atomic_write
 from common.manifest import read_manifest
 from common.process import die_with_parent
@@ -92,12 +92,14 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     from pretrain.metrics import MetricsLog
     from pretrain.model import MaskedRowsModel, build_config, build_model, model_class
     from pretrain.peak import device_peak
-    from pretrain.schedule import rate_factor
+    from pretrain.schedule import masking_rate, rate_factor
     from tokenizer.shards import TokenShards
 
     hub_logging.disable_progress_bar()
     engines.join_processes()
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if fault := settings.batch_fault(world):  # a launcher may have started more than `processes`
+        raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
     shards = TokenShards(tokens)
     run_fingerprint = fingerprint(settings, tokens)
     plans = out / f"samples-{run_fingerprint[:12]}"
@@ -137,7 +139,6 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
             remove_unfinished(checkpoints)
     done = int(mark.get("step", 0))
 
-    flops = flops_per_token(settings.model, shards.vocab_size, loader.samples.attention_span, settings.masking.rate)
     peak = device_peak(device)
     log = bar = None
     if rank == 0:
@@ -146,7 +147,9 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         wandb_config = dump_settings(settings, drop="secret")
         log = MetricsLog(out / "logs", done, settings.wandb, settings.wandb_project, wandb_config)
         bar = ProgressBar("pretrain", settings.steps, "steps", done)
-    step_tokens = settings.global_batch * settings.length
+
+    def positions(first: int, end: int) -> int:
+        return (settings.samples_before(end) - settings.samples_before(first)) * settings.length
 
     def reduce(totals: torch.Tensor) -> list[float]:
         if world > 1:
@@ -158,8 +161,9 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     def nothing() -> torch.Tensor:
         return torch.zeros(len(engines.TOTALS), dtype=torch.float64, device=device)
 
-    trainer = engines.Trainer(engine, loader, mark.get("average"))
+    trainer = engines.Trainer(engine, loader, mark.get("average"), mark.get("scaling"))
     skipped: list[int] = mark.get("skipped", [])
+    overflows = int(mark.get("overflows", 0))
     window = torch.tensor(mark.get("window", nothing().tolist()), dtype=torch.float64, device=device)
     if rank:
         window = nothing()  # the saved sums over all processes live on in process 0
@@ -188,7 +192,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     def save(step: int) -> None:
         sums = reduce(window)
         more = {"tokens": tokens_logged + round(sums[-1]), "tokens_logged": tokens_logged, "window": sums}
-        more |= {"logged": logged, "average": trainer.average, "skipped": skipped}
+        more |= {"logged": logged, "average": trainer.average, "skipped": skipped, "overflows": overflows}
+        more |= {"scaling": trainer.scale.state if trainer.scale else None}
         save_checkpoint(engine, checkpoints, step, {**facts, **more}, settings.keep_last, settings.keep_every)
 
     # collections in the hot loop cost a few percent and free nothing: tensors go by reference count
@@ -208,7 +213,9 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         lr = settings.optimizer.lr * rate_factor(done, settings.steps, settings.optimizer)
         logs = (done + 1) % settings.log_every == 0 or done + 1 == settings.steps
         window += trainer.step(done, lr, micro_batches, measure_norm=logs)
-        if trainer.skipped:
+        if trainer.overflowed:
+            overflows += 1
+        elif trainer.skipped:
             note_skipped(done)
         done += 1
         if bar:
@@ -216,23 +223,29 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if logs:
             sums = reduce(window)
             seconds = time.perf_counter() - began
-            real_share = sums[-1] / ((done - logged) * step_tokens)
+            real_share = sums[-1] / positions(logged, done)
             tokens_logged += round(sums[-1])
-            rate = (done - since) * step_tokens * real_share / seconds
+            rate = positions(since, done) * real_share / seconds
             if log and bar:
+                masked = masking_rate(done - 1, settings.steps, settings.masking)
+                flops = flops_per_token(settings.model, shards.vocab_size, loader.samples.attention_span, masked)
                 row = {
                     "step": done,
                     "tokens": tokens_logged,
                     **means(sums),
                     "lr": lr,
+                    "batch": positions(done - 1, done) // settings.length,
+                    "masking_rate": round(masked, 5),
                     "gradient_norm": trainer.gradient_norm,
                     "tokens_per_second": round(rate, 1),
                     "tflops": round(rate * flops / 1e12, 4),
                     "mfu": round(rate * flops / (peak * world), 4),
                     "padding": round(1 - real_share, 5),
                     "data_wait_share": round(waited / seconds, 5),
-                    "skipped": len(skipped),
+                    "skipped": len(skipped) + overflows,
                 }
+                if trainer.scale:
+                    row["loss_scale"] = trainer.scale.factor
                 log.log(row)
                 bar.advance(0, f"loss {row.get('loss', math.nan):.3f}, {short_number(rate)} tokens/s")
             window, waited, logged = nothing(), 0.0, done
@@ -263,7 +276,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         "validation_samples": len(loader.validation_ids),
         "epochs": round(loader.epochs, 4),
         "padding": round(loader.samples.padding, 6),
-        "skipped": len(skipped),
+        "skipped": len(skipped) + overflows,
     }
     weights = engines.whole_weights(engine) if done == settings.steps else None
     if weights is not None and rank == 0:

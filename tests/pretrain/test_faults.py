@@ -13,27 +13,7 @@ from pretrain.checkpoint import complete_checkpoints
 from pretrain.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, losses, start, wait_for
-
-FAULT = """
-import torch, pretrain.engine as e, pretrain.model as m
-class Wild(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, loss):
-        return loss.clone()
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient * float("nan")
-forward, step, at = m.MaskedRowsModel.forward, e.Trainer.step, []
-def faulty(self, *a, **k):
-    sums = forward(self, *a, **k)
-    return sums._replace(loss=sums.loss * FACTOR) if at[-1:] in ([7], [23]) and self.training else sums
-def stepping(self, number, *a, **k):
-    at.append(number)
-    return step(self, number, *a, **k)
-m.MaskedRowsModel.forward, e.Trainer.step = faulty, stepping
-"""
-
+from training_runs import FAULT, finish, losses, start, wait_for
 
 PASSED_OVER = """
 import torch, pretrain.engine as e

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pretrain.loader import Loader
 from pretrain.masking import IGNORE, MaskedBatch, MaskTable, mask_batch, rows_for
+from pretrain.order import key_of, mix
+from pretrain.schedule import masking_rate
+from pretrain.settings import MaskingSettings, PretrainSettings
 
 VOCABULARY = 300
 CONTINUES = np.arange(VOCABULARY) >= 150
@@ -25,9 +33,7 @@ def make_ids(seed: int, count: int = 16, length: int = 64, padding: int = 0) -> 
     return ids
 
 
-def mask(
-    ids: np.ndarray, samples: np.ndarray | None = None, epoch: int = 0, seed: int = 1, **more: float
-) -> MaskedBatch:
+def mask(ids: np.ndarray, samples: np.ndarray | None = None, epoch: int = 0, seed: int = 1, **more: Any) -> MaskedBatch:
     count = len(ids)
     samples = np.arange(count) if samples is None else samples
     return mask_batch(ids, np.zeros(ids.shape, np.bool_), samples, np.full(count, epoch), TABLE, seed, **more)
@@ -68,6 +74,132 @@ def test_only_whole_words_within_the_token_budget(seed: int, padding: int, rate:
         # what is missing to the budget is less than the smallest word that was left out
         left = [len(word) for word in words if not set(word) & set(chosen)]
         assert not left or budget - len(chosen) < min(left)
+
+
+def splitmix(state: int) -> Iterator[int]:
+    """64 random bits at a time, from the published algorithm in plain integers."""
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        yield z ^ (z >> 31)
+
+
+def slow_mask(row: np.ndarray, bits: Iterator[int], rate: float, limit: int) -> tuple[list[int], list[int]]:
+    """The oracle: (ids after masking, positions predicted) of a sample."""
+    words = words_of(row)
+    budget = int(rate * sum(map(len, words)) + 0.5)
+    chosen: list[int] = []
+    for w in range(len(words)):
+        if len(chosen) == budget:
+            break
+        other = w + ((next(bits) >> 32) * (len(words) - w) >> 32)
+        words[w], words[other] = words[other], words[w]
+        word, size = words[w], min(limit, len(words[w]))
+        if len(chosen) + size > budget:
+            continue
+        first = (next(bits) >> 32) * (len(word) - size + 1) >> 32 if size < len(word) else 0
+        chosen += word[first : first + size]
+    out, ordinary = row.tolist(), TABLE.ordinary.tolist()
+    for t in sorted(chosen):
+        draw = (next(bits) >> 11) / 2**53
+        if draw < 0.8:
+            out[t] = TABLE.mask_id
+        elif draw < 0.9:
+            out[t] = ordinary[(next(bits) >> 32) * len(ordinary) >> 32]
+    return out, sorted(chosen)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 20), st.sampled_from([0.05, 0.15, 0.4]), st.integers(1, 6), st.booleans())
+def test_masks_are_those_of_a_slow_oracle(seed: int, padding: int, rate: float, limit: int, limited: bool) -> None:
+    ids = make_ids(seed, 4, 48, padding)
+    batch = mask(ids, seed=seed, epoch=3, rate=rate, max_word_tokens=limit if limited else None)
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    with np.errstate(over="ignore"):
+        keys = mix(mix(np.uint64(key_of(seed, 2)) + np.full(4, 3, np.uint64) * golden) + np.arange(4, dtype=np.uint64))
+    for b, row in enumerate(ids):
+        out, chosen = slow_mask(row, splitmix(int(keys[b])), rate, limit if limited else 48)
+        assert batch.ids_BS[b].tolist() == out and predicted(batch, b) == chosen
+        assert batch.labels_BM[b, : len(chosen)].tolist() == row[chosen].tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.05, 0.15, 0.4]), st.integers(1, 6))
+def test_of_a_long_word_one_span_is_masked(seed: int, rate: float, limit: int) -> None:
+    ids = make_ids(seed, 4, 96)
+    batch = mask(ids, seed=seed, rate=rate, max_word_tokens=limit)
+    for b, row in enumerate(ids):
+        chosen, words = predicted(batch, b), words_of(row)
+        budget, left = int(rate * sum(map(len, words)) + 0.5), []
+        for word in words:
+            inside = [t for t in word if t in chosen]
+            size = min(limit, len(word))
+            assert not inside or inside == list(range(inside[0], inside[0] + size))
+            left += [] if inside else [size]
+        assert len(chosen) <= budget and (not left or budget - len(chosen) < min(left))
+
+
+def test_a_word_longer_than_the_budget_has_its_span_anywhere() -> None:
+    """Whole, it would never be masked at all."""
+    row = np.array([[0, 10, *range(200, 230), *range(11, 41), 2]])
+    assert CONTINUES[row[0, 2:32]].all() and not CONTINUES[row[0, 32:]].any()
+    begins, whole = np.zeros(31, int), 0
+    for seed in range(4000):
+        whole += bool(set(range(1, 32)) & set(predicted(mask(row, seed=seed), 0)))
+        inside = [t for t in predicted(mask(row, seed=seed, max_word_tokens=4), 0) if t < 32]
+        assert len(inside) in (0, 4)
+        if inside:
+            begins[inside[0] - 1] += 1
+    assert not whole and begins[:28].min() > 0 and not begins[28:].any()
+    assert begins[:28].std() < 2 * begins[:28].mean() ** 0.5
+
+
+def test_a_limit_that_no_word_reaches_changes_nothing() -> None:
+    ids = make_ids(3)
+    plain, limited = mask(ids), mask(ids, max_word_tokens=64)
+    assert np.array_equal(plain.ids_BS, limited.ids_BS) and np.array_equal(plain.rows_BM, limited.rows_BM)
+
+
+def test_more_rows_than_the_rate_needs_stay_unused() -> None:
+    ids = make_ids(3)
+    plain, wide = mask(ids), mask(ids, rows=rows_for(64, 0.3))
+    assert plain.labels_BM.shape == (16, 9) and wide.labels_BM.shape == (16, 19)
+    assert np.array_equal(plain.ids_BS, wide.ids_BS) and np.array_equal(plain.labels_BM, wide.labels_BM[:, :9])
+    assert (wide.labels_BM[:, 9:] == IGNORE).all() and plain.expected == wide.expected == 16 * 9
+
+
+@pytest.mark.parametrize(("rate", "end"), [(0.3, 0.15), (0.15, 0.3)])
+def test_a_run_masks_by_its_schedule(rate: float, end: float, tokens: Path, tokenizer: Path) -> None:
+    run = {"length": 64, "steps": 12, "global_batch": 64, "micro_batch": 64, "samples": "contiguous"}
+    loader = Loader(
+        PretrainSettings(**run, masking=MaskingSettings(rate=rate, rate_end=end), validation_samples=20),
+        tokens, tokenizer, Path("none"), 0, 1,
+    )  # fmt: skip
+    for step in (0, 5, 11):
+        [(batch, masked)] = loader.micro_batches(step)
+        now = rate + (end - rate) * step / 11
+        ordinary = (~loader.table.special_V[batch.ids_BS]).sum()
+        assert masked.predicted / ordinary == pytest.approx(now, abs=0.006)
+        assert masked.labels_BM.shape == (64, rows_for(64, 0.3)) and masked.expected == 64 * rows_for(64, now)
+    [(batch, masked)] = loader.validation()
+    held_out = len(loader.validation_ids)
+    assert masked.expected == held_out * rows_for(64, end) and masked.labels_BM.shape == (held_out, rows_for(64, 0.3))
+
+
+def test_the_masking_rate_goes_evenly_from_first_to_last() -> None:
+    falling = MaskingSettings(rate=0.3, rate_end=0.15)
+    values = [masking_rate(step, 16, falling) for step in range(16)]
+    assert values == pytest.approx([0.3 - 0.01 * n for n in range(16)])
+    assert [masking_rate(step, 16, MaskingSettings()) for step in (0, 7, 15)] == [0.15] * 3
+    assert masking_rate(0, 1, falling) == 0.3
+
+
+def test_settings_that_do_not_go_together_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"rate_end \(0\.15\) does not go with kind=static"):
+        MaskingSettings(kind="static", rate=0.3, rate_end=0.15)
+    with pytest.raises(ValueError, match=r"max_word_tokens \(4\).*whole_word is false"):
+        MaskingSettings(whole_word=False, max_word_tokens=4)
 
 
 def test_special_tokens_are_never_predicted_or_put_in() -> None:

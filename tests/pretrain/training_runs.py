@@ -29,6 +29,26 @@ RUN: dict[str, Any] = {
     "wandb": "off",
 }
 
+FAULT = """
+import torch, pretrain.engine as e, pretrain.model as m
+class Wild(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, loss):
+        return loss.clone()
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * float("nan")
+forward, step, at = m.MaskedRowsModel.forward, e.Trainer.step, []
+def faulty(self, *a, **k):
+    sums = forward(self, *a, **k)
+    return sums._replace(loss=sums.loss * FACTOR) if at[-1:] in ([7], [23]) and self.training else sums
+def stepping(self, number, *a, **k):
+    at.append(number)
+    return step(self, number, *a, **k)
+m.MaskedRowsModel.forward, e.Trainer.step = faulty, stepping
+"""
+"""Patch after which the losses of batches 7 and 23 are FACTOR times what they are."""
+
 
 def start(
     out: Path, tokens: Path, tokenizer: Path, processes: int = 1, patch: str = "", **changes: Any

@@ -1,0 +1,110 @@
+"""fp16: the loss scale finds its place, is kept by checkpoints, and stays out of what else is skipped."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pretrain.checkpoint import complete_checkpoints, read_mark
+from pretrain.metrics import read_metrics
+from pretrain.scaling import GROWTH_STEPS, LossScale
+
+sys.path.insert(0, str(Path(__file__).parent))
+from training_runs import FAULT, RUN, finish, losses, start, wait_for
+
+HALF: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24, "dtype": "fp16"}
+
+TOO_LARGE = """
+import pretrain.scaling as s
+s.LossScale.__init__.__defaults__ = (2.0 ** 40, 0)
+s.GROWTH_STEPS = 12
+"""
+"""A scale at which gradients overflow until it has halved some ten times, and which then grows within the run."""
+
+
+def test_halves_on_overflow_and_doubles_after_many_steps_without() -> None:
+    scale = LossScale()
+    assert scale.factor == 65536 and scale.update(overflow=True) and scale.state == (32768, 0)
+    assert not any(scale.update(overflow=False) for _ in range(GROWTH_STEPS - 1)) and scale.factor == 32768
+    again = LossScale(*scale.state)
+    assert not again.update(overflow=False) and again.state == (65536, 0)
+
+
+def test_the_smallest_scale_is_not_to_blame() -> None:
+    scale = LossScale(2.0)
+    assert scale.update(overflow=True) and scale.factor == 1
+    assert not scale.update(overflow=True) and scale.state == (1, 0)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
+    """The same run in fp32."""
+    out = tmp_path_factory.mktemp("full")
+    code, errors = finish(start(out, tokens, tokenizer, **{**HALF, "dtype": "fp32"}))
+    assert code == 0, errors
+    return out
+
+
+@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3)])
+def test_fp16_stays_near_fp32(
+    processes: int, zero: int, full: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, processes, **HALF, zero_stage=zero))
+    assert code == 0, errors
+    for (_, one), (_, two) in zip(losses(full), losses(tmp_path), strict=True):
+        assert one == pytest.approx(two, abs=0.02)
+    half, whole = (
+        [row for row in read_metrics(out / "logs" / "metrics.jsonl") if "loss" in row] for out in (tmp_path, full)
+    )
+    assert [row["loss_scale"] for row in half] == [65536] * 6 and not half[-1]["skipped"]
+    norms = [[row["gradient_norm"] for row in rows] for rows in (half, whole)]  # without the scale, before clipping
+    assert norms[0] == pytest.approx(norms[1], rel=0.05)
+    assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
+
+
+@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3)])
+def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
+    processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """More of them than `max_skipped`: they are no faults of the batches. Saved is after the first good step."""
+    changes = {**HALF, "zero_stage": zero, "steps": 48, "max_skipped": 0, "processes": processes}
+    straight, run = tmp_path / "straight", tmp_path / "run"
+    code, errors = finish(start(straight, tokens, tokenizer, patch=TOO_LARGE, **changes))
+    assert code == 0, errors
+    rows = [row for row in read_metrics(straight / "logs" / "metrics.jsonl") if "skipped" in row]
+    assert [row["step"] for row in rows] == list(range(4, 49, 4))
+    assert rows[-1]["skipped"] > 10 and "loss" not in rows[0] and "loss" in rows[-1]
+    assert json.loads((straight / "counts.json").read_bytes())["skipped"] == rows[-1]["skipped"]
+    assert 2.0 ** (40 - rows[-1]["skipped"]) < rows[-1]["loss_scale"] < 2**40  # it has grown since
+    assert complete_checkpoints(straight / "checkpoints")[0][0] > 10  # never weights that a batch has just failed on
+    first = start(run, tokens, tokenizer, patch=TOO_LARGE, **changes)
+    saved = run / "checkpoints" / complete_checkpoints(straight / "checkpoints")[0][1].name
+    wait_for(saved, first)
+    first.send_signal(signal.SIGKILL)
+    finish(first)
+    code, errors = finish(start(run, tokens, tokenizer, patch=TOO_LARGE, **changes))
+    assert code == 0 and "resuming at step" in errors, errors
+    name = "model/model.safetensors"
+    assert (run / name).read_bytes() == (straight / name).read_bytes() and losses(run) == losses(straight)
+    marks = [read_mark(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
+    assert marks[0]["scaling"] == marks[1]["scaling"] and marks[0]["overflows"] == marks[1]["overflows"] > 10
+    assert marks[0]["skipped"] == []
+
+
+@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 2)])
+def test_a_batch_without_a_finite_loss_is_no_overflow(
+    processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    patch = FAULT.replace("FACTOR", "float('nan')")
+    changes = {**HALF, "zero_stage": zero, "processes": processes}
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch, **changes))
+    assert code == 0 and "batch 7 is skipped" in errors and "batch 23 is skipped" in errors, errors
+    row = [row for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "skipped" in row][-1]
+    assert row["skipped"] == 2 and row["loss_scale"] == 65536
