@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hunmin.recipe import Recipe, load_recipe
 FOLDER = "watch"
 
 
-def watch(run: Path, once: bool, every: float) -> list[dict[str, Any]]:
+def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list[dict[str, Any]]:
     """Score every checkpoint of a run until its training has ended, and return the rows of scores.jsonl.
 
     RUN/watch holds scores.jsonl (a row a checkpoint, task and initialisation), scores.png and, a folder a checkpoint,
@@ -26,6 +27,7 @@ def watch(run: Path, once: bool, every: float) -> list[dict[str, Any]]:
 
     Args:
         run: a run folder whose training has begun.
+        overrides: changes to the recipe's `klue` section, "klue.seeds=1", for these scores alone.
         once: score what is there and return.
         every: seconds between two looks.
 
@@ -38,7 +40,7 @@ def watch(run: Path, once: bool, every: float) -> list[dict[str, Any]]:
         raise UserError(
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
-    recipe = load_recipe(recipe_file, [f"out={run}"])
+    recipe = load_recipe(recipe_file, [f"out={run}", *overrides])
     if training_folder(run) is None and once:
         raise UserError(f"training of {run} has not begun", "there are no checkpoints yet", "run without --once")
     failed: set[int] = set()

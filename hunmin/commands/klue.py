@@ -136,9 +136,10 @@ def report(
         print((markdown if form == "markdown" else latex)(rows, beside), end="")
 
 
-@app.command(epilog="Example: hunmin klue watch runs/x")
+@app.command(epilog="Example: hunmin klue watch runs/x klue.tasks='[ynat, klue-nli]' klue.seeds=1")
 def watch(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
+    overrides: Overrides = None,
     once: Annotated[bool, typer.Option("--once", help="Score what is there and end.")] = False,
     every: Annotated[float, typer.Option("--every", min=1, help="Seconds between two looks for checkpoints.")] = 30.0,
 ) -> None:
@@ -148,4 +149,4 @@ def watch(
     """
     from hunmin.watch import watch as watch_run
 
-    watch_run(Path(folder), once, every)
+    watch_run(Path(folder), overrides or [], once, every)

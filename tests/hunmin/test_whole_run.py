@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from common.manifest import read_manifest
 from hunmin.main import run_command
 from hunmin.stages import STAGES
+from klue.tasks import TASKS
 from pretrain.metrics import read_metrics
 
 
@@ -48,7 +49,7 @@ def test_again_it_finds_all_done_in_seconds(finished: Path, capfd: pytest.Captur
 def test_scores_stand_beside_random_initialisation(finished: Path) -> None:
     report = json.loads((finished / "run" / "report" / "report.json").read_bytes())
     rows = {(row["task"], row["init"]) for row in report["klue"]}
-    assert rows == {(t, i) for t in ("ynat", "klue-nli", "klue-sts") for i in ("pretrained", "random")}
+    assert rows == {(t, i) for t in TASKS for i in ("pretrained", "random")}
     for name in ("report.md", "loss.png"):
         assert (finished / "run" / "report" / name).stat().st_size > 500
 
@@ -75,6 +76,21 @@ def test_neither_truth_nor_personal_data_nor_the_key_is_in_the_run_folder(finish
         text = path.read_text("utf-8", errors="replace")
         assert "a-key-for-invented-data" not in text, path
         assert not [o for o in originals if o in text], path
+
+
+def test_watch_scores_each_checkpoint_once(finished: Path, said) -> None:  # type: ignore[no-untyped-def]
+    run = finished / "run"
+    command = ["klue", "watch", str(run), "klue.tasks=[ynat]", "klue.baseline_random=false"]
+    assert run_command(command) == 0  # training has ended, so it ends
+    rows = [json.loads(line) for line in (run / "watch" / "scores.jsonl").read_text("utf-8").splitlines()]
+    checkpoints = sorted((run / "pretrain" / "checkpoints").glob("step-*"))
+    assert [row["step"] for row in rows] == [int(path.name.removeprefix("step-")) for path in checkpoints]
+    assert len(rows) > 1 and [row["tokens"] for row in rows] == [row["step"] * 16 * 32 for row in rows]
+    assert (run / "watch" / "scores.png").stat().st_size > 5000
+    assert not list((run / "watch").glob("step-*/model"))
+    said()
+    assert run_command(command) == 0 and "scoring" not in said()
+    assert run_command(["klue", "watch", str(finished)]) == 2 and "no run folder" in said()
 
 
 def test_other_runtime_settings_redo_nothing(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
