@@ -78,7 +78,7 @@ def test_neither_truth_nor_personal_data_nor_the_key_is_in_the_run_folder(finish
         assert not [o for o in originals if o in text], path
 
 
-def test_watch_scores_each_checkpoint_once(finished: Path, said) -> None:  # type: ignore[no-untyped-def]
+def test_watch_scores_each_checkpoint_once(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = finished / "run"
     command = ["klue", "watch", str(run), "klue.tasks=[ynat]", "klue.baseline_random=false"]
     assert run_command(command) == 0  # training has ended, so it ends
@@ -88,9 +88,9 @@ def test_watch_scores_each_checkpoint_once(finished: Path, said) -> None:  # typ
     assert len(rows) > 1 and [row["tokens"] for row in rows] == [row["step"] * 16 * 32 for row in rows]
     assert (run / "watch" / "scores.png").stat().st_size > 5000
     assert not list((run / "watch").glob("step-*/model"))
-    said()
-    assert run_command(command) == 0 and "scoring" not in said()
-    assert run_command(["klue", "watch", str(finished)]) == 2 and "no run folder" in said()
+    capfd.readouterr()
+    assert run_command(command) == 0 and "scoring" not in capfd.readouterr().err
+    assert run_command(["klue", "watch", str(finished / "sample")]) == 2 and "no run folder" in capfd.readouterr().err
 
 
 def test_other_runtime_settings_redo_nothing(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
