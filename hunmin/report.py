@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.table import Table
 
 from common.errors import UserError
@@ -13,12 +15,18 @@ from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
 from hunmin.recipe import Recipe
+from hunmin.scores import model_index
+from klue.plot import draw_scores
 from klue.report import markdown, published_rows, read_rows, results_table
+from klue.tasks import TASKS
 from pretrain.metrics import read_metrics
 
 
 def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
-    """Write report.json, report.md and loss.png into `out` and return counts. Nothing in them depends on a clock."""
+    """Write report.json, report.md, pictures and model-index.yaml into `out` and return counts.
+
+    Nothing in them depends on a clock.
+    """
     metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)
     with atomic_write(out / "report.json") as stream:
@@ -27,6 +35,9 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     with atomic_write(out / "report.md") as stream:
         stream.write(as_markdown(collected))
     draw_loss(metrics, out / "loss.png")
+    draw_scores(collected["klue"], collected["published"], out / "klue.png")
+    with atomic_write(out / "model-index.yaml") as stream:
+        yaml.safe_dump(model_index(recipe.name, collected["klue"]), stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}
 
 
@@ -58,15 +69,33 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
             "last": end(validation, -1, "validation_loss", "validation_accuracy"),
         },
         "klue": read_rows(run / "klue"),
+        "contamination": contamination(run / "corpus" / "hits.jsonl"),
         "published": published_rows() if recipe.klue.published else None,
     }
+
+
+def contamination(hits: Path) -> dict[str, int]:
+    """Return {task: sentences of the corpus that were taken out for it}, tasks in the order of the benchmark."""
+    found: Counter[str] = Counter()
+    if hits.is_file():
+        with hits.open("rb") as stream:
+            found.update(json.loads(line)["task"] for line in stream)
+    order = [*TASKS, *sorted(found.keys() - TASKS.keys())]
+    return {name: found[name] for name in order if found[name]}
 
 
 def as_markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown."""
     lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
-    lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", "", markdown(report["klue"], report["published"]), ""]
+    lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", ""]
+    lines += [markdown(report["klue"], report["published"]), "![scores](klue.png)", ""]
+    if report["contamination"]:
+        lines += ["Sentences of the corpus taken out because they stand in a task's data, or all but:", ""]
+        lines += [
+            f"- {TASKS[name].title if name in TASKS else name}: {n:,}" for name, n in report["contamination"].items()
+        ]
+        lines.append("")
     return "\n".join(lines)
 
 

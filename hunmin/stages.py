@@ -158,9 +158,12 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
+    from hunmin.scores import log_scores
     from klue.runner import run_klue
 
-    return run_klue(recipe.klue, run / "export", out)
+    counts = run_klue(recipe.klue, run / "export", out)
+    log_scores(recipe, out / "logs", recipe.pretrain.steps, counts["scores"])
+    return counts
 
 
 def _report(recipe: Recipe, run: Path, out: Path) -> Counts:

@@ -14,6 +14,7 @@ from common.files import atomic_write
 from common.manifest import read_manifest
 from common.progress import say
 from hunmin.recipe import Recipe, load_recipe
+from hunmin.scores import log_scores
 
 FOLDER = "watch"
 
@@ -21,9 +22,9 @@ FOLDER = "watch"
 def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list[dict[str, Any]]:
     """Score every checkpoint of a run until its training has ended, and return the rows of scores.jsonl.
 
-    RUN/watch holds scores.jsonl (a row a checkpoint, task and initialisation), scores.png and, a folder a checkpoint,
-    the jobs' results. A checkpoint that is scored is not scored again; one that training removes before its turn is
-    passed over.
+    RUN/watch holds scores.jsonl (a row a checkpoint, task and initialisation), scores.png, metrics.jsonl (wandb has its
+    rows, too) and, a folder a checkpoint, the jobs' results. A checkpoint that is scored is not scored again; one that
+    training removes before its turn is passed over.
 
     Args:
         run: a run folder whose training has begun.
@@ -109,6 +110,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     row = {"step": step, "tokens": (mark or {}).get("tokens"), "scores": counts["scores"]}
     with atomic_write(folder / "scores.json") as stream:
         json.dump(row, stream, ensure_ascii=False, indent=1)
+    log_scores(recipe, run / FOLDER, step, counts["scores"])
     shutil.rmtree(model)  # it can be exported again
     return True
 

@@ -32,6 +32,15 @@ def finetune(
     baseline_random: Annotated[
         bool, typer.Option("--baseline-random", help="Also the same architecture from random initialisation.")
     ] = False,
+    search: Annotated[
+        Literal["none", "small", "grid"],
+        typer.Option(
+            "--search",
+            help="Training values to try: small = four learning rates, grid = the paper's 384 sets. "
+            "Values that are given are not varied; the best set on dev is reported, as in the paper.",
+        ),
+    ] = "none",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
     published: Published = True,
     as_json: AsJson = False,
 ) -> None:
@@ -41,11 +50,15 @@ def finetune(
     """
     from common.settings import apply_overrides, parse_settings
     from klue.report import published_rows, results_table
-    from klue.runner import run_klue
+    from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
 
-    tree = {"data": data, "seeds": seeds, "baseline_random": baseline_random, **({"tasks": task} if task else {})}
+    tree = {"data": data, "seeds": seeds, "baseline_random": baseline_random, "search": search}
+    tree |= {"tasks": task} if task else {}
     settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
+    if dry_run:
+        print(plan_stage(settings, Path(model), Path(out)))
+        return
     run_klue(settings, Path(model), Path(out))
     rows = [json.loads(line) for line in (Path(out) / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     if as_json:

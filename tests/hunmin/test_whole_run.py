@@ -50,8 +50,13 @@ def test_scores_stand_beside_random_initialisation(finished: Path) -> None:
     report = json.loads((finished / "run" / "report" / "report.json").read_bytes())
     rows = {(row["task"], row["init"]) for row in report["klue"]}
     assert rows == {(t, i) for t in TASKS for i in ("pretrained", "random")}
-    for name in ("report.md", "loss.png"):
+    for name in ("report.md", "loss.png", "klue.png"):
         assert (finished / "run" / "report" / name).stat().st_size > 500
+    index = yaml.safe_load((finished / "run" / "report" / "model-index.yaml").read_text("utf-8"))["model-index"][0]
+    assert [result["dataset"]["config"] for result in index["results"]] == [task.hub_config for task in TASKS.values()]
+    assert report["contamination"] and set(report["contamination"]) <= set(TASKS)
+    (row,) = read_metrics(finished / "run" / "klue" / "logs" / "metrics.jsonl")
+    assert row["step"] == 40 and "klue/wos/joint_goal_accuracy" in row and "klue-random/ynat/macro_f1" in row
 
 
 def test_the_export_loads_and_its_logits_are_the_training_models(finished: Path) -> None:

@@ -1,0 +1,84 @@
+"""Scores handed on: to wandb beside the run's metrics, and to the model card as the hub reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hunmin.recipe import Recipe
+from klue.results import metrics_of
+from klue.tasks import TASKS
+
+HUB_TASKS = {
+    "ynat": "text-classification",
+    "klue-sts": "sentence-similarity",
+    "klue-nli": "text-classification",
+    "klue-ner": "token-classification",
+    "klue-re": "text-classification",
+    "klue-dp": "token-classification",
+    "klue-mrc": "question-answering",
+    "wos": "text-generation",
+}
+"""The hub's names for kinds of tasks."""
+
+
+def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores; random ones as "klue-random/…"."""
+    found = {}
+    for entry in summary:
+        group = "klue" if entry["init"] == "pretrained" else "klue-random"
+        for metric, value in entry["best"].items():
+            if value["mean"] is not None:
+                found[f"{group}/{entry['task']}/{metric}"] = value["mean"]
+    return found
+
+
+def log_scores(recipe: Recipe, folder: Path, step: int, summary: Sequence[dict[str, Any]]) -> None:
+    """Append a row of scores to `folder`/metrics.jsonl, and to wandb unless `pretrain.wandb` is off.
+
+    Args:
+        recipe: the run's recipe.
+        folder: folder for logs.
+        step: optimizer steps of the scored weights; rows of later ones are taken back.
+        summary: entries as `klue.results.summarize` returns them.
+    """
+    from common.settings import dump_settings
+    from pretrain.metrics import MetricsLog
+
+    p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe.klue)}
+    log = MetricsLog(folder, step - 1, p.wandb, p.wandb_project, config)
+    log.log({"step": step, "tokens": p.samples_before(step) * p.length, **flat_scores(summary)})
+    log.close()
+
+
+def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the `model-index` of a model card on the hub: every metric of the pretrained model, with its data.
+
+    Args:
+        name: of the model.
+        rows: result rows of jobs (results.jsonl).
+    """
+    from klue.results import summarize
+
+    results = []
+    for entry in summarize(rows):
+        if entry["init"] != "pretrained":
+            continue
+        task = TASKS[entry["task"]]
+        dataset: dict[str, Any] = {
+            "type": "klue/klue",
+            "name": task.title,
+            "config": task.hub_config,
+            "split": "validation",
+        }
+        if entry["data_note"]:
+            dataset["args"] = {"note": entry["data_note"]}
+        names = metrics_of(entry["task"])
+        metrics = [
+            {"type": metric, "name": names[metric], "value": round(value["mean"], 4)}
+            for metric, value in entry["best"].items()
+            if value["mean"] is not None
+        ]
+        results.append({"task": {"type": HUB_TASKS[entry["task"]]}, "dataset": dataset, "metrics": metrics})
+    return {"model-index": [{"name": name, "results": results}]}
