@@ -11,6 +11,7 @@
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer CORPUS=runs/x/corpus
 # make bench-pretrain RUN=runs/x
+# make bench-klue MODEL=runs/x/export DATA=klue
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,7 +22,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .PHONY: quickstart test lint install drills
-.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain check-decontamination
+.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
 
@@ -73,6 +74,9 @@ bench-tokenizer: $(STAMP)
 
 bench-pretrain: $(STAMP)
 	$(BIN)/python scripts/bench_pretrain.py --tokens $(RUN)/tokens --tokenizer $(RUN)/tokenizer --base
+
+bench-klue: $(STAMP)
+	$(BIN)/python scripts/bench_klue.py $(MODEL) --data $(DATA)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

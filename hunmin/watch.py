@@ -13,6 +13,7 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write
 from common.manifest import read_manifest
 from common.progress import say
+from common.settings import dump_settings, settings_hash
 from hunmin.recipe import Recipe, load_recipe
 from hunmin.scores import log_scores
 
@@ -23,8 +24,8 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
     """Score every checkpoint of a run until its training has ended, and return the rows of scores.jsonl.
 
     RUN/watch holds scores.jsonl (a row a checkpoint, task and initialisation), scores.png, metrics.jsonl (wandb has its
-    rows, too) and, a folder a checkpoint, the jobs' results. A checkpoint that is scored is not scored again; one that
-    training removes before its turn is passed over.
+    rows, too) and, a folder a checkpoint, the jobs' results. A checkpoint that is scored by the same settings is
+    not scored again; one that training removes before its turn is passed over.
 
     Args:
         run: a run folder whose training has begun.
@@ -47,7 +48,8 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
     failed: set[int] = set()
     while True:
         ended = read_manifest(run / "pretrain") is not None
-        found = [(step, path) for step, path in checkpoints(run) if not scored(run, step) and step not in failed]
+        there = checkpoints(run)
+        found = [(step, path) for step, path in there if not scored(recipe, run, step) and step not in failed]
         for step, path in found:
             if not score_checkpoint(recipe, run, step, path):
                 failed.add(step)
@@ -55,6 +57,7 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
         if found:
             write_scores(run, rows)
         if once or ended:
+            say(f"watch: {len(there)} checkpoints, {len(found) - len(failed)} newly scored")
             return rows
         time.sleep(every)
 
@@ -75,9 +78,10 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
     return complete_checkpoints(training / "checkpoints") if training else []
 
 
-def scored(run: Path, step: int) -> bool:
-    """Return whether a checkpoint has its scores."""
-    return (_folder(run, step) / "scores.json").is_file()
+def scored(recipe: Recipe, run: Path, step: int) -> bool:
+    """Return whether a checkpoint has its scores by the recipe's `klue` section."""
+    path = _folder(run, step) / "scores.json"
+    return path.is_file() and bool(json.loads(path.read_bytes())["settings"] == _settings_of(recipe))
 
 
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:
@@ -107,7 +111,12 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
         unfinished.rename(model)
     say(f"watch: scoring step {step:,}")
     counts = run_klue(recipe.klue, model, folder / "klue")
-    row = {"step": step, "tokens": (mark or {}).get("tokens"), "scores": counts["scores"]}
+    row = {
+        "step": step,
+        "tokens": (mark or {}).get("tokens"),
+        "settings": _settings_of(recipe),
+        "scores": counts["scores"],
+    }
     with atomic_write(folder / "scores.json") as stream:
         json.dump(row, stream, ensure_ascii=False, indent=1)
     log_scores(recipe, run / FOLDER, step, counts["scores"])
@@ -132,6 +141,10 @@ def write_scores(run: Path, rows: list[dict[str, Any]]) -> None:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     draw_curve(rows, run / FOLDER / "scores.png")
     say(f"watch: {run / FOLDER / 'scores.png'}")
+
+
+def _settings_of(recipe: Recipe) -> str:
+    return settings_hash(dump_settings(recipe.klue))
 
 
 def _folder(run: Path, step: int) -> Path:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import UserError
+from common.progress import say
 from klue.examples import find_file, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.model_folder import ModelFacts, read_model_folder
-from klue.tasks import get_task
+from klue.tasks import TASKS, get_task
 from klue.tasks.base import Example, Features, Outputs, Task
 from klue.tasks.ner import IGNORED
 from klue.tasks.wos import SLOTS
@@ -36,13 +38,22 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
     for name in names:
         task = get_task(name)
         file = find_file(task, data, "dev")
+        if file is None and len(names) < len(TASKS):
+            raise UserError(
+                f"no dev file of {name} in {data / task.folder}",
+                f"the data folder has the official layout: {task.folder}/{task.folder}_dev.{task.suffix}",
+                "mend --data, or name other tasks with --task",
+            )
         if file is None:
+            say(f"{name} is left out: {data} has no dev file of it")
             continue
         examples = read_examples(task, file)
         length = min(task.authors.max_length, facts.max_positions)
         scores, inputs = ceiling(task, examples, facts, length)
         row = {"task": name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}
         found.append(row)
+    if not found:
+        raise UserError(f"{data} holds no dev file of any task", "the data folder has the official layout")
     return found
 
 

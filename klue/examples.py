@@ -9,6 +9,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import decompression_errors, open_bytes
+from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.tasks.base import Example, Task
 
 SPLIT_TRAIN_SHARE = 0.7
@@ -31,23 +32,25 @@ class Splits:
 def find_file(task: Task, data: Path, split: str) -> Path | None:
     """Return the task's file for "train" or "dev", or None when there is none.
 
-    The official name goes first, then the task's known partial files, then <folder>_<split>.*.<suffix> (a partial
-    copy).
+    The official name goes first, then the hub's, then the task's known partial files, then <folder>_<split>.*.<suffix>
+    (a partial copy).
 
     Raises:
-        UserError: several partial files would do.
+        UserError: several files would do, none of which has the official name.
     """
     folder = data / task.folder
     official = folder / f"{task.folder}_{split}.{task.suffix}"
     if official.is_file():
         return official
-    for pattern in (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}"):
-        found = sorted(folder.glob(pattern))
+    partial = (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}")
+    for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *(f"{task.folder}/{name}" for name in partial)):
+        found = sorted(data.glob(pattern))
         if len(found) > 1:
             raise UserError(
-                f"{folder} holds {len(found)} files for {task.name} {split}: {', '.join(p.name for p in found)}",
+                f"{found[0].parent} holds {len(found)} files for {task.name} {split}: "
+                f"{', '.join(path.name for path in found)}",
                 "one file a split",
-                f"keep one, or name it {official.name}",
+                f"keep one; {task.folder}/{official.name} goes before all others",
             )
         if found:
             return found[0]
@@ -55,21 +58,25 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
 
 
 def read_examples(task: Task, path: Path) -> list[Example]:
-    """Return the examples of an official file (.json, or compressed), in the file's order.
+    """Return the examples of an official file (plain or compressed) or one of the hub's, in the file's order.
+
+    Where the hub's records have no guid they are named <configuration>-<split>-<number from 0>.
 
     Raises:
         UserError: the file is missing, cut short, not a list of records, or a record breaks the task's rules
             (named by guid or position).
     """
-    rule = f"gold files of {task.name} are the benchmark's own {task.suffix.upper()} files"
+    rule = f"gold files of {task.name} are the benchmark's own {task.suffix.upper()} files, or the hub's Parquet"
+    from_hub = path.suffix == SUFFIX
     try:
         with decompression_errors(path), open_bytes(path) as stream:
-            records = task.records(stream)
+            records = hub_records(stream) if from_hub else task.records(stream)
     except KeyError as error:
         raise UserError(f"{path}: field {error} is missing", rule, "fetch the file again") from None
     except (ValueError, TypeError) as error:
         raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
-    stem, examples, seen = path.name.split(f".{task.suffix}")[0], [], set()
+    stem = f"{task.hub_config}-{path.stem.split('-')[0]}" if from_hub else path.name.split(f".{task.suffix}")[0]
+    examples, seen = [], set()
     for number, record in enumerate(records):
         name = f"record {number}"
         try:
@@ -101,7 +108,7 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
 
     Args:
         task: the task.
-        data: folder with the official layout.
+        data: folder with the official layout, or the hub's.
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
 
     Raises:
@@ -111,7 +118,8 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
     if dev_file is None:
         raise UserError(
             f"no dev file of {task.name} in {data / task.folder}",
-            f"the data folder has the official layout: {task.folder}/{task.folder}_dev.{task.suffix}",
+            f"the data folder has the official layout, {task.folder}/{task.folder}_dev.{task.suffix}, or the hub's, "
+            f"{task.hub_config}/{SPLITS['dev']}-*{SUFFIX}",
             "mend klue.data, or take the task out of klue.tasks",
         )
     dev, notes = read_examples(task, dev_file), []
@@ -124,10 +132,9 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
         )
     else:
         train = read_examples(task, train_file)
-        if train_file.name.split(f".{task.suffix}")[0] != f"{task.folder}_train":
-            notes.append(f"train from {train_file.name}")
-    if dev_file.name.split(f".{task.suffix}")[0] != f"{task.folder}_dev":
-        notes.append(f"dev from {dev_file.name}")
+    for split, file in (("train", train_file), ("dev", dev_file)):
+        if file and file.suffix != SUFFIX and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
+            notes.append(f"{split} from {file.name}")
     train, leaked = without_leaks(train, dev)
     kept = train if max_train is None else sample_by_hash(train, max_train)
     if not kept or not dev:

@@ -57,6 +57,12 @@ def make_features(
             "inputs stand between special tokens",
             "save the tokenizer of an encoder into the folder",
         )
+    if task.offsets and not tokenizer.is_fast:
+        raise UserError(
+            f"the tokenizer in {model.folder} ({type(tokenizer).__name__}) does not say where its tokens stand",
+            f"{task.name} needs offsets, which tokenizers with a tokenizer.json have",
+            "save a fast tokenizer into the folder, or leave the task out",
+        )
     tokenizer.add_tokens(
         [marker for marker in task.markers if marker not in tokenizer.get_vocab()], special_tokens=True
     )

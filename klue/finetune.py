@@ -81,7 +81,7 @@ def finetune(job: Job) -> Outcome:
             since = 0
             for number, batch in enumerate(batches, start=1):
                 rate = training.learning_rate * learning_rate_share(step, total, training.warmup_share)
-                losses += train_step(model, optimizer, rate, _tensors(train, batch, task, job, device))
+                losses += train_step(model, optimizer, rate, batch_tensors(train, batch, task, job, device))
                 step, since = step + 1, since + 1
                 if number not in due:
                     if step % PROGRESS_EVERY == 0:
@@ -137,7 +137,7 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
     outputs: dict[str, list[Any]] = {}
     for batch in evaluation_batches(lengths, max(1, EVALUATION_TOKENS[device.type] // int(lengths.max()))):
         with _precision(device):
-            found = model.predict(_tensors(features, batch, task, job, device))
+            found = model.predict(batch_tensors(features, batch, task, job, device))
         for name, values in found.items():
             rows = outputs.setdefault(name, [None] * len(lengths))
             array = values.double().cpu().numpy() if values.is_floating_point() else values.cpu().numpy()
@@ -150,9 +150,18 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
     return outputs
 
 
-def _tensors(
+def batch_tensors(
     features: Features, batch: np.ndarray, task: Task, job: Job, device: torch.device
 ) -> dict[str, torch.Tensor]:
+    """Return what a head takes of some inputs, filled up to the longest of them.
+
+    Args:
+        features: a split's.
+        batch: indices of the inputs, (B,).
+        task: says what its columns are filled up with.
+        job: says what ids are filled up with.
+        device: where the tensors go; on a GPU their length is a multiple of 8.
+    """
     multiple = 8 if device.type == "cuda" else 1
     arrays = {}
     for name, column in features.columns.items():

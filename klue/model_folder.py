@@ -60,11 +60,15 @@ def read_model_folder(folder: Path) -> ModelFacts:
     if not tokenizer:
         raise UserError(f"{folder} has no tokenizer", RULE, "save the tokenizer of the model into the folder")
     architectures = config.get("architectures") or []
-    if config.get("is_decoder") or any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
-        raise UserError(f"{folder} holds a decoder ({', '.join(architectures)})", "fine-tuning takes encoder models")
+    kind = str(config.get("model_type", ""))
+    writes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures)
+    if config.get("is_decoder") or writes or _is_decoder(kind):
+        raise UserError(
+            f"{folder} holds a decoder ({', '.join(architectures) or kind})", "fine-tuning takes encoder models"
+        )
     try:
         positions, vocab_size = int(config["max_position_embeddings"]), int(config["vocab_size"])
-        hidden_size = int(config["hidden_size"])
+        hidden_size = int(config["hidden_size"] if "hidden_size" in config else config["dim"])  # dim: DistilBERT
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder}/config.json gives no {error}", RULE) from None
     pad_id = config.get("pad_token_id")
@@ -83,3 +87,13 @@ def read_model_folder(folder: Path) -> ModelFacts:
         architecture_hash=settings_hash([sha256_file(path) for path in described]),
         weights_hash=settings_hash([sha256_file(path) for path in [*weights, *sorted(folder.glob("model-*-of-*"))]]),
     )
+
+
+def _is_decoder(kind: str) -> bool:
+    """Return whether the library has models of this type that write text, and none that fill in masks."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    return kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES

@@ -1,7 +1,8 @@
-"""The jobs of a klue stage: tasks × initialisations × seeds, each fully described by one small file."""
+"""The jobs of a klue stage: tasks × initialisations × training values × seeds, each described by one small file."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -9,7 +10,8 @@ from common.errors import UserError
 from common.settings import Settings, settings_hash
 from klue.examples import Splits
 from klue.model_folder import ModelFacts
-from klue.settings import KlueSettings, Training, resolve_training
+from klue.search import tried_values, values_name
+from klue.settings import KlueSettings, Training
 from klue.tasks import get_task
 
 Init = Literal["pretrained", "random"]
@@ -25,14 +27,16 @@ class Job(Settings):
     """pretrained = the model's weights; random = its architecture, initialised anew from the seed."""
     seed: int
     """Seeds the head (and the model, when random), dropout and the order of examples."""
+    name: str
+    """Unique in its stage, and the same whenever this job is planned."""
     training: Training
     """The values it is fine-tuned with."""
     model: str
     """Folder of the model."""
     pad_id: int
     """Id that inputs are padded with."""
-    features: str
-    """Folder of the task's features, with splits train and dev."""
+    features: str = ""
+    """Folder of the task's features, with splits train and dev; known when they are made."""
     out: str
     """Folder for result.json and predictions.jsonl."""
     history: str
@@ -49,11 +53,6 @@ class Job(Settings):
     """Counts of examples: train, dev, and those left out."""
     inputs: int = 0
     """Inputs of a model that the train examples make; known when the features are made."""
-
-    @property
-    def name(self) -> str:
-        """Return the job's name, unique in its stage."""
-        return f"{self.task}-{self.init}-{self.seed}"
 
 
 def plan_jobs(settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], data: str, out: Path) -> list[Job]:
@@ -72,42 +71,37 @@ def plan_jobs(settings: KlueSettings, model: ModelFacts, splits: dict[str, Split
     jobs = []
     for name in settings.tasks:
         task = get_task(name)
-        training = resolve_training(settings, task, model.hidden_size)
-        if training.max_length > model.max_positions:
+        choices = tried_values(settings, task, model.hidden_size)
+        if choices[0].max_length > model.max_positions:
             raise UserError(
-                f"{name}: max_length {training.max_length}, the model has {model.max_positions} positions",
+                f"{name}: max_length {choices[0].max_length}, the model has {model.max_positions} positions",
                 "inputs are no longer than the model's positions",
                 f"set klue.{task.key}.max_length={model.max_positions}, or klue.training.max_length for all tasks",
             )
-        for init in INITS if settings.baseline_random else INITS[:1]:
+        inits = INITS if settings.baseline_random else INITS[:1]
+        for init, training, seed in product(inits, choices, settings.seed_list):
             weights = model.weights_hash if init == "pretrained" else ""
-            for seed in settings.seed_list:
-                depends_on = [name, init, seed, training.model_dump(), settings.threads, data]
-                fingerprint = settings_hash([*depends_on, model.architecture_hash, weights])
-                job_name = f"{name}-{init}-{seed}"
-                jobs.append(
-                    Job(
-                        task=name,
-                        init=init,
-                        seed=seed,
-                        training=training,
-                        model=str(model.folder.resolve()),
-                        pad_id=model.pad_id,
-                        features=str((features_folder(out) / name).resolve()),
-                        out=str((out / "jobs" / job_name).resolve()),
-                        history=str((out / "logs" / f"{job_name}.jsonl").resolve()),
-                        threads=settings.threads,
-                        fingerprint=fingerprint,
-                        data_note=splits[name].note,
-                        examples=splits[name].counts,
-                    )
+            depends_on = [name, init, seed, training.model_dump(), settings.threads, data]
+            values = "" if settings.search == "none" else f"{values_name(training.model_dump())}-"
+            job_name = f"{name}-{init}-{values}{seed}"
+            jobs.append(
+                Job(
+                    task=name,
+                    init=init,
+                    seed=seed,
+                    name=job_name,
+                    training=training,
+                    model=str(model.folder.resolve()),
+                    pad_id=model.pad_id,
+                    out=str((out / "jobs" / job_name).resolve()),
+                    history=str((out / "logs" / f"{job_name}.jsonl").resolve()),
+                    threads=settings.threads,
+                    fingerprint=settings_hash([*depends_on, model.architecture_hash, weights]),
+                    data_note=splits[name].note,
+                    examples=splits[name].counts,
                 )
+            )
     return sorted(jobs, key=lambda job: -job.examples["train"] * job.training.epochs)
-
-
-def features_folder(out: Path) -> Path:
-    """Return where a stage keeps features while it runs."""
-    return out / "features"
 
 
 def steps_of(job: Job) -> int:

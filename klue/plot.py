@@ -29,12 +29,14 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         lines = [line for line in scores.lines if line.values[number] is not None][::-1]
         ours = {"pretrained": "tab:blue", "random initialisation": "tab:orange"}
         colours = [ours.get(line.title, "0.75") for line in lines]
-        values = [line.values[number] for line in lines]
+        values = [line.values[number] or 0.0 for line in lines]
         spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
         panel.barh([line.title.removeprefix("published: ") for line in lines], values, xerr=spread, color=colours)
         panel.set_title(column.rstrip("*"), fontsize=8)
         panel.tick_params(labelsize=6)
-        panel.set_xlim(0, 100)
+        panel.set_xlim(min(0.0, *values) if values else 0.0, 112)
+        for at, value in enumerate(values):
+            panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}", fontsize=6, va="center")
     _save(figure, path)
 
 

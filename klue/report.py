@@ -13,6 +13,7 @@ from rich.table import Table
 
 from common.errors import UserError
 from klue.results import summarize
+from klue.search import values_text
 from klue.tasks import TASKS
 
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
@@ -94,6 +95,12 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
     if published:
         notes.append(f"published: {published['source']}.")
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
+    notes += [
+        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: the best of {entry['tried']} sets of training values, "
+        f"chosen on dev, as in the paper: {values_text(entry['settings'])}."
+        for entry in summary
+        if entry["tried"] > 1
+    ]
     names = [f"{TASKS[name].title} {TASKS[name].extra_metrics[metric]}" for name, metric in extra]
     return Scores(header, lines, notes, [(name, [line[i] for line in beside]) for i, name in enumerate(names)])
 

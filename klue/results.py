@@ -1,4 +1,4 @@
-"""Result rows of jobs: the order they stand in, and mean and standard deviation over seeds."""
+"""Result rows of jobs: their order, mean and standard deviation over seeds, the best of the settings tried."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from klue.plan import INITS
+from klue.search import GRID
 from klue.tasks import TASKS
 
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return result rows by task (in the order of the register), initialisation (pretrained first) and seed."""
+    """Return result rows by task (in the order of the register), initialisation (pretrained first), values, seed."""
     order = list(TASKS)
-    return sorted(rows, key=lambda row: (order.index(row["task"]), INITS.index(row["init"]), row["seed"]))
+    return sorted(rows, key=lambda row: (order.index(row["task"]), INITS.index(row["init"]), _varied(row), row["seed"]))
+
+
+def _varied(row: dict[str, Any]) -> tuple[float, ...]:
+    """Return a row's values of what a search varies."""
+    return tuple(row["settings"][name] for name in GRID)
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
@@ -40,22 +46,35 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     Each holds task, init, n (seeds), data_note, examples, and under `best` and `last` for each metric the mean and
     standard deviation over seeds. `best` is the best evaluation on dev of each seed, as in the KLUE paper; `last` the
-    one at the end of training.
+    one at the end of training. Where several training values were tried, all this is of those with the highest mean
+    of the selection metric's `best`; `settings` are these values, `tried` says of how many.
     """
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str], dict[tuple[float, ...], list[dict[str, Any]]]] = {}
     for row in sort_rows(rows):
-        groups.setdefault((row["task"], row["init"]), []).append(row)
-    return [
-        {
-            "task": task,
-            "init": init,
-            "n": len(group),
-            "data_note": group[0]["data_note"],
-            "examples": group[0]["examples"],
-            **{
-                which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(task)}
-                for which in ("best", "last")
-            },
-        }
-        for (task, init), group in groups.items()
-    ]
+        groups.setdefault((row["task"], row["init"]), {}).setdefault(_varied(row), []).append(row)
+    summary = []
+    for (task, init), choices in groups.items():
+        entries = [_entry(task, init, group) for group in choices.values()]
+        # the first of equals
+        chosen = max(entries, key=lambda entry: _mean(entry["best"][TASKS[entry["task"]].selection]))
+        summary.append({**chosen, "tried": len(entries)})
+    return summary
+
+
+def _entry(task: str, init: str, group: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "task": task,
+        "init": init,
+        "n": len(group),
+        "data_note": group[0]["data_note"],
+        "examples": group[0]["examples"],
+        "settings": {name: group[0]["settings"][name] for name in GRID},
+        **{
+            which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(task)}
+            for which in ("best", "last")
+        },
+    }
+
+
+def _mean(found: dict[str, Any]) -> float:
+    return -math.inf if found["mean"] is None else float(found["mean"])

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError
-from common.files import atomic_write, sha256_file
+from common.files import atomic_write, remove_leftovers, sha256_file
 from common.progress import ProgressBar, say
 from common.settings import settings_hash
+from data.executors.slurm import ArrayElement, ShareDone
 from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features, save_features
 from klue.job_pool import JobPool
 from klue.model_folder import ModelFacts, read_model_folder
-from klue.plan import Job, features_folder, plan_jobs, steps_of
+from klue.plan import Job, plan_jobs, steps_of
 from klue.results import sort_rows, summarize
 from klue.settings import KlueSettings, resolve_training
 from klue.tasks import get_task
@@ -27,16 +30,18 @@ POLL = 0.5
 """Seconds between two looks at how far the jobs are."""
 
 
-def run_klue(settings: KlueSettings, model: Path, out: Path) -> dict[str, Any]:
+def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayElement | None = None) -> dict[str, Any]:
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
-    Each job leaves jobs/<task>-<init>-<seed>/result.json and predictions.jsonl, and its output under logs/. Jobs that
-    are finished already, with the same settings, model and data, are not redone.
+    Each job leaves jobs/<name>/result.json and predictions.jsonl, and its output under logs/. Jobs that are finished
+    already, with the same settings, model and data, are not redone.
 
     Args:
         settings: the stage's settings.
         model: folder of an encoder with its tokenizer.
         out: the stage's folder.
+        element: do this element's share of the jobs, while others do theirs in the same folder; the last one to end
+            writes the results. None: do all.
 
     Returns:
         {"jobs": how many, "examples": {task: counts}, "scores": the summary's entries}.
@@ -44,6 +49,70 @@ def run_klue(settings: KlueSettings, model: Path, out: Path) -> dict[str, Any]:
     Raises:
         UserError: model, data or settings do not fit.
         HunminError: jobs failed; all others were run first.
+        ShareDone: the element's jobs are finished, and others' are not.
+    """
+    plan = plan_stage(settings, model, out)
+    say(str(plan))
+    waiting, mark = plan.waiting, ""
+    if element:
+        # shares of all jobs, so that they do not depend on which are finished as an element begins
+        share = {job.name for job in plan.jobs[element.rank :: element.count]}
+        waiting, mark = [job for job in waiting if job.name in share], f"-{element.rank}"
+        say(f"klue: element {element.rank} of {element.count} has {len(share):,} jobs, {len(waiting):,} to do")
+    else:
+        remove_leftovers(out)
+    features, logs = out / f"features{mark}", out / "logs"
+    if waiting:
+        logs.mkdir(parents=True, exist_ok=True)
+        waiting = write_features(waiting, plan.splits, plan.model, features)
+        failures = run_jobs(waiting, settings, logs, f"job_server{mark}.log")
+        shutil.rmtree(features)
+        if failures:
+            raise failed(failures, len(plan.jobs))
+    rows = [row for row in map(finished_row, plan.jobs) if row is not None]
+    if element and len(rows) < len(plan.jobs):
+        raise ShareDone(
+            f"element {element.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
+            "elements, are not\n  the last one writes the results; should none be left, the same command with "
+            "--executor local does the rest"
+        )
+    rows = sort_rows(rows)
+    summary = summarize(rows)
+    _write_results(rows, summary, out)  # two elements that end at once write the same bytes
+    for left in out.glob("features*"):  # by what was killed
+        shutil.rmtree(left, ignore_errors=True)
+    return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": summary}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a stage has to do."""
+
+    model: ModelFacts
+    splits: dict[str, Splits]
+    jobs: list[Job]
+    waiting: list[Job]
+    """Jobs that are not finished."""
+
+    def __str__(self) -> str:
+        """Return how many jobs there are, in all and by task, and how many are finished."""
+        tasks = Counter(job.task for job in self.jobs)
+        named = ", ".join(f"{name} {tasks[name]:,}" for name in self.splits)
+        text = f"klue: {len(self.jobs):,} jobs ({named})"
+        done = len(self.jobs) - len(self.waiting)
+        return text + (f"; {done} of {len(self.jobs)} jobs are finished already" if done else "")
+
+
+def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
+    """Return what `run_klue` would do; nothing is written.
+
+    Args:
+        settings: the stage's settings.
+        model: folder of an encoder with its tokenizer.
+        out: the stage's folder.
+
+    Raises:
+        UserError: model, data or settings do not fit.
     """
     facts = read_model_folder(model)
     splits = {}
@@ -53,20 +122,7 @@ def run_klue(settings: KlueSettings, model: Path, out: Path) -> dict[str, Any]:
         splits[name] = load_splits(task, Path(settings.data), cut)
     data = settings_hash({name: [sha256_file(path) for path in split.files] for name, split in splits.items()})
     jobs = plan_jobs(settings, facts, splits, data, out)
-    (out / "logs").mkdir(parents=True, exist_ok=True)
-    waiting = [job for job in jobs if finished_row(job) is None]
-    if len(waiting) < len(jobs):
-        say(f"klue: {len(jobs) - len(waiting)} of {len(jobs)} jobs are finished already")
-    if waiting:
-        waiting = write_features(waiting, splits, facts, out)
-        failures = run_jobs(waiting, settings, out)
-        if failures:
-            raise failed(failures, len(jobs))
-    rows = sort_rows(row for row in map(finished_row, jobs) if row is not None)
-    summary = summarize(rows)
-    _write_results(rows, summary, out)
-    shutil.rmtree(features_folder(out), ignore_errors=True)
-    return {"jobs": len(rows), "examples": {n: s.counts for n, s in splits.items()}, "scores": summary}
+    return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 
 def finished_row(job: Job) -> dict[str, Any] | None:
@@ -78,22 +134,28 @@ def finished_row(job: Job) -> dict[str, Any] | None:
     return row if row.get("fingerprint") == job.fingerprint else None
 
 
-def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, out: Path) -> list[Job]:
-    """Write the features of the jobs' tasks and return the jobs with their counts of inputs.
+def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, folder: Path) -> list[Job]:
+    """Write the features of the jobs' tasks and return the jobs with their features and counts of inputs.
 
     Features are made anew: leftovers of an earlier attempt may stem from other settings.
+
+    Args:
+        jobs: one or more.
+        splits: the examples of their tasks.
+        model: facts about the model.
+        folder: where to write; what is there goes.
     """
-    shutil.rmtree(features_folder(out), ignore_errors=True)
-    inputs = {}
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    made = {}
     for name, job in {job.task: job for job in jobs}.items():
         task, split, length = get_task(name), splits[name], job.training.max_length
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
         pair = (("train", split.train), ("dev", split.dev))
-        made = {which: make_features(task, examples, tokenizer, model, length) for which, examples in pair}
-        Path(job.features).parent.mkdir(parents=True, exist_ok=True)
-        save_features(made, Path(job.features))
-        inputs[name] = len(made["train"].owner)
-    return [job.model_copy(update={"inputs": inputs[job.task]}) for job in jobs]
+        features = {which: make_features(task, examples, tokenizer, model, length) for which, examples in pair}
+        save_features(features, folder / name)
+        made[name] = {"features": str((folder / name).resolve()), "inputs": len(features["train"].owner)}
+    return [job.model_copy(update=made[job.task]) for job in jobs]
 
 
 def device_slots(settings: KlueSettings) -> list[str]:
@@ -115,14 +177,21 @@ def device_slots(settings: KlueSettings) -> list[str]:
     return ["cpu"] * (settings.workers or max(1, cores // settings.threads))
 
 
-def run_jobs(jobs: list[Job], settings: KlueSettings, out: Path) -> dict[str, str]:
-    """Run jobs, as many at once as there are slots, and return {job name: what went wrong} of those that failed."""
-    slots, queue, logs = device_slots(settings), list(jobs), out / "logs"
+def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: str) -> dict[str, str]:
+    """Run jobs, as many at once as there are slots, and return {job name: what went wrong} of those that failed.
+
+    Args:
+        jobs: one or more, with their features.
+        settings: the stage's settings.
+        logs: existing folder for what jobs print, and how far they are.
+        server_log: name of the file there for what the job server prints.
+    """
+    slots, queue = device_slots(settings), list(jobs)
     running: dict[Path, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))
     with (
-        JobPool(Path(jobs[0].model), settings.threads, logs / "job_server.log") as pool,
+        JobPool(Path(jobs[0].model), settings.threads, logs / server_log) as pool,
         ProgressBar("klue", total, "steps") as bar,
     ):
         settled = 0
@@ -140,7 +209,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, out: Path) -> dict[str, st
                 slots.append(job.device)
                 settled += steps_of(job)
                 row = finished_row(job)
-                if code or row is None:
+                if row is None:  # whatever became of a process after it had written its result, the job is done
                     failures[job.name] = _failure(code, logs / f"{job.name}.log")
                     say(f"klue: {job.name} failed: {failures[job.name]}", style="red")
                 else:

@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.files import decompression_errors, open_bytes
 from klue.examples import read_examples
 from klue.tasks import get_task
-from klue.tasks.base import Task
+from klue.tasks.base import Task, shown
 
 RULE = 'predictions are JSON Lines {"guid", "prediction"}, every gold guid exactly once, in any order'
 
@@ -68,10 +68,10 @@ def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, 
             try:
                 record = json.loads(line)
                 guid, prediction = record["guid"], record["prediction"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise UserError(f"{path}, line {number} is not a prediction", RULE) from None
             if not isinstance(guid, str) or guid not in gold:
-                raise UserError(f"{path}, line {number}: guid {guid!r} is not in the gold file", RULE)
+                raise UserError(f"{path}, line {number}: guid {shown(guid)} is not in the gold file", RULE)
             if guid in predictions:
                 raise UserError(f"{path}, line {number}: guid {guid!r} is repeated", RULE)
             try:

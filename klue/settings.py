@@ -49,7 +49,8 @@ class KlueSettings(Settings):
     """Fine-tuning on the benchmark's tasks and scoring on their dev sets."""
 
     data: str
-    """Folder with the benchmark's files in the official layout (ynat-v1.1/ynat-v1.1_dev.json …)."""
+    """Folder with the benchmark's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's
+    dataset `klue` has them (ynat/validation-00000-of-00001.parquet …)."""
     tasks: list[str] = Field(list(TASKS))
     """Tasks to run; all that are available by default."""
     seeds: int | list[int] = Field([42])
@@ -75,6 +76,11 @@ class KlueSettings(Settings):
     """Changes for KLUE-MRC alone; they go before `training`."""
     wos: FineTuneSettings = FineTuneSettings()
     """Changes for WoS alone; they go before `training`."""
+    search: Literal["none", "small", "grid"] = "none"
+    """Training values to try for every task, initialisation and seed. none: those of the sections above. small: their
+    learning rate as 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0, 0.1,
+    0.2, 0.6, weight decay 0, 0.01, batch 8, 16, 32 and epochs 3, 4, 5, 10. A value that a section names is not varied.
+    The set with the best mean over seeds of the task's selection metric is reported: chosen on dev, as in the paper."""
     published: bool = runtime(True)
     """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
     device: Literal["auto", "cpu", "cuda"] = "auto"

@@ -41,7 +41,7 @@ def read_sentences(stream: IO[bytes], columns: int) -> list[Sentence]:
         if head and rows:
             found.append(Sentence(head[0], head[1], rows, head[2], False))
 
-    for number, line in enumerate(stream.read().decode("utf-8").split("\n"), start=1):
+    for number, line in enumerate(stream.read().decode("utf-8-sig").split("\n"), start=1):
         line = line.removesuffix("\r")
         if line.startswith("##"):
             if rows:

@@ -40,6 +40,13 @@ def finetune(
             "Values that are given are not varied; the best set on dev is reported, as in the paper.",
         ),
     ] = "none",
+    executor: Annotated[
+        Literal["local", "slurm-array"],
+        typer.Option(
+            "--executor",
+            help="slurm-array = this process is an element of a Slurm array and does its share; same results.",
+        ),
+    ] = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
     published: Published = True,
     as_json: AsJson = False,
@@ -49,6 +56,7 @@ def finetune(
     Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2 …
     """
     from common.settings import apply_overrides, parse_settings
+    from data.executors.slurm import ArrayElement, ShareDone
     from klue.report import published_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
@@ -59,7 +67,12 @@ def finetune(
     if dry_run:
         print(plan_stage(settings, Path(model), Path(out)))
         return
-    run_klue(settings, Path(model), Path(out))
+    try:
+        element = ArrayElement.from_environment() if executor == "slurm-array" else None
+        run_klue(settings, Path(model), Path(out), element)
+    except ShareDone as done:
+        say(str(done), style="yellow")
+        return
     rows = [json.loads(line) for line in (Path(out) / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))

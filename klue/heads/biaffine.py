@@ -51,9 +51,10 @@ class BiaffineParser(Head):
         heads, labels = inputs["heads"], inputs["labels"]
         known = heads != IGNORED
         scores = self._labels(heads_of, words, heads.clamp_min(0))
-        return F.cross_entropy(arcs[known].float(), heads[known]) + F.cross_entropy(
-            scores[known].float(), labels[known]
-        )
+        # a sum over a count that may be 0: in very short inputs no word has its head
+        both = F.cross_entropy(arcs[known].float(), heads[known], reduction="sum")
+        both = both + F.cross_entropy(scores[known].float(), labels[known], reduction="sum")
+        return both / known.sum().clamp_min(1)
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return `heads` and `relations`, (B, W) each: the likeliest head, and the likeliest label of that arc."""

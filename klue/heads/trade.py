@@ -36,6 +36,10 @@ class Trade(Head):
         width = config.hidden_size
         self.pad, self.steps = shared["pad"], shared["steps"]
         self.register_buffer("slots", torch.tensor(shared["slots"]), persistent=False)
+        # the decoder reads and writes embeddings, which some encoders (ELECTRA small) have narrower than their states
+        inner = self.encoder.get_input_embeddings().weight.shape[1]
+        self.widen = nn.Linear(inner, width) if inner != width else nn.Identity()
+        self.narrow = nn.Linear(width, inner) if inner != width else nn.Identity()
         self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", 0.1))
         self.decoder = nn.GRUCell(width, width)
         self.mix = nn.Linear(3 * width, 1)
@@ -97,7 +101,7 @@ class Trade(Head):
         return pooled[:, None].expand(-1, len(self.slots), -1), memory, inputs["attention_mask"].bool()
 
     def _embed(self, ids: Tensor) -> Tensor:
-        return self.encoder.get_input_embeddings()(ids)
+        return self.widen(self.encoder.get_input_embeddings()(ids))
 
     def _slot_words(self, inputs: int) -> Tensor:
         """Return the decoder's first inputs, (B, J, D): a slot is the sum of its words."""
@@ -115,7 +119,7 @@ class Trade(Head):
         copied = attention.softmax(-1)
         context = copied.to(memory.dtype) @ memory
         mixed = self.mix(torch.cat([word, state, context], -1)).squeeze(-1).float().sigmoid()
-        logits = (state @ self.encoder.get_input_embeddings().weight.T).float()
+        logits = (self.narrow(state) @ self.encoder.get_input_embeddings().weight.T).float()
         return logits, copied, mixed, state, context
 
 

@@ -60,7 +60,8 @@ def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return float("nan")
     x, y = x - x.mean(), y - y.mean()
-    # normalised one by one: the product of the two norms may leave the range of a double
+    # scaled one by one: squares, and the product of the two norms, may leave the range of a double
+    x, y = x / np.abs(x).max(), y / np.abs(y).max()
     r = float(np.dot(x / np.linalg.norm(x), y / np.linalg.norm(y)))
     return 100.0 * min(1.0, max(-1.0, r))
 

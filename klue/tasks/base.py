@@ -92,6 +92,8 @@ class Task(ABC):
     """What stands on the encoder, see klue/heads."""
     fill: ClassVar[dict[str, int]] = {}
     """What shorter rows of a column of the features are filled up with; 0 for columns that are not named."""
+    offsets: ClassVar[bool] = False
+    """Whether features need to know where tokens stand in the text, which only "fast" tokenizers say."""
     writes_text: ClassVar[bool] = False
     """Whether predictions are ids that only the tokenizer can turn into text."""
     markers: ClassVar[tuple[str, ...]] = ()
@@ -276,7 +278,7 @@ def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
         ValueError: it is not.
     """
     if value not in labels:
-        raise ValueError(f"{value!r} is not a label of {name}; labels: {', '.join(labels)}")
+        raise ValueError(f"{shown(value)} is not a label of {name}; labels: {', '.join(labels)}")
     return str(value)
 
 
@@ -286,6 +288,16 @@ def finite(value: Any, name: str) -> float:
     Raises:
         ValueError: it is not.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a finite number; predictions of {name} are numbers")
-    return float(value)
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{shown(value)} is not a finite number; predictions of {name} are numbers")
+    return number
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: cut short where it is long."""
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a number of dozens of digits"
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -37,6 +37,7 @@ class DependencyParsing(Task):
     hub_config = "dp"
     suffix = "tsv"
     head = "biaffine"
+    offsets = True
     fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "labels": IGNORED, "tags": len(TAGS)}
     metrics: ClassVar[dict[str, str]] = {"uas_macro_f1": "UAS", "las_macro_f1": "LAS"}
     extra_metrics: ClassVar[dict[str, str]] = {
@@ -91,18 +92,23 @@ class DependencyParsing(Task):
         A word that the tokenizer makes nothing of stands as the unknown token. Words beyond `max_length` are left out.
         """
         encoded = tokenizer(
-            [list(example.texts) for example in examples],
-            is_split_into_words=True,
+            [" ".join(example.texts) for example in examples],
             add_special_tokens=False,
             return_attention_mask=False,
+            return_offsets_mapping=True,
+            verbose=False,
         )
         unknown = tokenizer.unk_token_id
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             pieces: list[list[int]] = [[] for _ in example.texts]
-            for token, word in zip(encoded["input_ids"][number], encoded.word_ids(number), strict=True):
-                pieces[word].append(token)
+            starts = np.cumsum([0, *(len(word) + 1 for word in example.texts[:-1])])
+            offsets = encoded["offset_mapping"][number]
+            for token, (start, end) in zip(encoded["input_ids"][number], offsets, strict=True):
+                if end > start:  # a token belongs where it ends: some hold, or are, the space before a word
+                    pieces[int(np.searchsorted(starts, end, side="right")) - 1].append(token)
             pieces = [piece or [unknown] for piece in pieces]
+            pieces[0] = pieces[0][: max_length - 2]  # there is a word to parse
             ends = np.cumsum([len(piece) for piece in pieces])
             kept = int(np.searchsorted(ends, max_length - 2, side="right"))
             ids = [token for piece in pieces[:kept] for token in piece]

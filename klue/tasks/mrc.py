@@ -38,6 +38,7 @@ class ReadingComprehension(Task):
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"
+    offsets = True
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
     selection = "rouge_w"
     authors = AuthorsValues(
@@ -114,13 +115,11 @@ class ReadingComprehension(Task):
         )
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
-            question = questions["input_ids"][number][:QUESTION_TOKENS]
+            # at most half of what there is, so that a short input, too, reads the passage
+            question = questions["input_ids"][number][: min(QUESTION_TOKENS, (max_length - frame.size) // 2)]
             passage = np.array(passages["input_ids"][number], np.int64)
             offsets = np.array(passages["offset_mapping"][number], np.int64).reshape(-1, 2)
             room = max_length - len(question) - frame.size
-            if room < 1:
-                question = question[: max(0, max_length - frame.size - STEP)]
-                room = max_length - len(question) - frame.size
             head = [*frame.before, *question, *frame.between]
             target = _answer_tokens(example, offsets)
             windows = _windows(len(passage), room)
@@ -204,9 +203,16 @@ def _frame(tokenizer: Any) -> _Frame:
 
 
 def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
-    """Return start and end of the windows of a passage; the last one reaches its end."""
+    """Return start and end of the windows of a passage; the last one reaches its end.
+
+    They overlap by half at least.
+
+    Args:
+        tokens: of the passage.
+        room: tokens of it in a window, >= 1.
+    """
     windows = [(0, min(room, tokens))]
-    step = min(STEP, room)
+    step = min(STEP, max(1, room // 2))
     while windows[-1][1] < tokens:
         start = windows[-1][0] + step
         windows.append((start, min(start + room, tokens)))

@@ -34,6 +34,7 @@ class Ner(Task):
     hub_config = "ner"
     suffix = "tsv"
     head = "tokens"
+    offsets = True
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
     metrics: ClassVar[dict[str, str]] = {
         "entity_macro_f1": "entity F1",

@@ -25,9 +25,10 @@ class Nli(Classification):
     )
 
     def read(self, record: Any, guid: str) -> Example:
-        """Return premise and hypothesis with the gold label."""
+        """Return premise and hypothesis with the gold label, which the hub's copy calls `label`."""
         pair = (text_field(record, "premise"), text_field(record, "hypothesis"))
-        return Example(record.get("guid", guid), pair, one_of(record["gold_label"], self.labels, self.name))
+        label = record["label" if "label" in record else "gold_label"]
+        return Example(record.get("guid", guid), pair, one_of(label, self.labels, self.name))
 
     def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
         """Return accuracy."""

@@ -94,7 +94,12 @@ def test_watch_scores_each_checkpoint_once(finished: Path, capfd: pytest.Capture
     assert (run / "watch" / "scores.png").stat().st_size > 5000
     assert not list((run / "watch").glob("step-*/model"))
     capfd.readouterr()
-    assert run_command(command) == 0 and "scoring" not in capfd.readouterr().err
+    assert run_command(command) == 0
+    assert "scoring" not in (err := capfd.readouterr().err) and "0 newly scored" in err
+    other = [*command[:-2], "klue.tasks=[klue-sts]", command[-1], "--once"]
+    assert run_command(other) == 0 and f"{len(rows)} newly scored" in capfd.readouterr().err
+    tasks = [json.loads(line)["task"] for line in (run / "watch" / "scores.jsonl").read_text("utf-8").splitlines()]
+    assert tasks == ["klue-sts"] * len(rows)
     assert run_command(["klue", "watch", str(finished / "sample")]) == 2 and "no run folder" in capfd.readouterr().err
 
 

@@ -97,6 +97,17 @@ def write_model(folder: Path, kind: str = "roberta") -> Path:
     return folder
 
 
+def write_sample(folder: Path) -> Path:
+    """Write the embedded sample's eight tasks, as `hunmin sample` does."""
+    from data.sample.tasks import build_tasks
+
+    for name, content in build_tasks(42).files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A benchmark folder of 70 train and 35 dev examples a task."""
@@ -123,15 +134,8 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def sample_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The embedded sample's eight tasks, as `hunmin sample` writes them."""
-    from data.sample.tasks import build_tasks
-
-    folder = tmp_path_factory.mktemp("sample")
-    for name, content in build_tasks(42).files.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    return folder
+    """The embedded sample's eight tasks."""
+    return write_sample(tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def make_jobs(benchmark, model, out, **changes):
     splits = {name: load_splits(TASKS[name], benchmark) for name in settings.tasks}
     facts = read_model_folder(model)
     jobs = plan_jobs(settings, facts, splits, "d", out)
-    return write_features(jobs, splits, facts, out)
+    return write_features(jobs, splits, facts, out / "features")
 
 
 def test_learns_headlines(benchmark, tiny_roberta, tmp_path):

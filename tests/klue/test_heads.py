@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from klue.batches import pad
 from klue.examples import Splits, load_splits
 from klue.features import load_features
-from klue.finetune import _tensors, finetune, predict
+from klue.finetune import batch_tensors, finetune, predict
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
@@ -30,8 +30,8 @@ def make_job(name, data, model, out, train=40, dev=20, **training):
     whole = load_splits(TASKS[name], data)
     splits = {name: Splits(whole.train[:train], whole.dev[:dev], whole.note, {**whole.counts, "train": train})}
     facts = read_model_folder(model)
-    (job,) = write_features(plan_jobs(settings, facts, splits, "d", out), splits, facts, out)
-    return job, load_features(out / "features" / name, "train"), load_features(out / "features" / name, "dev")
+    (job,) = write_features(plan_jobs(settings, facts, splits, "d", out), splits, facts, out / "features")
+    return job, *(load_features(Path(job.features), split) for split in ("train", "dev"))
 
 
 STRUCTURED = ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos")
@@ -45,7 +45,7 @@ def test_outputs_do_not_depend_on_the_batch(name, sample_benchmark, tiny_bert, t
     together = predict(model, dev, task, job, CPU)
     for i in (0, 5, len(dev.owner) - 1):
         with torch.inference_mode():
-            alone = model.predict(_tensors(dev, np.array([i]), task, job, CPU))
+            alone = model.predict(batch_tensors(dev, np.array([i]), task, job, CPU))
         for key, values in alone.items():
             mine = values[0].numpy()
             assert np.allclose(together[key][i][: len(mine)], mine, atol=1e-4), key
@@ -68,8 +68,8 @@ def test_same_job_same_outcome_and_any_predictions_are_well_formed(name, sample_
 def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_roberta, tmp_path):
     training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 4, "max_length": 64}
     job, _, _ = make_job(name, sample_benchmark, tiny_roberta, tmp_path, train=count, **training)
-    (tmp_path / "features" / name / "dev").rename(tmp_path / "features" / name / "other")
-    (tmp_path / "features" / name / "dev").symlink_to(tmp_path / "features" / name / "train")
+    (Path(job.features) / "dev").rename(tmp_path / "other")
+    (Path(job.features) / "dev").symlink_to(Path(job.features) / "train")
     outcome = finetune(job)
     assert outcome.best[TASKS[name].selection] > least
     losses = [json.loads(line)["loss"] for line in Path(job.history).open() if '"loss"' in line]
@@ -88,7 +88,7 @@ def test_parser_without_gold_parts_of_speech(sample_benchmark, tiny_bert, tmp_pa
     job = job.model_copy(update={"training": job.training.model_copy(update={"pos_tags": False})})
     model = build_head(job, TASKS["klue-dp"], dev.shared).eval()
     assert model.tags is None
-    inputs = _tensors(dev, np.arange(4), TASKS["klue-dp"], job, CPU)
+    inputs = batch_tensors(dev, np.arange(4), TASKS["klue-dp"], job, CPU)
     with torch.inference_mode():
         before = model.predict(inputs)["heads"]
         assert torch.equal(before, model.predict({**inputs, "tags": torch.zeros_like(inputs["tags"])})["heads"])
@@ -125,7 +125,7 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
 
     job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
     model = build_head(job, TASKS["wos"], train.shared).eval()
-    inputs = _tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
+    inputs = batch_tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
     values = inputs["values"].view(3, len(SLOTS), -1)
     gates, chances = slow_trade(model, inputs, values.size(-1), values if forced else None)
     monkeypatch.setattr(trade, "TEACHER_FORCING", 1.0 if forced else 0.0)
@@ -148,6 +148,21 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
     assert 0 < held.sum() < held.numel()
     written = found["values"].view(3, len(SLOTS), -1)
     assert torch.equal(written[held], chances.argmax(-1)[held]) and (written[~held] == model.pad).all()
+
+
+def test_trade_with_embeddings_narrower_than_states(sample_benchmark, tiny_roberta, tmp_path):
+    import shutil
+
+    from transformers import ElectraConfig, ElectraForMaskedLM
+
+    folder = tmp_path / "electra"
+    shutil.copytree(tiny_roberta, folder, ignore=shutil.ignore_patterns("config.json", "model.safetensors"))
+    shape = {"hidden_size": 32, "embedding_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    vocab = json.loads((tiny_roberta / "config.json").read_text())["vocab_size"]
+    config = ElectraConfig(**shape, intermediate_size=32, vocab_size=vocab, max_position_embeddings=64, pad_token_id=1)
+    ElectraForMaskedLM(config).save_pretrained(folder)
+    job, _, _ = make_job("wos", sample_benchmark, folder, tmp_path / "out")
+    assert finetune(job).last["step"] == 3
 
 
 def test_rows_are_filled_with_what_the_task_says():

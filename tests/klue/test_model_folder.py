@@ -39,7 +39,10 @@ def test_folders_that_are_no_encoder(folder):
     edit(folder, architectures=["GPT2LMHeadModel"])
     with pytest.raises(UserError, match=r"holds a decoder \(GPT2LMHeadModel\)"):
         read_model_folder(folder)
-    edit(folder, architectures=["RobertaForMaskedLM"], hidden_size=None)
+    edit(folder, architectures=["LlamaModel"], model_type="llama")
+    with pytest.raises(UserError, match=r"holds a decoder \(LlamaModel\)"):
+        read_model_folder(folder)
+    edit(folder, architectures=["RobertaForMaskedLM"], model_type="roberta", hidden_size=None)
     with pytest.raises(UserError, match=r"config\.json"):
         read_model_folder(folder)
 

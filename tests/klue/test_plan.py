@@ -62,3 +62,13 @@ def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
 def test_inputs_longer_than_positions(plan):
     with pytest.raises(UserError, match=r"(?s)max_length 128, the model has 64 positions.*klue.nli.max_length=64"):
         plan(training=FineTuneSettings(), tasks=["klue-nli"])
+
+
+def test_a_search_multiplies_the_jobs_and_each_has_its_name(plan):
+    jobs = plan(search="small", seeds=2, tasks=["ynat", "klue-nli"], nli={"learning_rate": 1e-5})
+    assert len(jobs) == (4 + 1) * 2 == len({job.name for job in jobs}) == len({job.fingerprint for job in jobs})
+    assert "ynat-pretrained-lr2e-05-warmup0.1-decay0-batch32-epochs4-43" in {job.name for job in jobs}
+    larger = {job.name: job.fingerprint for job in plan(search="grid", seeds=2, tasks=["ynat"])}
+    assert len(larger) == 384 * 2
+    # what a small search has done, the grid has not to do again
+    assert {job.name: job.fingerprint for job in jobs if job.task == "ynat"}.items() <= larger.items()

@@ -7,8 +7,10 @@ from rich.console import Console
 from klue.report import latex, markdown, published_rows, results_table, tabulate
 from klue.tasks import TASKS
 
+VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
-def result(task, init, seed, value):
+
+def result(task, init, seed, value, **values):
     metrics = {**TASKS[task].metrics, **TASKS[task].extra_metrics}
     return {
         "task": task,
@@ -18,6 +20,7 @@ def result(task, init, seed, value):
         "last": dict.fromkeys(metrics, 1.0),
         "data_note": "split of dev: no train file, 7 trained on" if task == "klue-sts" else "",
         "examples": {"train": 7, "dev": 3},
+        "settings": {**VALUES, **values},
     }
 
 
@@ -106,3 +109,14 @@ def test_published_rows_are_whole():
 @pytest.mark.parametrize("title", ["average", "mean over tasks"])
 def test_no_average_over_tasks(form, title):
     assert title not in form(ROWS, published_rows()).lower()
+
+
+def test_a_search_says_how_many_were_tried_and_on_what_they_were_chosen():
+    rows = [result("ynat", "pretrained", 42, rate * 1e6, learning_rate=rate) for rate in (1e-5, 5e-5, 3e-5)]
+    scores = tabulate(rows)
+    assert scores.lines[0].cells == ["50.00"] and scores.lines[0].seeds == "1"
+    assert scores.notes[-1] == (
+        "YNAT, pretrained: the best of 3 sets of training values, chosen on dev, as in the paper: "
+        "learning rate 5e-05, warm-up 0.1, weight decay 0, batch 32, 4 epochs."
+    )
+    assert not any("chosen" in note for note in tabulate(ROWS).notes)

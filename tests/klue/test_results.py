@@ -2,10 +2,19 @@ import pytest
 
 from klue.results import sort_rows, spread, summarize
 
+VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
-def row(task="ynat", init="pretrained", seed=42, best=80.0, last=70.0, metric="macro_f1", note=""):
-    scores = {which: {metric: value, "step": 3} for which, value in (("best", best), ("last", last))}
-    return {"task": task, "init": init, "seed": seed, **scores, "data_note": note, "examples": {"train": 3, "dev": 2}}
+
+def row(task="ynat", init="pretrained", seed=42, best=80.0, last=70.0, metric="macro_f1", **values):
+    return {
+        "task": task,
+        "init": init,
+        "seed": seed,
+        **{which: {metric: value, "step": 3} for which, value in (("best", best), ("last", last))},
+        "data_note": "",
+        "examples": {"train": 3, "dev": 2},
+        "settings": {**VALUES, **values},
+    }
 
 
 def test_order():
@@ -32,3 +41,16 @@ def test_summary():
     ]
     assert found[0]["best"]["macro_f1"] == {"mean": 81.0, "sd": pytest.approx(2**0.5), "n": 2}
     assert found[0]["last"]["macro_f1"]["mean"] == 65.0
+    assert found[0]["tried"] == 1 and found[0]["settings"] == VALUES
+
+
+def test_the_best_mean_of_the_settings_tried_is_reported():
+    low, high = {"learning_rate": 1e-5}, {"learning_rate": 5e-5}
+    rows = [row(best=90.0, **low), row(seed=43, best=70.0, last=1.0, **low)]
+    rows += [row(best=81.0, last=2.0, **high), row(seed=43, best=81.0, last=2.0, **high)]
+    rows += [row(init="random", best=best, epochs=epochs) for best, epochs in ((5.0, 3), (5.0, 4), (None, 5))]
+    pretrained, random = summarize(rows[::-1])
+    assert (pretrained["settings"]["learning_rate"], pretrained["tried"], pretrained["n"]) == (5e-5, 2, 2)
+    assert pretrained["best"]["macro_f1"] == {"mean": 81.0, "sd": 0.0, "n": 2}
+    assert pretrained["last"]["macro_f1"]["mean"] == 2.0
+    assert (random["settings"]["epochs"], random["tried"]) == (3, 3)  # the first of equals

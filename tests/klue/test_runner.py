@@ -4,8 +4,10 @@ import shutil
 import pytest
 
 from common.errors import HunminError, UserError
+from data.executors.slurm import ArrayElement, ShareDone
+from hunmin.main import run_command
 from klue import runner
-from klue.runner import run_klue
+from klue.runner import plan_stage, run_klue
 from klue.score import score
 from klue.settings import KlueSettings
 from tests.klue.names import SENTENCE_TASKS
@@ -68,6 +70,7 @@ def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, 
     (out / "jobs" / "klue-sts-random-42" / "result.json").unlink()
     (out / "results.jsonl").unlink()
     (out / "features" / "ynat").mkdir(parents=True)
+    (out / "jobs" / "ynat-random-42" / ".result.json.x.tmp").touch()  # a kill left it
     assert run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out) == finished[1]
     assert started == ["klue-sts-random-42"]
     assert contents(out) == before
@@ -86,6 +89,63 @@ def test_a_failing_job_does_not_stop_the_others(benchmark_without_sts_train, tin
     # the other one finished; it says what its number stands for
     row = json.loads((out / "jobs" / "klue-sts-pretrained-42" / "result.json").read_text())
     assert row["data_note"].startswith("split of dev")
+
+
+def test_elements_of_an_array_do_their_shares(finished, benchmark, tiny_roberta, tmp_path, capfd):
+    out, both = tmp_path / "klue", settings(benchmark, baseline_random=True)
+    with pytest.raises(ShareDone, match=r"element 1 is done; 3 of 6 jobs, of other elements, are not"):
+        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
+    assert not (out / "results.jsonl").exists() and not list(out.glob("features*"))
+    done = {path: path.stat().st_mtime_ns for path in out.glob("jobs/*/result.json")}
+    (out / "features-5" / "ynat").mkdir(parents=True)  # a killed element left it
+    # the same element again, and one of another array: what is finished is not done again
+    with pytest.raises(ShareDone, match="element 1 is done"):
+        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
+    assert "element 1 of 2 has 3 jobs, 0 to do" in capfd.readouterr().err
+    assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "8")) == finished[1]
+    assert {path: path.stat().st_mtime_ns for path in done} == done and len(done) == 3
+    assert contents(out) == contents(finished[0])
+
+
+def test_array_from_the_command_line(benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
+    line = f"klue finetune {tiny_roberta} --data {benchmark} --out {tmp_path / 'klue'} --executor slurm-array"
+    values = ["--task", "ynat", "--seeds", "2", "device=cpu", "training.max_length=64", "training.epochs=1"]
+    assert run_command([*line.split(), *values]) == 2
+    assert "SLURM_ARRAY_TASK_ID is not set" in capfd.readouterr().err
+    for name, value in {"COUNT": "2", "MIN": "1", "ID": "2"}.items():
+        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", value)
+    assert run_command([*line.split(), *values]) == 0
+    assert "element 1 is done; 1 of 2 jobs" in capfd.readouterr().err
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
+    assert run_command([*line.split(), *values]) == 0
+    assert "YNAT macro F1" in capfd.readouterr().out
+    assert len((tmp_path / "klue" / "results.jsonl").read_text().splitlines()) == 2
+
+
+def test_dry_run_says_how_many_jobs(benchmark, tiny_roberta, tmp_path, capfd):
+    line = f"klue finetune {tiny_roberta} --data {benchmark} --out {tmp_path / 'klue'} --search grid --dry-run"
+    assert (
+        run_command([*line.split(), "--task", "ynat", "--seeds", "2", "training.max_length=64", "ynat.epochs=3"]) == 0
+    )
+    assert capfd.readouterr().out == "klue: 192 jobs (ynat 192)\n"
+    assert not (tmp_path / "klue").exists()
+
+
+def test_search_reports_the_best_and_keeps_every_row(benchmark, tiny_roberta, tmp_path, capfd):
+    tried = settings(benchmark, tasks=["ynat"], search="small", training={"max_length": 64, "epochs": 1})
+    out = tmp_path / "klue"
+    assert str(plan_stage(tried, tiny_roberta, out)) == "klue: 4 jobs (ynat 4)" and not out.exists()
+    (entry,) = run_klue(tried, tiny_roberta, out)["scores"]
+    assert "klue: 4 jobs (ynat 4)" in capfd.readouterr().err
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    assert [row["settings"]["learning_rate"] for row in rows] == [1e-5, 2e-5, 3e-5, 5e-5]
+    best = max(rows, key=lambda row: row["best"]["macro_f1"])
+    assert entry["tried"] == 4 and entry["settings"]["learning_rate"] == best["settings"]["learning_rate"]
+    before = contents(out)
+    (out / "jobs" / "ynat-pretrained-lr2e-05-warmup0.1-decay0-batch32-epochs1-42" / "result.json").unlink()
+    assert str(plan_stage(tried, tiny_roberta, out)).endswith("3 of 4 jobs are finished already")
+    run_klue(tried, tiny_roberta, out)
+    assert contents(out) == before
 
 
 def test_wrong_input_before_anything_runs(benchmark, tiny_roberta, tmp_path):

@@ -174,8 +174,8 @@ def test_plausible_answers_of_an_unanswerable_question_are_none():
         (NER, ["O"], "O", "list of labels"),
         (RE, "no_relation", "no_relation", "label.*probabilities"),
         (RE, "no_relation", {"label": "no_relation", "probabilities": [1.0]}, "30 numbers"),
-        (RE, "no_relation", {"label": "no_relation", "probabilities": [0.5] * 30}, "add up to 15"),
-        (RE, "no_relation", {"label": "no_relation", "probabilities": [float("nan")] * 30}, "not a probability"),
+        (RE, "no_relation", {"label": "no_relation", "probabilities": [float("nan")] * 30}, "not a finite number"),
+        (RE, "no_relation", {"label": "no_relation", "probabilities": [10**400] * 30}, "not a finite number"),
         (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0, 1], "labels": ["VP", "VP"]}, "each of the 1 words"),
         (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [2], "labels": ["VP"]}, "head 2"),
         (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0], "labels": ["V"]}, "not a label"),
@@ -271,6 +271,10 @@ def test_words_without_tokens_and_words_beyond_the_longest_input(tiny_roberta):
     features, tokenizer = features_of(DP, [example], tiny_roberta)
     assert features.columns["input_ids"][0].tolist()[2] == tokenizer.unk_token_id
     assert features.columns["first"][0].tolist() == [1, 2, 3] == features.columns["last"][0].tolist()
+    long, _ = features_of(
+        DP, [Example("b", ("0123456789",), {"heads": [0], "labels": ["VP"]}, ["SN"])], tiny_roberta, 8
+    )
+    assert long.lengths.tolist() == [8] and long.columns["last"][0].tolist() == [6]  # of one word there is a part
     short, _ = features_of(DP, [example], tiny_roberta, 4)
     assert short.columns["heads"][0].tolist() == [IGNORED, IGNORED]  # their head is cut off
     found = DP.decode({"heads": [np.array([0, 1])], "relations": [np.array([2, 0])]}, short)
@@ -286,7 +290,7 @@ def test_words_without_tokens_and_words_beyond_the_longest_input(tiny_roberta):
 def test_every_token_has_most_context_in_exactly_one_window(tokens, room):
     windows = _windows(tokens, room)
     assert windows[0][0] == 0 and windows[-1][1] == tokens
-    assert all(b[0] - a[0] == min(STEP, room) for a, b in pairwise(windows))
+    assert all(b[0] - a[0] == min(STEP, max(1, room // 2)) for a, b in pairwise(windows))
     counts = np.zeros(tokens, int)
     for number, (start, end) in enumerate(windows):
         counts[start:end] += _most_context(windows, number)
@@ -335,6 +339,37 @@ def test_long_questions_are_cut_and_every_character_is_in_a_window(tiny_roberta)
     starts = {int(at) for row in features.columns["starts"] for at in row if at >= 0}
     assert {at for at, character in enumerate(context) if character == "서"} <= starts
     assert features.columns["start_positions"][0] > 64 and features.columns["start_positions"][-1] == 0
+
+
+@pytest.mark.parametrize("words", [1, 20, 55, 58, 60, 64, 200])
+def test_questions_of_any_length_leave_room_for_the_passage(words, tiny_roberta):
+    context = "서울에 있다 " * 60
+    example = Example("a", ("부산 " * words, context), ["있다"], context.index("있다"))
+    features, _ = features_of(MRC, [example], tiny_roberta, 64)
+    assert features.lengths.max() <= 64 and len(features.owner) < 20
+    assert (features.columns["start_positions"] > 0).any()
+
+
+def test_scores_as_the_authors_and_any_numbers_for_probabilities(tmp_path):
+    assert RE.check({"label": "no_relation", "probabilities": [0.33] * 3 + [0] * 27}, "")["probabilities"][0] == 0.33
+    assert RE.check({"label": "no_relation", "probabilities": [0.5] * 30}, "")
+
+
+def test_words_of_a_tokenizer_whose_tokens_hold_the_space_before_them(tmp_path):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    vocab = {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>", *sorted(alphabet)])}
+    backend = Tokenizer(models.BPE(vocab, [], unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False)
+    names = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, **names)
+    example = Example("a", ("ab", "cd"), {"heads": [2, 0], "labels": ["NP", "VP"]}, ["NNG", "EF"])
+    columns = DP.features([example], tokenizer, 32, False)
+    tokens = tokenizer.convert_ids_to_tokens(columns["input_ids"][0])
+    assert tokens == ["<s>", "a", "b", "Ġ", "c", "d", "</s>"]
+    assert columns["last"][0].tolist() == [2, 5] and columns["first"][0].tolist() in ([1, 3], [1, 4])
 
 
 # WoS

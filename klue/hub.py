@@ -1,0 +1,60 @@
+"""The benchmark as the hub keeps it, the dataset `klue`: a folder a task, Parquet files a split, labels as numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SUFFIX = ".parquet"
+SPLITS = {"train": "train", "dev": "validation"}
+"""Our names of the splits → the hub's."""
+NAMED = ("label", "ner_tags")
+"""Columns whose numbers stand for names."""
+
+
+def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
+    """Return the rows of a Parquet file of the hub's dataset without nulls, labels' names in place of their numbers.
+
+    Args:
+        stream: the file; `datasets` keeps the names in its schema.
+
+    Raises:
+        ValueError: it is no whole Parquet file, its labels are numbers without names, or a number has none.
+    """
+    try:
+        table = pq.read_table(pa.BufferReader(stream.read()))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"it is no whole Parquet file ({error})") from None
+    stored = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
+    features = stored.get("info", {}).get("features", {})
+    # a column that is null is a field that the record has not
+    records = [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
+    for column in NAMED:
+        if column not in table.column_names:
+            continue
+        kind = table.schema.field(column).type
+        if not pa.types.is_integer(getattr(kind, "value_type", kind)):
+            continue
+        feature = features.get(column, {})
+        # of a list; `datasets` once wrote it as a list of one
+        feature = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+        names = feature.get("names")
+        if not names:
+            raise ValueError(
+                f"column '{column}' holds numbers and the file does not say what they stand for, "
+                "as files of `datasets` do in the schema's metadata"
+            )
+        for record in (record for record in records if column in record):
+            record[column] = _named(record[column], names, column)
+    return records
+
+
+def _named(value: Any, names: list[str], column: str) -> Any:
+    if isinstance(value, list):
+        return [_named(item, names, column) for item in value]
+    if not 0 <= value < len(names):
+        raise ValueError(f"column '{column}' holds {value}, which stands for none of the {len(names)} names")
+    return names[value]

@@ -1,0 +1,166 @@
+"""How fast fine-tuning is with batches of similar length beside padding to the longest input, on the same examples.
+
+    python scripts/bench_klue.py MODEL --data KLUE [--task ynat …] [--batch 32] [--steps 4] [--rounds 5] [--json]
+
+MODEL: an encoder's folder; KLUE: the benchmark's files.
+
+- ours: batches as `hunmin klue finetune` makes them, of similar length, padded to their own longest input.
+- padded: the same examples in random order, every batch padded to the task's maximum length (the authors' for the task,
+  or the model's positions where they are fewer), as the authors' code has it.
+
+Both take the same optimizer steps with a model of their own from the same weights. A round takes other examples than
+the one before, some steps of each way in turn; the median of the rounds counts, and of their ratios. On a CPU
+one thread computes and its processor seconds count; on a GPU wall time does. Only training is measured, and inputs are
+made beforehand: both ways read them from the same cache. Exit code 1 when a bar is not reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from timing import Row, as_dicts, hardware, print_rows
+from torch.nn import functional
+from transformers.utils import logging
+
+from klue.batches import train_batches
+from klue.examples import load_splits
+from klue.features import load_tokenizer, make_features
+from klue.finetune import TOKEN_COLUMNS, batch_tensors, build_optimizer, train_step
+from klue.heads import build_head
+from klue.model_folder import read_model_folder
+from klue.plan import Job, plan_jobs
+from klue.settings import KlueSettings
+from klue.tasks import get_task
+from klue.tasks.base import Features, Task
+
+BAR = 2.0
+"""Least ratio of examples a second, by the project's own aim."""
+TASKS = ("ynat", "klue-nli", "klue-ner")
+EXAMPLES = 3200
+"""Examples of a task at most, the same ones always: two pools of 50 batches of 32."""
+
+
+class Way:
+    """A model under training, and how its batches are padded.
+
+    Args:
+        job: what is trained.
+        task: the job's.
+        features: to train on.
+        length: every batch is padded to it; None: to its own longest input.
+    """
+
+    def __init__(self, job: Job, task: Task, features: Features, length: int | None) -> None:
+        self._job, self._task, self._features, self._length = job, task, features, length
+        self._device = torch.device(job.device)
+        self._model = build_head(job, task, features.shared).to(self._device)
+        self._optimizer = build_optimizer(self._model, job.training.learning_rate, job.training.weight_decay)
+        self.filled = 0
+        """Positions computed so far, padding included."""
+
+    def step(self, batch: np.ndarray) -> None:
+        """Take an optimizer step."""
+        inputs = batch_tensors(self._features, batch, self._task, self._job, self._device)
+        if self._length:
+            missing = self._length - inputs["input_ids"].shape[1]
+            for name in (*TOKEN_COLUMNS, "attention_mask"):
+                if name in inputs and inputs[name].ndim == 2:
+                    fill = self._job.pad_id if name == "input_ids" else self._task.fill.get(name, 0)
+                    inputs[name] = functional.pad(inputs[name], (0, missing), value=fill)
+        self.filled += inputs["input_ids"].numel()
+        train_step(self._model, self._optimizer, self._job.training.learning_rate, inputs)
+
+    def seconds(self, batches: list[np.ndarray]) -> float:
+        """Return what the steps took."""
+        if self._device.type == "cpu":
+            begin = time.process_time()
+            for batch in batches:
+                self.step(batch)
+            return time.process_time() - begin
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for batch in batches:
+            self.step(batch)
+        torch.cuda.synchronize()
+        return time.perf_counter() - begin
+
+
+def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job, Features]:
+    """Return a job of the task with the authors' values, and the features it trains on."""
+    task, facts = get_task(name), read_model_folder(model)
+    length = min(task.authors.max_length, facts.max_positions)
+    settings = KlueSettings(
+        data=str(data), tasks=[name], training={"max_length": length, "batch_size": batch}, device="auto"
+    )
+    splits = load_splits(task, data, EXAMPLES)
+    (job,) = plan_jobs(settings, facts, {name: splits}, "", Path("none"))  # its folders are never written
+    features = make_features(task, splits.train, load_tokenizer(model), facts, length)
+    return job.model_copy(update={"device": "cuda" if torch.cuda.is_available() else "cpu"}), features
+
+
+def measure(model: Path, data: Path, name: str, batch: int | None, steps: int, rounds: int) -> list[Row]:
+    """Return the rows of a task: ours, padded, the ratio."""
+    job, features = prepare(model, data, name, batch)
+    task, size, length = get_task(name), job.training.batch_size, job.training.max_length
+    ways = {"ours": Way(job, task, features, None), "padded": Way(job, task, features, length)}
+    lengths, random = features.lengths, np.random.default_rng(0)
+    epochs = (found for epoch in range(10**9) for found in train_batches(lengths, size, job.seed, epoch))
+    whole = (found for found in epochs if len(found) == size)
+    for way in ways.values():  # memory is taken, code is chosen
+        way.step(next(whole))
+        way.filled = 0
+    rates: dict[str, list[float]] = {which: [] for which in ways}
+    held = 0
+    for _ in range(rounds):
+        ours = [next(whole) for _ in range(steps)]
+        shuffled = random.permutation(np.concatenate(ours))
+        held += int(lengths[shuffled].sum())
+        for which, batches in (("ours", ours), ("padded", np.array_split(shuffled, steps))):
+            rates[which].append(steps * size / ways[which].seconds(batches))
+    ratio = statistics.median(a / b for a, b in zip(rates["ours"], rates["padded"], strict=True))
+    described = f"batch {size}, {lengths.mean():.0f} tokens an input, at most {lengths.max()}, padded to {length}"
+    return [
+        *(
+            Row(f"{name}, {which}", statistics.median(rates[which]), "examples/s", note=f"{held / way.filled:.0%} text")
+            for which, way in ways.items()
+        ),
+        Row(f"{name}, ratio", ratio, "x", BAR, note=described),
+    ]
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, help="an encoder's folder")
+    parser.add_argument("--data", type=Path, required=True, help="folder with the benchmark's files")
+    parser.add_argument("--task", action="append", help=f"task; repeat for several (default: {', '.join(TASKS)})")
+    parser.add_argument("--batch", type=int, help="examples a step (default: the authors')")
+    parser.add_argument("--steps", type=int, default=4, help="optimizer steps of each way in a round")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of which the median counts")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    options = parser.parse_args()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    print(hardware())
+    if torch.cuda.is_available():
+        print(torch.cuda.get_device_name())
+    rows: list[Row] = []
+    for name in options.task or TASKS:
+        found = measure(options.model, options.data, name, options.batch, options.steps, options.rounds)
+        print_rows(get_task(name).title, found)
+        rows += found
+    if options.json:
+        print(json.dumps({"hardware": hardware(), "rows": as_dicts(rows)}, ensure_ascii=False))
+    return 1 if any(row.reached is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
