@@ -70,6 +70,10 @@ def run_command(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_FAILED
+    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
+        say(f"error: {error.filename}: {error.strerror}", style="red")
+        say("  rule:   files that are read exist, and folders that are written to can be written to")
+        return EXIT_FAILED
     except Exception as error:
         if _is_usage_error(error):
             error.show()  # type: ignore[attr-defined]

@@ -175,7 +175,7 @@ def print_report(run: Path) -> None:
     for name, text in summary(report):
         table.add_row(name, text)
     out.print(table)
-    out.print(results_table(report["klue"], report["published"]))
+    out.print(results_table(report["klue"], report["published"], out.width))
     out.print(f"report: {run / 'report' / 'report.md'}")
     model = run / "export" / "model.safetensors"
     if model.exists():

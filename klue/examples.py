@@ -73,7 +73,7 @@ def read_examples(task: Task, path: Path) -> list[Example]:
             records = hub_records(stream) if from_hub else task.records(stream)
     except KeyError as error:
         raise UserError(f"{path}: field {error} is missing", rule, "fetch the file again") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
     stem = f"{task.hub_config}-{path.stem.split('-')[0]}" if from_hub else path.name.split(f".{task.suffix}")[0]
     examples, seen = [], set()
@@ -92,7 +92,7 @@ def read_examples(task: Task, path: Path) -> list[Example]:
             raise UserError(f"{path}, {name}: field {error} is missing", rule) from None
         except (TypeError, AttributeError):
             raise UserError(f"{path}, {name} is not a record of {task.name}", rule) from None
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise UserError(f"{path}, {name}: {error}", rule) from None
     if not examples:
         raise UserError(f"{path} holds no records", rule)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from common.errors import UserError
-from klue.results import summarize
+from klue.results import metrics_of, summarize
 from klue.search import values_text
 from klue.tasks import TASKS
 
@@ -21,6 +21,8 @@ CAPTION = (
     "Dev scores × 100, best of the evaluations of each fine-tuning (as in the KLUE paper); mean ± standard deviation "
     "over seeds where there are several."
 )
+METRIC_WIDTH = 38
+"""Columns of the terminal that names of metrics take at most."""
 BESIDE = "KLUE-"
 """The terminal has room for the published models whose names begin so; the other forms have all."""
 
@@ -44,7 +46,8 @@ class Scores:
     lines: list[Line]
     notes: list[str]
     extra: list[tuple[str, list[str]]]
-    """Metrics beside the paper's: their names, and ours in the order of the lines."""
+    """Metrics beside the paper's, and those by which evaluations are chosen at the end of training: their names, and
+    ours in the order of the lines."""
 
     def best(self, column: int) -> float | None:
         """Return the highest score of a column."""
@@ -72,7 +75,8 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
     summary = summarize(rows)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
     columns = [(name, metric) for name in tasks for metric in TASKS[name].metrics]
-    extra = [(name, metric) for name in tasks for metric in TASKS[name].extra_metrics]
+    extra = [(name, metric, "best") for name in tasks for metric in TASKS[name].extra_metrics]
+    extra += [(name, TASKS[name].selection, "last") for name in tasks]
     data_notes = {entry["task"]: entry["data_note"] for entry in summary if entry["data_note"]}
     marks = {name: "*" * number for number, name in enumerate(sorted(data_notes, key=tasks.index), start=1)}
     header = []
@@ -87,7 +91,7 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
             cells = [_cell(entries.get(name), metric) for name, metric in columns]
             values = [_value(entries.get(name), metric) for name, metric in columns]
             lines.append(Line(title, "–".join(map(str, seeds)), cells, values))
-            beside.append([_cell(entries.get(name), metric) for name, metric in extra])
+            beside.append([_cell(entries.get(name), metric, which) for name, metric, which in extra])
     for model in (published or {"rows": []})["rows"]:
         values = [model["scores"].get(name, {}).get(metric) for name, metric in columns]
         lines.append(Line(f"published: {model['model']}", "", [_number(value) for value in values], values))
@@ -101,21 +105,33 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
         for entry in summary
         if entry["tried"] > 1
     ]
-    names = [f"{TASKS[name].title} {TASKS[name].extra_metrics[metric]}" for name, metric in extra]
+    names = [
+        f"{TASKS[name].title} {metrics_of(name)[metric]}{', last evaluation' if which == 'last' else ''}"
+        for name, metric, which in extra
+    ]
     return Scores(header, lines, notes, [(name, [line[i] for line in beside]) for i, name in enumerate(names)])
 
 
-def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> Table:
-    """Return the results as a table for the terminal, a metric a row, the best in bold; see `tabulate`."""
+def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None, width: int = 120) -> Table:
+    """Return the results as a table for the terminal, a metric a row, the best in bold; see `tabulate`.
+
+    Args:
+        rows: result rows of jobs.
+        published: what `published_rows` returns, or None.
+        width: columns of the terminal; fewer published models stand in fewer.
+    """
     scores = tabulate(rows, published)
-    shown = [line for line in scores.lines if line.seeds or line.title.startswith(f"published: {BESIDE}")]
+    ours = [line for line in scores.lines if line.seeds]
+    beside = [line for line in scores.lines if line.title.startswith(f"published: {BESIDE}")]
+    room = (width - 2 - METRIC_WIDTH - 17 * len(ours)) // 11
+    shown = ours + beside[: max(0, room)]
     notes = list(scores.notes)
     if len(shown) < len(scores.lines):
         notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
     table = Table(title="KLUE", title_justify="left", caption="\n".join(notes), caption_justify="left")
     table.add_column("metric")
     for line in shown:
-        title = line.title.removeprefix("published: ").replace("-", "-\n", 2)
+        title = line.title.removeprefix("published: ").replace("-", "-\n", 2).replace(" ", "\n")
         seeds = f"\n{line.seeds} seed{'' if line.seeds == '1' else 's'}" if line.seeds else ""
         table.add_column(title + seeds, justify="right", style="" if line.seeds else "dim")
     for number, column in enumerate(scores.columns):
@@ -198,10 +214,10 @@ def _value(entry: dict[str, Any] | None, metric: str) -> float | None:
     return None if entry is None else entry["best"][metric]["mean"]
 
 
-def _cell(entry: dict[str, Any] | None, metric: str) -> str:
+def _cell(entry: dict[str, Any] | None, metric: str, which: str = "best") -> str:
     if entry is None:
         return "–"
-    found = entry["best"][metric]
+    found = entry[which][metric]
     if found["mean"] is None:
         return "undefined"
     return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")
@@ -218,4 +234,12 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
         raise UserError(
             f"{folder} holds no results.jsonl", "scores are read from a finished klue folder", "hunmin klue finetune"
         )
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except ValueError:
+        raise UserError(
+            f"{path} is damaged", "a line is a job's result", "run klue finetune again: it is fast"
+        ) from None
+    if not rows:
+        raise UserError(f"{path} holds no results", "scores are read from a finished klue folder")
+    return rows

@@ -68,6 +68,8 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
         failures = run_jobs(waiting, settings, logs, f"job_server{mark}.log")
         shutil.rmtree(features)
         if failures:
+            if not element:  # what is there can be looked at
+                _write_results([row for row in map(finished_row, plan.jobs) if row is not None], out)
             raise failed(failures, len(plan.jobs))
     rows = [row for row in map(finished_row, plan.jobs) if row is not None]
     if element and len(rows) < len(plan.jobs):
@@ -76,9 +78,7 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
             "elements, are not\n  the last one writes the results; should none be left, the same command with "
             "--executor local does the rest"
         )
-    rows = sort_rows(rows)
-    summary = summarize(rows)
-    _write_results(rows, summary, out)  # two elements that end at once write the same bytes
+    summary = _write_results(rows, out)  # two elements that end at once write the same bytes
     for left in out.glob("features*"):  # by what was killed
         shutil.rmtree(left, ignore_errors=True)
     return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": summary}
@@ -246,10 +246,14 @@ def _shown(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.2f}"
 
 
-def _write_results(rows: list[dict[str, Any]], summary: list[dict[str, Any]], out: Path) -> None:
+def _write_results(rows: list[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
+    """Write results.jsonl and summary.json of result rows in any order, and return the summary."""
+    rows = sort_rows(rows)
+    summary = summarize(rows)
     with atomic_write(out / "results.jsonl") as stream:
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     with atomic_write(out / "summary.json") as stream:
         json.dump(summary, stream, ensure_ascii=False, indent=1)
         stream.write("\n")
+    return summary

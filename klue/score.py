@@ -9,23 +9,30 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import decompression_errors, open_bytes
+from common.progress import ProgressBar
 from klue.examples import read_examples
+from klue.metrics import intervals
 from klue.tasks import get_task
 from klue.tasks.base import Task, shown
 
+DRAWS = 1000
+"""Samples of the bootstrap."""
 RULE = 'predictions are JSON Lines {"guid", "prediction"}, every gold guid exactly once, in any order'
 
 
 def score(
-    task: str, gold_path: str | Path, predictions_path: str | Path, subset: bool = False
-) -> dict[str, float | int | None]:
+    task: str, gold_path: str | Path, predictions_path: str | Path, subset: bool = False, interval: bool = False
+) -> dict[str, float | int | list[float] | None]:
     """Return the task's metrics × 100, and `examples`, how many were scored; a metric that is undefined is None.
 
+    With `interval` there is METRIC_interval, too: the ends of its 95% bootstrap interval over examples.
+
     Args:
-        task: name of the task ("ynat", "klue-nli", "klue-sts").
+        task: name of the task ("ynat", "klue-nli" …).
         gold_path: the benchmark's own file.
         predictions_path: JSON Lines {"guid", "prediction"}.
         subset: score what is predicted, even where gold guids are missing.
+        interval: whether to compute confidence intervals, which may take minutes.
 
     Raises:
         UserError: a file is damaged, a prediction has not the task's form, or a guid is missing, extra or repeated
@@ -44,8 +51,13 @@ def score(
     guids = [guid for guid in gold if guid in predictions]
     if not guids:
         raise UserError(f"{predictions_path} holds no predictions", RULE)
-    scores = which.score([gold[guid] for guid in guids], [predictions[guid] for guid in guids])
-    return {**{k: defined(v) for k, v in scores.items()}, "examples": len(guids)}
+    sides = [gold[guid] for guid in guids], [predictions[guid] for guid in guids]
+    found: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
+    if interval:
+        with ProgressBar("bootstrap", DRAWS, "draws") as bar:
+            ends = intervals(which.score, *sides, draws=DRAWS, each=lambda: bar.advance(1))
+        found |= {f"{name}_interval": [low, high] for name, (low, high) in ends.items() if not math.isnan(low)}
+    return {**found, "examples": len(guids)}
 
 
 def defined(value: float) -> float | None:

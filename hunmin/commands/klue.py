@@ -10,10 +10,13 @@ import typer
 from rich.table import Table
 
 from common.progress import console, say
-from hunmin.commands.run import AsJson, Overrides
+from hunmin.commands.run import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="The KLUE tasks: fine-tune, score, report.")
 
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
+]
 Data = Annotated[str, typer.Option("--data", help="Folder with the benchmark's files.")]
 TaskNames = Annotated[list[str] | None, typer.Option("--task", help="Task; repeat for several. Default: all.")]
 Published = Annotated[
@@ -77,7 +80,9 @@ def finetune(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
-        console(stderr=False).print(results_table(rows, published_rows() if published else None))
+        console(stderr=False).print(
+            results_table(rows, published_rows() if published else None, console(stderr=False).width)
+        )
 
 
 @app.command(epilog="Example: hunmin klue ceiling runs/x/export --data klue/ --task klue-ner")
@@ -118,18 +123,24 @@ def score(
     subset: Annotated[
         bool, typer.Option("--subset", help="Allow guids without a prediction; they are left out.")
     ] = False,
+    interval: Annotated[
+        bool, typer.Option("--interval", help="Also 95% confidence intervals (bootstrap over examples).")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a predictions file against a gold file; all scores × 100."""
     from klue.score import score as score_task
 
-    scores = score_task(task, Path(gold), Path(predictions), subset)
+    scores = score_task(task, Path(gold), Path(predictions), subset, interval)
     if as_json:
         print(json.dumps(scores, ensure_ascii=False))
         return
     table = Table("metric", "score")
     for name, value in scores.items():
-        table.add_row(name, f"{value:.4f}" if isinstance(value, float) else str(value))
+        if isinstance(value, list):
+            table.add_row(name, " to ".join(f"{end:.2f}" for end in value))
+        else:
+            table.add_row(name, f"{value:.4f}" if isinstance(value, float) else str(value))
     console(stderr=False).print(table)
 
 
@@ -157,12 +168,12 @@ def report(
     if as_json or form == "json":
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     elif form == "table":
-        console(stderr=False).print(results_table(rows, beside))
+        console(stderr=False).print(results_table(rows, beside, console(stderr=False).width))
     else:
         print((markdown if form == "markdown" else latex)(rows, beside), end="")
 
 
-@app.command(epilog="Example: hunmin klue watch runs/x klue.tasks='[ynat, klue-nli]' klue.seeds=1")
+@app.command(epilog="Example: hunmin klue watch runs/x klue.seeds=1 klue.training.epochs=2")
 def watch(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
     overrides: Overrides = None,

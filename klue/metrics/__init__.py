@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from klue.metrics.confidence import interval
+from klue.metrics.confidence import interval, intervals
 from klue.metrics.dependencies import (
     Parse,
     las_macro_f1,
@@ -32,6 +32,7 @@ __all__ = [
     "entity_spans",
     "exact_match",
     "interval",
+    "intervals",
     "joint_goal_accuracy",
     "las_macro_f1",
     "las_macro_f1_without_pad",

@@ -21,20 +21,34 @@ def interval(
     seed: int = 0,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return the lower and upper end of a percentile bootstrap interval of a metric.
+    """Return the lower and upper end of a percentile bootstrap interval of one metric; see `intervals`."""
+    return intervals(lambda *sides: {"": metric(*sides)}, gold, predictions, draws, seed, level)[""]
+
+
+def intervals(
+    score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]],
+    gold: Sequence[Gold],
+    predictions: Sequence[Prediction],
+    draws: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    each: Callable[[], object] = lambda: None,
+) -> dict[str, tuple[float, float]]:
+    """Return the lower and upper end of percentile bootstrap intervals of several metrics, of the same draws.
 
     As many examples as there are, gold with prediction, are drawn with replacement and scored, `draws` times; the
-    interval holds the middle `level` of these scores, interpolated between neighbours. Draws on which the metric is
+    interval holds the middle `level` of these scores, interpolated between neighbours. Draws on which a metric is
     undefined (nan) are left out; both ends are nan where it is undefined on every draw. The interval speaks of other
-    examples for the same model, not of other seeds of fine-tuning, and takes as long as `draws` runs of the metric.
+    examples for the same model, not of other seeds of fine-tuning, and takes as long as `draws` runs of the metrics.
 
     Args:
-        metric: score of gold and predictions, one element each an example.
+        score: {metric: score} of gold and predictions, one element each an example.
         gold: at least one example.
         predictions: as many, same order.
         draws: 1 or more.
         seed: of the draws; the same seed gives the same interval.
         level: share of the scores between the ends, above 0 and below 1.
+        each: called after each draw.
 
     Raises:
         ValueError: the lengths differ, nothing is there, or `draws` or `level` is out of range.
@@ -45,10 +59,16 @@ def interval(
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: above 0 and below 1")
     generator = np.random.default_rng(seed)
-    scores = np.empty(draws)
-    for draw in range(draws):
+    scores: dict[str, list[float]] = {}
+    for _ in range(draws):
         chosen = generator.integers(len(gold), size=len(gold)).tolist()
-        scores[draw] = metric([gold[i] for i in chosen], [predictions[i] for i in chosen])
+        for name, value in score([gold[i] for i in chosen], [predictions[i] for i in chosen]).items():
+            scores.setdefault(name, []).append(value)
+        each()
+    return {name: _middle(np.array(values), level) for name, values in scores.items()}
+
+
+def _middle(scores: np.ndarray, level: float) -> tuple[float, float]:
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return float("nan"), float("nan")

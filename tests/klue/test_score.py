@@ -88,3 +88,13 @@ def test_shared_gold_scores_itself(shared_klue, tmp_path):
     records = json.loads(gold.read_text())
     path.write_text("".join(json.dumps({"guid": r["guid"], "prediction": r["gold_label"]}) + "\n" for r in records))
     assert score("klue-nli", gold, path) == {"accuracy": 100.0, "examples": 3000}
+
+
+def test_intervals_lie_round_the_score(tmp_path):
+    gold = tmp_path / "ynat-v1.1_dev.json"
+    records = [{"guid": f"y{i}", "title": str(i), "label": "경제"} for i in range(200)]
+    gold.write_text(json.dumps(records), encoding="utf-8")
+    labels = ["경제" if i % 4 else "정치" for i in range(200)]
+    found = score("ynat", gold, write(tmp_path, *((f"y{i}", label) for i, label in enumerate(labels))), interval=True)
+    low, high = found["macro_f1_interval"]
+    assert low < found["macro_f1"] < high < low + 15
