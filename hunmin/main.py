@@ -71,6 +71,8 @@ def run_command(arguments: list[str]) -> int:
         sys.stderr.close()
         return EXIT_FAILED
     except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
+        if error.filename is None:  # no file the user named: a fault of ours, to be seen whole
+            raise
         say(f"error: {error.filename}: {error.strerror}", style="red")
         say("  rule:   files that are read exist, and folders that are written to can be written to")
         return EXIT_FAILED

@@ -46,18 +46,21 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
     if training_folder(run) is None and once:
         raise UserError(f"training of {run} has not begun", "there are no checkpoints yet", "run without --once")
     failed: set[int] = set()
+    done = 0
     while True:
         ended = read_manifest(run / "pretrain") is not None
         there = checkpoints(run)
         found = [(step, path) for step, path in there if not scored(recipe, run, step) and step not in failed]
         for step, path in found:
-            if not score_checkpoint(recipe, run, step, path):
+            if score_checkpoint(recipe, run, step, path):
+                done += 1
+            else:
                 failed.add(step)
         rows = collect(run)
         if found:
             write_scores(run, rows)
         if once or ended:
-            say(f"watch: {len(there)} checkpoints, {len(found) - len(failed)} newly scored")
+            say(f"watch: {len(there)} checkpoints, {done} newly scored")
             return rows
         time.sleep(every)
 
@@ -81,7 +84,7 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
 def scored(recipe: Recipe, run: Path, step: int) -> bool:
     """Return whether a checkpoint has its scores by the recipe's `klue` section."""
     path = _folder(run, step) / "scores.json"
-    return path.is_file() and bool(json.loads(path.read_bytes())["settings"] == _settings_of(recipe))
+    return path.is_file() and bool(json.loads(path.read_bytes()).get("settings") == _settings_of(recipe))
 
 
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:

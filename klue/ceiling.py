@@ -101,7 +101,7 @@ def _span(task: Task, features: Features) -> Outputs:
 
 def _biaffine(task: Task, features: Features) -> Outputs:
     heads = [np.maximum(row, 0) for row in features.columns["heads"]]
-    return {"heads": heads, "relations": list(features.columns["labels"])}
+    return {"heads": heads, "relations": list(features.columns["relations"])}
 
 
 def _trade(task: Task, features: Features) -> Outputs:

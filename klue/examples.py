@@ -80,7 +80,7 @@ def read_examples(task: Task, path: Path) -> list[Example]:
     for number, record in enumerate(records):
         name = f"record {number}"
         try:
-            for example in task.examples(record, f"{stem}-{number}"):
+            for example in task.read(record, f"{stem}-{number}"):
                 if not isinstance(example.guid, str):
                     raise ValueError(f"guid {example.guid!r} is not text")
                 name = example.guid

@@ -162,17 +162,34 @@ def batch_tensors(
         job: says what ids are filled up with.
         device: where the tensors go; on a GPU their length is a multiple of 8.
     """
-    multiple = 8 if device.type == "cuda" else 1
+    arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+
+
+def batch_arrays(
+    features: Features, batch: np.ndarray, task: Task, pad_id: int, multiple: int
+) -> dict[str, np.ndarray]:
+    """Return what `batch_tensors` does, as numpy arrays.
+
+    Args:
+        features: a split's.
+        batch: indices of the inputs, (B,).
+        task: says what its columns are filled up with.
+        pad_id: what ids are filled up with.
+        multiple: columns of tokens are as long as a multiple of this.
+    """
     arrays = {}
     for name, column in features.columns.items():
+        if name in task.decoding:
+            continue
         if isinstance(column, np.ndarray):
             arrays[name] = column[batch]
         else:
-            fill = job.pad_id if name == "input_ids" else task.fill.get(name, 0)
+            fill = pad_id if name == "input_ids" else task.fill.get(name, 0)
             arrays[name] = pad([column[i] for i in batch], fill, multiple if name in TOKEN_COLUMNS else 1)
     lengths_B1 = np.array([[len(features.columns["input_ids"][i])] for i in batch])
     arrays["attention_mask"] = (np.arange(arrays["input_ids"].shape[1])[None, :] < lengths_B1).astype(np.int64)
-    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+    return arrays
 
 
 def _precision(device: torch.device) -> Any:

@@ -134,12 +134,9 @@ def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | No
         title = line.title.removeprefix("published: ").replace("-", "-\n", 2).replace(" ", "\n")
         seeds = f"\n{line.seeds} seed{'' if line.seeds == '1' else 's'}" if line.seeds else ""
         table.add_column(title + seeds, justify="right", style="" if line.seeds else "dim")
+    styled = [_with_best(scores, line, "[bold]{}[/]") for line in shown]
     for number, column in enumerate(scores.columns):
-        best = scores.best(number)
-        cells = [
-            f"[bold]{line.cells[number]}[/]" if line.values[number] == best else line.cells[number] for line in shown
-        ]
-        table.add_row(column, *cells)
+        table.add_row(column, *(cells[number] for cells in styled))
     if scores.extra:
         table.add_section()
     for name, cells in scores.extra:
@@ -238,7 +235,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except ValueError:
         raise UserError(
-            f"{path} is damaged", "a line is a job's result", "run klue finetune again: it is fast"
+            f"{path} is damaged", "a line is a job's result", "run klue finetune again: finished jobs are kept"
         ) from None
     if not rows:
         raise UserError(f"{path} holds no results", "scores are read from a finished klue folder")

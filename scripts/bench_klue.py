@@ -26,13 +26,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from timing import Row, as_dicts, hardware, print_rows
-from torch.nn import functional
 from transformers.utils import logging
 
 from klue.batches import train_batches
 from klue.examples import load_splits
 from klue.features import load_tokenizer, make_features
-from klue.finetune import TOKEN_COLUMNS, batch_tensors, build_optimizer, train_step
+from klue.finetune import batch_arrays, build_optimizer, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import Job, plan_jobs
@@ -67,13 +66,9 @@ class Way:
 
     def step(self, batch: np.ndarray) -> None:
         """Take an optimizer step."""
-        inputs = batch_tensors(self._features, batch, self._task, self._job, self._device)
-        if self._length:
-            missing = self._length - inputs["input_ids"].shape[1]
-            for name in (*TOKEN_COLUMNS, "attention_mask"):
-                if name in inputs and inputs[name].ndim == 2:
-                    fill = self._job.pad_id if name == "input_ids" else self._task.fill.get(name, 0)
-                    inputs[name] = functional.pad(inputs[name], (0, missing), value=fill)
+        # no input is longer: a multiple of the length is the length
+        arrays = batch_arrays(self._features, batch, self._task, self._job.pad_id, self._length or 1)
+        inputs = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
         self.filled += inputs["input_ids"].numel()
         train_step(self._model, self._optimizer, self._job.training.learning_rate, inputs)
 

@@ -60,7 +60,7 @@ def finetune(
     """
     from common.settings import apply_overrides, parse_settings
     from data.executors.slurm import ArrayElement, ShareDone
-    from klue.report import published_rows, results_table
+    from klue.report import published_rows, read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
 
@@ -76,13 +76,12 @@ def finetune(
     except ShareDone as done:
         say(str(done), style="yellow")
         return
-    rows = [json.loads(line) for line in (Path(out) / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(Path(out))
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
-        console(stderr=False).print(
-            results_table(rows, published_rows() if published else None, console(stderr=False).width)
-        )
+        terminal = console(stderr=False)
+        terminal.print(results_table(rows, published_rows() if published else None, terminal.width))
 
 
 @app.command(epilog="Example: hunmin klue ceiling runs/x/export --data klue/ --task klue-ner")
@@ -168,7 +167,8 @@ def report(
     if as_json or form == "json":
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     elif form == "table":
-        console(stderr=False).print(results_table(rows, beside, console(stderr=False).width))
+        terminal = console(stderr=False)
+        terminal.print(results_table(rows, beside, terminal.width))
     else:
         print((markdown if form == "markdown" else latex)(rows, beside), end="")
 

@@ -48,7 +48,7 @@ class BiaffineParser(Head):
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean cross entropy of heads plus that of labels, over words that have them."""
         arcs, heads_of, words = self._read(inputs)
-        heads, labels = inputs["heads"], inputs["labels"]
+        heads, labels = inputs["heads"], inputs["relations"]
         known = heads != IGNORED
         scores = self._labels(heads_of, words, heads.clamp_min(0))
         # a sum over a count that may be 0: in very short inputs no word has its head

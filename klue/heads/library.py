@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
+from torch.nn import functional as F
 from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
@@ -61,9 +63,16 @@ class SpanHead(Head):
         self.model = load_encoder(AutoModelForQuestionAnswering, job, shared)
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Return the mean of the cross entropies of start and end."""
-        where = {name: inputs[name] for name in ("start_positions", "end_positions")}
-        return self.model(**encoder_inputs(inputs), **where).loss
+        """Return the mean of the cross entropies of start and end, over the tokens that are there.
+
+        The library's own loss takes padding for tokens: it depends on what else is in the batch.
+        """
+        padding = ~inputs["attention_mask"].bool()
+        losses = [
+            F.cross_entropy(logits.float().masked_fill(padding, float("-inf")), inputs[f"{name}_positions"])
+            for name, logits in self.predict(inputs).items()
+        ]
+        return torch.stack(losses).mean()
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return `start` and `end`, (B, S) logits each."""

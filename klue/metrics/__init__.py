@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from klue.metrics.confidence import interval, intervals
+from klue.metrics.confidence import intervals
 from klue.metrics.dependencies import (
     Parse,
     las_macro_f1,
@@ -31,7 +31,6 @@ __all__ = [
     "entity_macro_f1",
     "entity_spans",
     "exact_match",
-    "interval",
     "intervals",
     "joint_goal_accuracy",
     "las_macro_f1",

@@ -13,18 +13,6 @@ Gold = TypeVar("Gold")
 Prediction = TypeVar("Prediction")
 
 
-def interval(
-    metric: Callable[[Sequence[Gold], Sequence[Prediction]], float],
-    gold: Sequence[Gold],
-    predictions: Sequence[Prediction],
-    draws: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> tuple[float, float]:
-    """Return the lower and upper end of a percentile bootstrap interval of one metric; see `intervals`."""
-    return intervals(lambda *sides: {"": metric(*sides)}, gold, predictions, draws, seed, level)[""]
-
-
 def intervals(
     score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]],
     gold: Sequence[Gold],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, ClassVar
 
@@ -92,6 +92,8 @@ class Task(ABC):
     """What stands on the encoder, see klue/heads."""
     fill: ClassVar[dict[str, int]] = {}
     """What shorter rows of a column of the features are filled up with; 0 for columns that are not named."""
+    decoding: ClassVar[tuple[str, ...]] = ()
+    """Columns of the features that only `decode` reads; heads do not get them."""
     offsets: ClassVar[bool] = False
     """Whether features need to know where tokens stand in the text, which only "fast" tokenizers say."""
     writes_text: ClassVar[bool] = False
@@ -121,8 +123,9 @@ class Task(ABC):
             raise ValueError(f"it holds {type(records).__name__}, not a list of records")
         return records
 
-    def examples(self, record: Any, guid: str) -> Iterator[Example]:
-        """Yield the examples of a record; by default it is one.
+    @abstractmethod
+    def read(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the examples of a record: one, but of a dialogue one a user turn.
 
         Args:
             record: one of `records`.
@@ -132,11 +135,6 @@ class Task(ABC):
             KeyError: a field is missing.
             ValueError: a field holds what the task does not allow.
         """
-        yield self.read(record, guid)
-
-    def read(self, record: Any, guid: str) -> Example:
-        """Return a record that is one example; see `examples`."""
-        raise NotImplementedError
 
     def document(self, example: Example) -> str:
         """Return what an example shares with its neighbours: where dev is split, they stay on one side."""

@@ -38,7 +38,7 @@ class DependencyParsing(Task):
     suffix = "tsv"
     head = "biaffine"
     offsets = True
-    fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "labels": IGNORED, "tags": len(TAGS)}
+    fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "relations": IGNORED, "tags": len(TAGS)}
     metrics: ClassVar[dict[str, str]] = {"uas_macro_f1": "UAS", "las_macro_f1": "LAS"}
     extra_metrics: ClassVar[dict[str, str]] = {
         "uas_micro_f1": "UAS, plain accuracy",
@@ -65,7 +65,7 @@ class DependencyParsing(Task):
         """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=6)
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence's words with their heads (0 = root) and relations; `given` are parts of speech."""
         if isinstance(record, Sentence):
             index, words, _, tags, heads, labels = (list(column) for column in zip(*record.rows, strict=True))
@@ -78,7 +78,7 @@ class DependencyParsing(Task):
         if [int(i) for i in index] != list(range(1, len(words) + 1)):
             raise ValueError("the words are not numbered 1, 2, 3 …")
         last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
-        return Example(guid, tuple(words), self._parse([int(head) for head in heads], list(labels), len(words)), last)
+        return [Example(guid, tuple(words), self._parse([int(head) for head in heads], list(labels), len(words)), last)]
 
     def document(self, example: Example) -> str:
         """Return the sentence."""
@@ -117,7 +117,7 @@ class DependencyParsing(Task):
             columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) if kept else ends[:0])
             columns["last"].append(ends[:kept])  # after [CLS]
             columns["heads"].append(np.where(heads <= kept, heads, IGNORED))
-            columns["labels"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
+            columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
             columns["tags"].append([TAGS.index(tag) for tag in example.given[:kept]])
         if token_types:
             columns["token_type_ids"] = [[0] * len(row) for row in columns["input_ids"]]
@@ -159,4 +159,4 @@ class DependencyParsing(Task):
         }
 
 
-_COLUMNS = ("input_ids", "first", "last", "heads", "labels", "tags")
+_COLUMNS = ("input_ids", "first", "last", "heads", "relations", "tags")

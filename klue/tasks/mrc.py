@@ -39,6 +39,7 @@ class ReadingComprehension(Task):
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"
     offsets = True
+    decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
     selection = "rouge_w"
     authors = AuthorsValues(
@@ -71,7 +72,7 @@ class ReadingComprehension(Task):
             for question in paragraph["qas"]
         ]
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return question and passage; the label are the answers' texts, `given` is where the first one starts.
 
         Answers of a question that is marked unanswerable are only plausible, wherever the file has them.
@@ -82,7 +83,7 @@ class ReadingComprehension(Task):
             pairs = zip(answers["text"], answers["answer_start"], strict=True)
             answers = [{"text": text, "answer_start": start} for text, start in pairs]
         if bool(record.get("is_impossible", False)):
-            return Example(record.get("guid", guid), (question, context), [], None)
+            return [Example(record.get("guid", guid), (question, context), [], None)]
         if not answers:
             raise ValueError("there is no answer, and the question is not marked is_impossible")
         for answer in answers:
@@ -90,7 +91,7 @@ class ReadingComprehension(Task):
             if not text or context[start : start + len(text)] != text:
                 raise ValueError(f"an answer is not at character {start} of the context")
         texts = [answer["text"] for answer in answers]
-        return Example(record.get("guid", guid), (question, context), texts, int(answers[0]["answer_start"]))
+        return [Example(record.get("guid", guid), (question, context), texts, int(answers[0]["answer_start"]))]
 
     def document(self, example: Example) -> str:
         """Return the passage."""

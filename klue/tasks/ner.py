@@ -36,6 +36,7 @@ class Ner(Task):
     head = "tokens"
     offsets = True
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
+    decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
     metrics: ClassVar[dict[str, str]] = {
         "entity_macro_f1": "entity F1",
         "character_macro_f1": "char F1",
@@ -61,7 +62,7 @@ class Ner(Task):
         """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=2)
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence with the labels of its characters that are no space."""
         if isinstance(record, Sentence):
             characters, labels = zip(*record.rows, strict=True)
@@ -76,7 +77,7 @@ class Ner(Task):
             raise ValueError(f"{long[0]!r} is not one character")
         kept = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
         given = record.guid if isinstance(record, Sentence) else record.get("guid")
-        return Example(given or guid, (text,), kept)
+        return [Example(given or guid, (text,), kept)]
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool

@@ -24,11 +24,11 @@ class Nli(Classification):
         epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
     )
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return premise and hypothesis with the gold label, which the hub's copy calls `label`."""
         pair = (text_field(record, "premise"), text_field(record, "hypothesis"))
         label = record["label" if "label" in record else "gold_label"]
-        return Example(record.get("guid", guid), pair, one_of(label, self.labels, self.name))
+        return [Example(record.get("guid", guid), pair, one_of(label, self.labels, self.name))]
 
     def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
         """Return accuracy."""

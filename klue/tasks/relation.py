@@ -73,7 +73,7 @@ class RelationExtraction(Classification):
         max_length=256,
     )
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence with the places of its entities, (start, end) of subject and object, end exclusive."""
         sentence = text_field(record, "sentence")
         spans = []
@@ -86,7 +86,7 @@ class RelationExtraction(Classification):
         if first_end > second:
             raise ValueError(f"the entities at {first} and {second} overlap")
         label = one_of(record["label"], self.labels, self.name)
-        return Example(record.get("guid", guid), (sentence,), label, [list(span) for span in spans])
+        return [Example(record.get("guid", guid), (sentence,), label, [list(span) for span in spans])]
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool

@@ -23,10 +23,10 @@ class Sts(Regression):
         epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1
     )
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return the pair with its unrounded mean rating."""
         pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
-        return Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))
+        return [Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))]
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
         """Return Pearson's r and the F1 of similar pairs."""

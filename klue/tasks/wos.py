@@ -65,7 +65,7 @@ class DialogueStates(Task):
         """Return the number of a gate's values."""
         return len(GATES)
 
-    def examples(self, record: Any, guid: str) -> Iterator[Example]:
+    def read(self, record: Any, guid: str) -> Iterator[Example]:
         """Yield one example a user turn, named by the dialogue's guid and the turn's number among the user's."""
         dialogue, name = record["dialogue"], record.get("guid", guid)
         turns: list[str] = []

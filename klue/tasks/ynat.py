@@ -25,11 +25,15 @@ class Ynat(Classification):
         epochs=4, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
     )
 
-    def read(self, record: Any, guid: str) -> Example:
+    def read(self, record: Any, guid: str) -> list[Example]:
         """Return a headline with its topic."""
-        return Example(
-            record.get("guid", guid), (text_field(record, "title"),), one_of(record["label"], self.labels, self.name)
-        )
+        return [
+            Example(
+                record.get("guid", guid),
+                (text_field(record, "title"),),
+                one_of(record["label"], self.labels, self.name),
+            )
+        ]
 
     def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
         """Return macro F1 over the labels that occur in gold or prediction."""

@@ -10,6 +10,7 @@ import zstandard
 
 from common.manifest import read_manifest
 from hunmin.main import run_command
+from klue.search import GRID
 
 LINES = [
     {"text": f"오늘은 {i}번째 글을 씁니다. 날씨가 아주 맑고 바람이 시원하게 붑니다.", "id": str(i)} for i in range(200)
@@ -150,3 +151,20 @@ def test_a_tokenizer_is_not_written_over_something_else(tmp_path: Path, said) ->
     command = ["tokenizer", "train", "--corpus", str(text), "--vocab-size", "100", "--out", str(tmp_path / "out")]
     assert run_command(command) == 2
     assert "is not empty" in said() and (tmp_path / "out" / "mine.txt").exists()
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path, said, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "file").write_text("")
+    (tmp_path / "klue").mkdir()
+    finetune = ["klue", "finetune", str(tmp_path / "model"), "--data", str(tmp_path), "--out", str(tmp_path / "file")]
+    assert run_command(finetune) != 0
+    assert "error:" in said()
+    row = {"task": "ynat", "init": "pretrained", "seed": 42, "data_note": "", "examples": {"train": 1, "dev": 1}}
+    row |= {"settings": dict.fromkeys(GRID, 1), "best": {"macro_f1": 1.0}, "last": {"macro_f1": 1.0}}
+    (tmp_path / "klue" / "results.jsonl").write_text(json.dumps(row) + "\n")
+    assert run_command(["klue", "report", str(tmp_path), "--plot", str(tmp_path / "file" / "x.png")]) == 1
+    assert f"error: {tmp_path / 'file'}" in said()
+    # an error of the system that names no file is a fault of the program: it is not made to look like the user's
+    monkeypatch.setattr("klue.report.read_rows", lambda _: (_ for _ in ()).throw(FileNotFoundError("inner")))
+    with pytest.raises(FileNotFoundError, match="inner"):
+        run_command(["klue", "report", str(tmp_path)])

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from klue.batches import pad
 from klue.examples import Splits, load_splits
 from klue.features import load_features
-from klue.finetune import batch_tensors, finetune, predict
+from klue.finetune import batch_arrays, batch_tensors, finetune, predict
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
@@ -49,6 +49,22 @@ def test_outputs_do_not_depend_on_the_batch(name, sample_benchmark, tiny_bert, t
         for key, values in alone.items():
             mine = values[0].numpy()
             assert np.allclose(together[key][i][: len(mine)], mine, atol=1e-4), key
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_loss_does_not_see_padding_to_a_multiple_of_8(name, sample_benchmark, tiny_bert, tmp_path):
+    job, train, _ = make_job(name, sample_benchmark, tiny_bert, tmp_path, max_length=61)
+    task = TASKS[name]
+    model = build_head(job, task, train.shared).eval()
+    losses, widths = [], []
+    for multiple in (1, 8):
+        arrays = batch_arrays(train, np.arange(3), task, job.pad_id, multiple)
+        assert not set(task.decoding) & set(arrays)
+        widths.append(arrays["input_ids"].shape[1])
+        torch.manual_seed(0)  # TRADE draws whether it is told the gold tokens
+        losses.append(model.loss({key: torch.from_numpy(array) for key, array in arrays.items()}).item())
+    assert widths[0] % 8 and widths[1] % 8 == 0, "the examples show nothing"
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
 
 
 @pytest.mark.parametrize("name", STRUCTURED)

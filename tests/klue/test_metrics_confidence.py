@@ -3,7 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from klue.metrics import accuracy, interval, pearsonr
+from klue.metrics import accuracy, intervals, pearsonr
+
+
+def interval(metric, gold, found, **options):
+    return intervals(lambda *sides: {"it": metric(*sides)}, gold, found, **options)["it"]
 
 
 def test_a_perfect_score_has_no_width():

@@ -121,7 +121,7 @@ def test_comments_empty_lines_and_spaces_in_tab_separated_files():
     first, second = read_sentences(io.BytesIO(text.encode()), 2)
     assert (first.guid, first.rows, first.last) == ("a-1", [["가", "B-PS"], [" ", "O"], ["나", "O"]], False)
     assert (second.guid, second.rows, second.last) == ("b", [["#", "O"]], True)
-    assert NER.read(first, "x").label == ["B-PS", "O"]
+    assert NER.read(first, "x")[0].label == ["B-PS", "O"]
 
 
 RELATION = {
@@ -156,9 +156,9 @@ def test_bad_records(task, record, message, tmp_path):
 
 def test_plausible_answers_of_an_unanswerable_question_are_none():
     flat = {**QUESTION, "is_impossible": True, "plausible_answers": [{"text": "서울", "answer_start": 0}]}
-    assert MRC.read(flat, "q").label == []  # though `answers` holds one, as in some copies
+    assert MRC.read(flat, "q")[0].label == []  # though `answers` holds one, as in some copies
     columns = {**QUESTION, "answers": {"text": ["서울"], "answer_start": [0]}, "is_impossible": False}
-    assert MRC.read(columns, "q").label == ["서울"]
+    assert MRC.read(columns, "q")[0].label == ["서울"]
     nested = {
         "data": [{"title": "t", "paragraphs": [{"context": "서울이다", "qas": [flat, {**columns, "guid": "p"}]}]}]
     }
@@ -247,7 +247,9 @@ def test_a_word_with_unk_keeps_all_characters_after_it_in_place(tiny_roberta):
 
 def test_markers_and_what_goes_on_after_them(tiny_roberta):
     subject, object_ = {"start_idx": 0, "end_idx": 1}, {"start_idx": 4, "end_idx": 5}
-    example = RE.read({**RELATION, "sentence": "서울에 있다", "subject_entity": subject, "object_entity": object_}, "x")
+    example = RE.read(
+        {**RELATION, "sentence": "서울에 있다", "subject_entity": subject, "object_entity": object_}, "x"
+    )[0]
     features, tokenizer = features_of(RE, [example], tiny_roberta)
     tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
     assert tokens == ["[CLS]", "<subj>", "서울", "</subj>", "##에", "<obj>", "있다", "</obj>", "[SEP]"]
@@ -256,7 +258,8 @@ def test_markers_and_what_goes_on_after_them(tiny_roberta):
 
 def test_entities_in_either_order_and_at_the_end(tiny_roberta):
     subject, object_ = {"start_idx": 1, "end_idx": 2}, {"start_idx": 0, "end_idx": 0}
-    example = RE.read({**RELATION, "sentence": "1부산", "subject_entity": subject, "object_entity": object_}, "x")
+    record = {**RELATION, "sentence": "1부산", "subject_entity": subject, "object_entity": object_}
+    example = RE.read(record, "x")[0]
     features, tokenizer = features_of(RE, [example], tiny_roberta)
     tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
     assert tokens == ["[CLS]", "<obj>", "1", "</obj>", "<subj>", "부산", "</subj>", "[SEP]"]
@@ -350,12 +353,12 @@ def test_questions_of_any_length_leave_room_for_the_passage(words, tiny_roberta)
     assert (features.columns["start_positions"] > 0).any()
 
 
-def test_scores_as_the_authors_and_any_numbers_for_probabilities(tmp_path):
+def test_probabilities_may_be_rounded_or_any_numbers():
     assert RE.check({"label": "no_relation", "probabilities": [0.33] * 3 + [0] * 27}, "")["probabilities"][0] == 0.33
     assert RE.check({"label": "no_relation", "probabilities": [0.5] * 30}, "")
 
 
-def test_words_of_a_tokenizer_whose_tokens_hold_the_space_before_them(tmp_path):
+def test_words_of_a_tokenizer_whose_tokens_hold_the_space_before_them():
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -369,7 +372,7 @@ def test_words_of_a_tokenizer_whose_tokens_hold_the_space_before_them(tmp_path):
     columns = DP.features([example], tokenizer, 32, False)
     tokens = tokenizer.convert_ids_to_tokens(columns["input_ids"][0])
     assert tokens == ["<s>", "a", "b", "Ġ", "c", "d", "</s>"]
-    assert columns["last"][0].tolist() == [2, 5] and columns["first"][0].tolist() in ([1, 3], [1, 4])
+    assert (columns["first"][0].tolist(), columns["last"][0].tolist()) == ([1, 3], [2, 5])
 
 
 # WoS
@@ -381,7 +384,7 @@ def test_one_example_a_user_turn_with_all_turns_before_it():
         {"role": "sys", "text": "나", "state": []},
         {"role": "user", "text": "다", "state": ["식당-지역-서울 북쪽", "식당-예약 시간-11:30"]},
     ]
-    first, second = WOS.examples({"guid": "w", "dialogue": dialogue}, "x")
+    first, second = WOS.read({"guid": "w", "dialogue": dialogue}, "x")
     assert (first.guid, first.texts) == ("w-0", ("", "가"))
     assert (second.guid, second.texts) == ("w-1", ("", "가", "나", "다"))
     assert WOS.document(first) == WOS.document(second) == "w"
