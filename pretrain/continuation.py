@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,33 +25,32 @@ SHAPE = {
 
 
 def load_model(
-    source: str, config: PreTrainedConfig, settings: PretrainSettings, vocabulary: list[str]
+    source: str,
+    config: PreTrainedConfig,
+    settings: PretrainSettings,
+    vocabulary: list[str],
+    tell: Callable[[str], None] = lambda _: None,
 ) -> PreTrainedModel:
     """Return a model with the weights of `source` that takes the run's vocabulary and length.
 
     Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
-    far (their embeddings and their output biases).
+    far (their embeddings and their output biases). A run that is longer than the model has positions begins with these
+    repeated one after the other (Beltagy et al. 2020, section 5), and learns to tell them apart.
 
     Args:
         source: a transformers folder, or a name on the model hub.
-        config: the run's; dropout and special ids are taken from it, and its length is the least needed.
+        config: the run's; dropout and special ids are taken from it, and its length is the least there will be.
         settings: the run, with the shape that the recipe states.
         vocabulary: the run's entries in the order of their ids.
+        tell: is told what begins otherwise than in the published model.
 
     Raises:
         UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
-            the recipe's, it has fewer positions than the run needs, or its vocabulary does not begin the run's.
+            the recipe's, or its vocabulary does not begin the run's.
     """
     theirs = _config(source, config.model_type)
     _check_shape(source, theirs, settings.model)
     _check_kind(source, theirs, config)
-    positions, wanted = (each.max_position_embeddings - first_position(each) for each in (theirs, config))
-    if positions < wanted:
-        raise UserError(
-            f"{source} has {positions} positions, the run needs {wanted}",
-            "positions beyond those of the model have no weights",
-            f"set pretrain.length to at most {positions}",
-        )
     known = _vocabulary(source)
     if len(known) != theirs.vocab_size or known != vocabulary[: len(known)]:
         raise UserError(
@@ -64,6 +64,11 @@ def load_model(
     model = _weights(source, theirs, model_class(settings))
     if len(vocabulary) > len(known):
         _extend(model, known, vocabulary)
+        tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {source}")
+    if theirs.max_position_embeddings < config.max_position_embeddings:
+        there = theirs.max_position_embeddings - first_position(theirs)
+        model = _lengthen(model, config.max_position_embeddings)
+        tell(f"{source} has {there} positions, the run {settings.length}: they are repeated")
     return model
 
 
@@ -155,6 +160,20 @@ def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> 
         pieces = cut(vocabulary[row], ids)
         for new, old in weights:
             new[row] = old[pieces].mean(0) if pieces else old.mean(0)
+
+
+@torch.no_grad()
+def _lengthen(model: PreTrainedModel, rows: int) -> PreTrainedModel:
+    """Return the model with a position table of so many rows, in which its positions come again and again."""
+    state = model.state_dict()
+    (name,) = (name for name in state if name.endswith(".position_embeddings.weight"))
+    first = first_position(model.config)
+    unused, table = state[name][:first], state[name][first:]
+    state[name] = torch.cat([unused, table.repeat(-(-rows // len(table)), 1)])[:rows]
+    model.config.max_position_embeddings = rows
+    longer = type(model)(model.config)
+    longer.load_state_dict(state)
+    return longer
 
 
 def cut(entry: str, ids: dict[str, int]) -> list[int]:

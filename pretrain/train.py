@@ -109,7 +109,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     loader = Loader(settings, tokens, tokenizer, plans, rank, world)
     config = build_config(settings, shards.vocab_size, shards.special_ids)
     if settings.init_from:
-        hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer))
+        tell = say if rank == 0 else lambda _: None
+        hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
     else:
         hub = build_model(settings, config)
     if settings.gradient_checkpointing:
