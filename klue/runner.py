@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from common.files import atomic_write, remove_leftovers, sha256_file
 from common.progress import ProgressBar, say
 from common.settings import settings_hash
 from data.executors.slurm import ArrayElement, ShareDone
+from klue.devices import find_devices, memory_needed, shape_of
 from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features, save_features
 from klue.job_pool import JobPool
@@ -158,27 +158,8 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     return [job.model_copy(update=made[job.task]) for job in jobs]
 
 
-def device_slots(settings: KlueSettings) -> list[str]:
-    """Return a device for each job that may run at once: "cpu", or the GPUs in turn.
-
-    Raises:
-        HunminError: GPUs are asked for and there are none.
-    """
-    gpus = 0
-    if settings.device != "cpu":
-        import torch
-
-        gpus = torch.cuda.device_count()
-    if settings.device == "cuda" and not gpus:
-        raise HunminError("no GPU is visible", "klue.device=cuda needs one", "set klue.device=auto")
-    if gpus:
-        return [f"cuda:{i % gpus}" for i in range(settings.workers or gpus)]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ["cpu"] * (settings.workers or max(1, cores // settings.threads))
-
-
 def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: str) -> dict[str, str]:
-    """Run jobs, as many at once as there are slots, and return {job name: what went wrong} of those that failed.
+    """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
 
     Args:
         jobs: one or more, with their features.
@@ -186,7 +167,8 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
         logs: existing folder for what jobs print, and how far they are.
         server_log: name of the file there for what the job server prints.
     """
-    slots, queue = device_slots(settings), list(jobs)
+    devices, queue = find_devices(settings), list(jobs)
+    shape = shape_of(jobs[0].model)
     running: dict[Path, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))
@@ -196,8 +178,12 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
     ):
         settled = 0
         while queue or running:
-            while queue and slots:
-                job = queue.pop(0).model_copy(update={"device": slots.pop(0)})
+            for job in list(queue):
+                device = devices.take(memory_needed(job, shape))
+                if device is None:  # a smaller job may still have room
+                    continue
+                queue.remove(job)
+                job = job.model_copy(update={"device": device})
                 file = (logs / f"{job.name}.job.json").resolve()
                 Path(job.history).unlink(missing_ok=True)
                 with atomic_write(file) as stream:
@@ -206,7 +192,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
                 running[file] = job
             for file, code in pool.ended(POLL):
                 job = running.pop(file)
-                slots.append(job.device)
+                devices.give(job.device, memory_needed(job, shape))
                 settled += steps_of(job)
                 row = finished_row(job)
                 if row is None:  # whatever became of a process after it had written its result, the job is done

@@ -86,7 +86,8 @@ class KlueSettings(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
     workers: int | None = runtime(None, ge=1)
-    """Jobs at once; None = one a GPU, else one for every `threads` cores."""
+    """Jobs at once; None = as many as fit into the memory of the GPUs, at most 8 on each, else one for every `threads`
+    cores."""
     threads: int = Field(1, ge=1)
     """CPU threads a job computes with. Another count may change the last digits, hence no default by host."""
 

@@ -1,0 +1,138 @@
+"""Where fine-tuning jobs run: how many at once on each device, by the memory that each needs.
+
+Lengths: B examples a batch, S tokens of an input, H hidden width, A heads, L layers, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from common.errors import HunminError
+from klue.plan import Job
+from klue.settings import KlueSettings
+from klue.tasks import get_task
+from klue.tasks.wos import SLOTS
+
+GPU_JOBS = 8
+"""Jobs at once on a GPU at most: more only wait for each other."""
+CONTEXT = 1 << 30
+"""Bytes that a process takes of a GPU before it computes anything: context, kernels, workspaces."""
+MARGIN = 1.3
+"""What the estimate is multiplied by: memory that the allocator holds in pieces, heads, batches of the evaluation."""
+_ASK = "import torch; print([torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())])"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the memory of a model depends on."""
+
+    hidden: int
+    layers: int
+    heads: int
+    vocab_size: int
+
+
+class Devices:
+    """Places for jobs.
+
+    Args:
+        free: device → bytes that jobs may take.
+        most: device → jobs at once at most.
+    """
+
+    def __init__(self, free: dict[str, float], most: dict[str, int]) -> None:
+        self._free, self._most = dict(free), dict(most)
+        self._running = dict.fromkeys(free, 0)
+
+    def take(self, need: float) -> str | None:
+        """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on.
+
+        A device without a job has room for any: `need` is an estimate, and nowhere else would there be more.
+        """
+        fits = [
+            device
+            for device, running in self._running.items()
+            if running < self._most[device] and (not running or need <= self._free[device])
+        ]
+        if not fits:
+            return None
+        device = min(fits, key=self._running.__getitem__)
+        self._running[device] += 1
+        self._free[device] -= need
+        return device
+
+    def give(self, device: str, need: float) -> None:
+        """Take a job that has ended off its device."""
+        self._running[device] -= 1
+        self._free[device] += need
+
+
+def find_devices(settings: KlueSettings) -> Devices:
+    """Return the devices that the settings allow: the GPUs there are, else the CPU.
+
+    Raises:
+        HunminError: GPUs are asked for and there are none.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    places = max(1, cores // settings.threads)
+    gpus = 0
+    if settings.device != "cpu":
+        import torch
+
+        gpus = torch.cuda.device_count()
+    if settings.device == "cuda" and not gpus:
+        raise HunminError("no GPU is visible", "klue.device=cuda needs one", "set klue.device=auto")
+    if not gpus:
+        return Devices({"cpu": math.inf}, {"cpu": settings.workers or places})
+    names = [f"cuda:{i}" for i in range(gpus)]
+    if settings.workers:  # so many, whatever they need
+        most = {name: len(range(i, settings.workers, gpus)) for i, name in enumerate(names)}
+        return Devices(dict.fromkeys(names, math.inf), most)
+    most = dict.fromkeys(names, max(1, min(GPU_JOBS, places // gpus)))
+    return Devices(dict(zip(names, _free_bytes(), strict=True)), most)
+
+
+def shape_of(model: str) -> Shape:
+    """Return the shape of the encoder in a folder."""
+    from transformers import AutoConfig
+
+    config: Any = AutoConfig.from_pretrained(model, local_files_only=True)
+    return Shape(config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.vocab_size)
+
+
+def memory_needed(job: Job, shape: Shape) -> float:
+    """Return an estimate, rather high, of the bytes that a job takes of a GPU.
+
+    Weights, gradients and both Adam moments in single precision with the weights' copies in half: 18 bytes a parameter
+    of V·H + 12·L·H². Activations in half precision, nothing recomputed (Korthikanti et al. 2022, formula 2):
+    L·S·B·H·(34 + 5·A·S/H). TRADE holds its scores over the vocabulary for every slot and token of a value: two of
+    them for most, each four times in single precision.
+
+    Args:
+        job: its batch size and longest input count.
+        shape: of the model.
+    """
+    rows, length = job.training.batch_size, job.training.max_length
+    weights = 18 * (shape.vocab_size * shape.hidden + 12 * shape.layers * shape.hidden**2)
+    each = 34 + 5 * shape.heads * length / shape.hidden
+    activations = shape.layers * length * rows * shape.hidden * each
+    scores = 2 * 16 * rows * len(SLOTS) * shape.vocab_size if get_task(job.task).head == "trade" else 0
+    return CONTEXT + MARGIN * (weights + activations + scores)
+
+
+def _free_bytes() -> list[float]:
+    """Return the free memory of each GPU; asked by a process of its own, since asking takes memory of them all."""
+    answer = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise HunminError(
+            "the GPUs do not say how much memory is free: " + (answer.stderr.strip().splitlines() or [""])[-1],
+            "so many jobs run at once as fit",
+            "look at nvidia-smi, or set klue.workers",
+        )
+    return [float(count) for count in json.loads(answer.stdout)]

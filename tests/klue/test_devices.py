@@ -1,0 +1,103 @@
+"""Devices: jobs go to the least busy one with room, and what they need grows with what they are."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import klue.devices as devices
+from common.errors import HunminError
+from klue.devices import CONTEXT, Devices, Shape, find_devices, memory_needed
+from klue.settings import KlueSettings
+
+BASE, LARGE = Shape(768, 12, 12, 32000), Shape(1024, 24, 16, 32000)
+GIB = 1 << 30
+
+
+def job(task="klue-nli", batch=32, length=128):
+    return SimpleNamespace(task=task, training=SimpleNamespace(batch_size=batch, max_length=length))
+
+
+def test_jobs_go_to_the_least_busy_device_that_has_room():
+    places = Devices({"a": 10, "b": 4}, {"a": 3, "b": 3})
+    assert [places.take(4) for _ in range(4)] == ["a", "b", "a", None]
+    assert places.take(2) == "a" and places.take(0) == "b"
+    places.give("a", 4)
+    assert places.take(5) is None and places.take(4) == "a"
+
+
+def test_a_job_that_fits_nowhere_runs_alone():
+    places = Devices({"a": 10}, {"a": 2})
+    assert places.take(50) == "a" and places.take(1) is None
+    places.give("a", 50)
+    assert places.take(1) == "a" and places.take(50) is None
+
+
+SIZES = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 4)), max_size=4)
+
+
+@given(st.lists(st.integers(0, 30), max_size=40), SIZES)
+def test_no_device_is_overfull(needs, sizes):
+    free = {f"cuda:{i}": size for i, (size, _) in enumerate(sizes)}
+    places = Devices(free, {f"cuda:{i}": most for i, (_, most) in enumerate(sizes)})
+    held = {name: [] for name in free}
+    for number, need in enumerate(needs):
+        device = places.take(need)
+        if device is not None:
+            held[device].append(need)
+        elif number % 3 == 0 and any(held.values()):
+            busy = max(held, key=lambda name: len(held[name]))
+            places.give(busy, held[busy].pop())
+    for i, (size, most) in enumerate(sizes):
+        mine = held[f"cuda:{i}"]
+        assert len(mine) <= most and (sum(mine) <= size or len(mine) == 1)
+
+
+def test_what_a_job_needs():
+    base = memory_needed(job(), BASE)
+    # RoBERTa-base: 110M parameters × 18 bytes, and 1.7 GB of activations of 32 × 128 tokens
+    assert 4 * GIB < base < 7 * GIB
+    assert memory_needed(job(batch=64), BASE) > base and memory_needed(job(length=510), BASE) > 4 * (base - 4 * GIB)
+    assert memory_needed(job(), LARGE) > 2 * base - CONTEXT
+    assert memory_needed(job("wos", 16, 510), BASE) > memory_needed(job("klue-mrc", 16, 510), BASE) + GIB / 2
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(devices, "_free_bytes", lambda: [20.0 * GIB, 3.0 * GIB])
+    monkeypatch.setattr(devices.os, "sched_getaffinity", lambda _: range(64))
+
+
+def placed(settings, need):
+    places = find_devices(settings)
+    return [device for device in (places.take(need) for _ in range(40)) if device]
+
+
+def test_gpus_hold_what_fits(two_gpus):
+    assert placed(KlueSettings(data="d"), 6 * GIB) == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
+    assert placed(KlueSettings(data="d"), 0).count("cuda:0") == devices.GPU_JOBS
+    assert placed(KlueSettings(data="d", threads=32), 0) == ["cuda:0", "cuda:1"]
+    assert placed(KlueSettings(data="d", workers=3), 99 * GIB) == ["cuda:0", "cuda:1", "cuda:0"]
+    assert placed(KlueSettings(data="d", device="cpu", workers=2), 99 * GIB) == ["cpu", "cpu"]
+
+
+def test_gpus_that_are_asked_for_and_not_there(monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(HunminError, match="no GPU is visible"):
+        find_devices(KlueSettings(data="d", device="cuda"))
+    assert find_devices(KlueSettings(data="d", workers=1)).take(math.inf) == "cpu"
+
+
+def test_gpus_that_do_not_answer(monkeypatch):
+    monkeypatch.setattr(devices, "_ASK", "raise SystemExit('driver is gone')")
+    with pytest.raises(HunminError, match="driver is gone"):
+        devices._free_bytes()
+    monkeypatch.setattr(devices, "_ASK", "print([1024, 2048])")
+    assert devices._free_bytes() == [1024, 2048]
