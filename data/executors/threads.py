@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+
+LOCK_WAIT = 0.0002
+"""Seconds after which a thread that waits for the interpreter's lock gets it. Functions that are mostly compiled code
+come back for it often and for a moment; Python's 5 ms would be longer than what they want it for."""
 
 
 class ThreadPool:
@@ -44,7 +50,7 @@ class ThreadPool:
         left = enumerate(tasks)
         results: dict[int, R] = {}
         working: dict[Future[Any], int] = {}
-        with ThreadPoolExecutor(self._workers) as pool:
+        with _short_turns(), ThreadPoolExecutor(self._workers) as pool:
             while True:
                 for index, task in islice(left, self._workers - len(working)):
                     working[pool.submit(attempt, function, task)] = index
@@ -61,3 +67,13 @@ class ThreadPool:
         if failures is None:
             raise_failures(failed)
         return [results[index] for index in sorted(results)]
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(LOCK_WAIT)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
