@@ -38,7 +38,6 @@ class JobPool:
             "MKL_NUM_THREADS": str(self._threads),
             "TOKENIZERS_PARALLELISM": "false",
             "HF_HUB_OFFLINE": "1",
-            "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
             "HUNMIN_JOB_SERVER_PARENT": str(os.getpid()),
         }
         with self._log.open("wb") as log:

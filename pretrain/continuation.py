@@ -59,7 +59,8 @@ def load_model(
             "an embedding belongs to one entry, so ids must stay as they are",
             "use the model's own tokenizer, or one extended from it: hunmin tokenizer extend",
         )
-    theirs.hidden_dropout_prob = theirs.attention_probs_dropout_prob = settings.model.dropout
+    theirs.hidden_dropout_prob = settings.model.dropout
+    theirs.attention_probs_dropout_prob = settings.model.dropped_attention
     theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
     model = _weights(source, theirs, model_class(settings))
     if len(vocabulary) > len(known):

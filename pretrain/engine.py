@@ -62,6 +62,8 @@ def resolve_dtype(dtype: str) -> str:
     return "bf16" if has_bf16 else "fp32"
 
 
+BUCKET = 50_000_000
+"""Elements of the gradient that ZeRO averages at a time; it holds them twice."""
 HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Dtypes of 16 bits."""
 
@@ -80,7 +82,9 @@ def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
         "train_micro_batch_size_per_gpu": settings.micro_batch,
         "gradient_accumulation_steps": settings.global_batch // (settings.micro_batch * world),
         "gradient_clipping": settings.optimizer.clip if settings.zero_stage else 0.0,
-        "zero_optimization": {"stage": settings.zero_stage},
+        "zero_optimization": {"stage": settings.zero_stage, "reduce_bucket_size": BUCKET},
+        # it would wait for the device twice a micro-batch
+        "timers": {"throughput": {"enabled": False}},
         "zero_allow_untested_optimizer": True,
         "steps_per_print": 10**12,
         "wall_clock_breakdown": False,
@@ -111,6 +115,8 @@ def join_processes() -> None:
             f"{local} processes on a machine with {gpus} GPUs", "a process has a GPU of its own",
             f"set pretrain.processes={gpus}",
         )  # fmt: skip
+    if torch.cuda.is_available():
+        torch.cuda.set_device(device())  # before anything is put on the first one by default
     # on CPUs DeepSpeed would compile a shared-memory all-reduce when it starts: minutes, a C++ compiler, and a lock
     # that a killed build leaves behind; gloo does the same work
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
@@ -159,6 +165,24 @@ class ClippingAdamW(torch.optim.AdamW):
         return None if self.skip else super().step(closure)
 
 
+def speed_up(model: MaskedRowsModel, settings: PretrainSettings) -> None:
+    """Have the model compute as fast as its device can: in 16 bits throughout, and compiled, where the run asks for it.
+
+    Autocast gives back layer norms in single precision, and with them all that is added up between the layers: twice
+    the memory traffic. Here they come out in the type that everything else is computed in.
+    """
+    half = HALVES.get(resolve_dtype(settings.dtype))
+    if half:
+        for module in model.modules():
+            if isinstance(module, torch.nn.LayerNorm):
+                module.register_forward_hook(lambda _module, _inputs, output: output.to(half))
+    compiled = settings.compile
+    if compiled is None:
+        compiled = torch.cuda.is_available() and settings.zero_stage < 3
+    if compiled:
+        model.compile(dynamic=False)
+
+
 def rehearse(
     model: MaskedRowsModel, arguments: dict[str, torch.Tensor | None], settings: PretrainSettings, world: int
 ) -> None:
@@ -174,9 +198,12 @@ def rehearse(
         return
     place = device()
     model.to(place).train()
+    weights = sum(p.numel() for p in model.parameters())
     try:
-        moments = 2 * sum(p.numel() for p in model.parameters()) // (world if settings.zero_stage else 1)
-        room = torch.empty(moments, device=place)
+        held = 2 * weights  # moments
+        if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
+            held = 4 * weights // world + 2 * min(BUCKET, weights)
+        room = torch.empty(held, device=place)
         with computing_in(settings.dtype, place):
             sums = model(**arguments)
         (sums.loss + sums.pair_loss).backward()
@@ -186,6 +213,14 @@ def rehearse(
             "a micro-batch does not fit into the memory of the device",
             "weights, gradients, optimizer state and the activations of pretrain.micro_batch samples must fit",
             "halve pretrain.micro_batch (the global batch stays), or set pretrain.gradient_checkpointing=true",
+        ) from None
+    except Exception as error:
+        if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+            raise
+        raise UserError(
+            f"torch.compile does not work here: {str(error).strip().splitlines()[0]}",
+            "it needs a C++ compiler, and on a GPU triton",
+            "set pretrain.compile=false",
         ) from None
     model.zero_grad(set_to_none=True)
     if place.type == "cuda":
@@ -230,6 +265,15 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings, universal: 
     return engine
 
 
+def restore(engine: Any, folder: str, tag: str) -> None:
+    """Load a checkpoint's state into the engine."""
+    engine.load_checkpoint(folder, tag=tag)
+    # a universal checkpoint leaves AdamW's counts of steps on the CPU, where its fused kernel cannot read them
+    for parameter, state in engine.basic_optimizer.state.items():
+        if "step" in state:
+            state["step"] = torch.as_tensor(state["step"], dtype=torch.float32, device=parameter.device)
+
+
 def to_device(batch: Batch, masked: MaskedBatch, samples: str, device: torch.device) -> dict[str, torch.Tensor | None]:
     """Return the model's arguments on the device; lengths are None when nothing is padded.
 
@@ -246,7 +290,11 @@ def to_device(batch: Batch, masked: MaskedBatch, samples: str, device: torch.dev
         arrays["lengths_B"] = batch.lengths_B
     if samples == "sentence-pairs":
         arrays |= {"texts_BS": batch.texts_BS, "follows_B": batch.follows_B}
-    return {name: torch.from_numpy(array).to(device, non_blocking=True) for name, array in arrays.items()}
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    if device.type != "cuda":
+        return tensors
+    # from other memory a copy would wait for all that the device still has to do
+    return {name: tensor.pin_memory().to(device, non_blocking=True) for name, tensor in tensors.items()}
 
 
 TOTALS = (*Sums._fields, "tokens")

@@ -67,7 +67,7 @@ def build_config(settings: PretrainSettings, vocab_size: int, special_ids: dict[
         "num_attention_heads": model.heads,
         "intermediate_size": model.intermediate,
         "hidden_dropout_prob": model.dropout,
-        "attention_probs_dropout_prob": model.dropout,
+        "attention_probs_dropout_prob": model.dropped_attention,
         "initializer_range": model.initializer_range,
         "pad_token_id": special_ids["pad"],
         "tokenizer_class": "BertTokenizer",

@@ -115,9 +115,8 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         hub = build_model(settings, config)
     if settings.gradient_checkpointing:
         hub.gradient_checkpointing_enable({"use_reentrant": False})
-    if settings.compile:
-        hub.base_model.compile(dynamic=False)
     model = MaskedRowsModel(hub)
+    engines.speed_up(model, settings)
     example = loader.micro_batches(0)[0]
     device = engines.device()
     engines.rehearse(model, engines.to_device(*example, settings.samples, device), settings, world)
@@ -134,7 +133,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if universal and rank == 0:
             reshard(source)
         dist.barrier()
-        engine.load_checkpoint(str(universal_folder(source) if universal else source), tag=STATE)
+        engines.restore(engine, str(universal_folder(source) if universal else source), STATE)
         dist.barrier()
         if rank == 0:
             remove_unfinished(checkpoints)
@@ -201,12 +200,12 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     gc.collect()
     gc.disable()
     waited = 0.0
-    began, since = time.perf_counter(), done
     saved = done
     batches = loader.ahead(done)
     stopped = due = False
     if done == 0:
         validate(0)
+    began, since = time.perf_counter(), done
     while done < settings.steps:
         wait = time.perf_counter()
         micro_batches = next(batches)

@@ -91,8 +91,11 @@ class BiaffineParser(Head):
     def _run(self, lstm: nn.LSTM, given: Tensor, lengths: Tensor, start: Any) -> tuple[Tensor, Any]:
         """Return an LSTM's outputs over sequences of their own lengths, whole features dropped out, and its state."""
         # every sequence has a step, so that one with no word (all cut off) goes through
-        packed = pack_padded_sequence(given, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
-        outputs, state = lstm(packed, start)
+        # on a GPU autocast computes an LSTM in float16, whatever it computes the rest in, and nothing scales the loss
+        with torch.autocast(given.device.type, enabled=False):
+            given, start = given.float(), None if start is None else tuple(part.float() for part in start)
+            packed = pack_padded_sequence(given, lengths.clamp_min(1).cpu(), batch_first=True, enforce_sorted=False)
+            outputs, state = lstm(packed, start)
         unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=given.size(1))
         return F.dropout1d(unpacked.transpose(1, 2), DROPOUT, self.training).transpose(1, 2), state
 
