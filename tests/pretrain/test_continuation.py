@@ -86,6 +86,29 @@ def test_positions_of_a_longer_run_begin_as_those_of_the_model(tmp_path: Path) -
     assert loaded.lm_head.decoder.weight is loaded.get_input_embeddings().weight
 
 
+@pytest.mark.parametrize("objective", ["mlm", "mlm+nsp"])
+def test_a_published_bert_goes_on_with_either_objective(objective: str, tmp_path: Path) -> None:
+    shape = SHAPE.model_copy(update={"type": "bert"})
+    pairs = {"objective": "mlm+nsp", "samples": "sentence-pairs"}
+    published = PretrainSettings(model=shape, length=LENGTH, seed=7, **pairs)
+    config = build_config(published, len(ENTRIES), SPECIAL)
+    original = build_model(published, config)
+    original.save_pretrained(tmp_path / "m")
+    save_tokenizer(build_tokenizer(ENTRIES, "bert"), "bert", LENGTH, tmp_path / "m")
+    run = PretrainSettings(model=shape, length=30, **(pairs if objective == "mlm+nsp" else {}))
+    entries = [*ENTRIES, "나가나"]
+    loaded = load_model(str(tmp_path / "m"), build_config(run, len(entries), SPECIAL), run, entries)
+    weights = {name: weight for name, weight in loaded.state_dict().items() if "position_ids" not in name}
+    given = original.state_dict()
+    assert ("cls.seq_relationship.weight" in weights) == (objective == "mlm+nsp")
+    for name, weight in weights.items():
+        assert torch.equal(weight[: len(given[name])], given[name]), name
+    assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
+    assert len(loaded.bert.embeddings.position_embeddings.weight) == 30
+    out = loaded(torch.randint(5, 11, (2, 30)))
+    assert out[0].shape == (2, 30, 11) and torch.isfinite(out[0]).all()
+
+
 def test_pieces_of_an_entry() -> None:
     ids = {entry: index for index, entry in enumerate(ENTRIES)}
     assert (
