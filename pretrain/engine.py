@@ -1,77 +1,19 @@
-"""The DeepSpeed engine: environment, configuration and one optimizer step."""
+"""The DeepSpeed engine: its configuration, its optimizer, a rehearsal, its state."""
 
 from __future__ import annotations
 
-import logging
 import math
-import os
-import socket
-import warnings
-from datetime import timedelta
 from typing import Any
 
 import torch
 
 from common.errors import UserError
-from pretrain.loader import Loader
-from pretrain.masking import MaskedBatch
-from pretrain.model import MaskedRowsModel, Sums
-from pretrain.order import key_of
-from pretrain.samples import Batch
-from pretrain.scaling import LossScale
+from pretrain.model import MaskedRowsModel
+from pretrain.processes import HALVES, computing_in, device, resolve_dtype
 from pretrain.settings import PretrainSettings
-
-
-def prepare_environment(threads: int | None) -> None:
-    """Set what DeepSpeed reads from the environment when no launcher did, and the number of CPU threads.
-
-    A single process is a world of one; without these DeepSpeed would look for MPI.
-    """
-    if "RANK" not in os.environ:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        os.environ |= {
-            "RANK": "0",
-            "LOCAL_RANK": "0",
-            "WORLD_SIZE": "1",
-            "LOCAL_WORLD_SIZE": "1",
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-        }
-    if not torch.cuda.is_available():
-        os.environ.setdefault("DS_ACCELERATOR", "cpu")
-    local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // local))
-    os.environ.setdefault("DEEPSPEED_LOG_LEVEL", "error")
-    warnings.filterwarnings("ignore", module="deepspeed")
-    warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")  # of DeepSpeed's calls
-    logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
-
-
-def device() -> torch.device:
-    """Return the device of this process."""
-    return torch.device("cuda", int(os.environ["LOCAL_RANK"])) if torch.cuda.is_available() else torch.device("cpu")
-
-
-def resolve_dtype(dtype: str) -> str:
-    """Return "fp32", "bf16" or "fp16" for a dtype setting, by the device at hand."""
-    if dtype != "auto":
-        return dtype
-    has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
-    return "bf16" if has_bf16 else "fp32"
-
 
 BUCKET = 50_000_000
 """Elements of the gradient that ZeRO averages at a time; it holds them twice."""
-HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-"""Dtypes of 16 bits."""
-
-
-def computing_in(dtype: str, device: torch.device) -> torch.autocast:
-    """Return the context in which the engine computes a forward pass, for those that it does not see."""
-    half = HALVES.get(resolve_dtype(dtype))
-    return torch.autocast(device.type, half, enabled=half is not None)
 
 
 def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
@@ -102,29 +44,6 @@ def parameter_groups(model: torch.nn.Module, weight_decay: float) -> list[dict[s
     decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
     plain = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
     return [{"params": decayed, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}]
-
-
-def join_processes() -> None:
-    """Meet the other processes of the run."""
-    import deepspeed
-
-    logging.getLogger("DeepSpeed").setLevel(logging.ERROR)  # its import has set another
-    local, gpus = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), torch.cuda.device_count()
-    if torch.cuda.is_available() and local > gpus:
-        raise UserError(
-            f"{local} processes on a machine with {gpus} GPUs", "a process has a GPU of its own",
-            f"set pretrain.processes={gpus}",
-        )  # fmt: skip
-    if torch.cuda.is_available():
-        torch.cuda.set_device(device())  # before anything is put on the first one by default
-    # on CPUs DeepSpeed would compile a shared-memory all-reduce when it starts: minutes, a C++ compiler, and a lock
-    # that a killed build leaves behind; gloo does the same work
-    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    deepspeed.init_distributed(
-        dist_backend="nccl" if torch.cuda.is_available() else "gloo",
-        timeout=timedelta(hours=2),  # the first process may plan samples for so long
-        verbose=False,
-    )
 
 
 def whole_weights(engine: Any) -> dict[str, torch.Tensor]:
@@ -272,147 +191,3 @@ def restore(engine: Any, folder: str, tag: str) -> None:
     for parameter, state in engine.basic_optimizer.state.items():
         if "step" in state:
             state["step"] = torch.as_tensor(state["step"], dtype=torch.float32, device=parameter.device)
-
-
-def to_device(batch: Batch, masked: MaskedBatch, samples: str, device: torch.device) -> dict[str, torch.Tensor | None]:
-    """Return the model's arguments on the device; lengths are None when nothing is padded.
-
-    Args:
-        batch: before masking.
-        masked: the same batch, masked.
-        samples: their kind.
-        device: where the model is.
-    """
-    arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
-    if samples == "packed":
-        arrays["texts_BS"] = batch.texts_BS
-    elif batch.padded:
-        arrays["lengths_B"] = batch.lengths_B
-    if samples == "sentence-pairs":
-        arrays |= {"texts_BS": batch.texts_BS, "follows_B": batch.follows_B}
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    if device.type != "cuda":
-        return tensors
-    # from other memory a copy would wait for all that the device still has to do
-    return {name: tensor.pin_memory().to(device, non_blocking=True) for name, tensor in tensors.items()}
-
-
-TOTALS = (*Sums._fields, "tokens")
-"""What a step adds up: the model's sums, and positions that are not padding."""
-
-
-AVERAGED = 100
-"""Steps over which the running mean of the loss goes, about."""
-
-
-class Trainer:
-    """One optimizer step, and the validation loss.
-
-    Args:
-        engine: the DeepSpeed engine.
-        loader: source of batches.
-        average: running mean of the loss so far; None at the beginning.
-        scaling: what `scale.state` was; None at the beginning.
-    """
-
-    def __init__(
-        self, engine: Any, loader: Loader, average: float | None = None, scaling: tuple[float, int] | None = None
-    ) -> None:
-        self.engine, self.loader, self.settings = engine, loader, loader.settings
-        self.gradient_norm = 0.0
-        """Norm of the last gradient asked for, before clipping."""
-        self.average = average
-        """Running mean of the loss a predicted token; with the engine's state all that a step depends on."""
-        self.scale = LossScale(*scaling or ()) if resolve_dtype(self.settings.dtype) == "fp16" else None
-        self.skipped = False
-        """Whether the last batch was skipped."""
-        self.overflowed = False
-        """Whether it was for the loss scale: the next ones are computed with a smaller one."""
-
-    def step(
-        self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], measure_norm: bool
-    ) -> torch.Tensor:
-        """Do one optimizer step and return this process's `TOTALS`, float64, on the device; of a skipped batch, zeros.
-
-        The gradient is the sum of the losses over the global batch divided by a constant (what it would predict without
-        padding), so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of
-        the pairs is added to it. Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats
-        nothing and stores no random state. A batch without a finite loss and gradient, or whose loss leaps up, changes
-        nothing; in fp16 the loss scale alone learns from an overflow.
-        """
-        optimizer, average = self.engine.basic_optimizer, self.average
-        for group in self.engine.optimizer.param_groups:
-            group["lr"] = lr
-        factor = self._begin_scaling(optimizer)
-        accepted = False
-        totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
-        for a, (batch, masked) in enumerate(micro_batches):
-            last = a == len(micro_batches) - 1
-            self.engine.set_gradient_accumulation_boundary(last)
-            place = a * self.loader.world + self.loader.rank
-            torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
-            sums = self.engine(**to_device(batch, masked, self.settings.samples, self.engine.device))
-            totals += _totals(sums, batch)
-            loss = sums.loss / masked.expected + sums.pair_loss / len(batch.ids_BS)
-            if last:
-                accepted = self._accept(totals)
-                optimizer.skip = not accepted
-                if optimizer.skip:
-                    loss = loss * math.nan  # ZeRO has a step of its own, which passes over what is not finite
-            # the engine averages over processes; its number of micro-batches is that of the largest batch
-            self.engine.backward(loss * factor / len(micro_batches), scale_wrt_gas=False)
-            self.engine.step()
-        self.skipped = optimizer.skip or bool(getattr(self.engine.optimizer, "overflow", False))
-        self.overflowed = accepted and self.scale is not None and self.scale.update(overflow=self.skipped)
-        if self.skipped:
-            self.average = average
-            return torch.zeros_like(totals)
-        if measure_norm:
-            norm = self.engine.get_global_grad_norm() if self.settings.zero_stage else optimizer.norm
-            self.gradient_norm = float(norm or 0.0)
-        return totals
-
-    def _begin_scaling(self, optimizer: ClippingAdamW) -> float:
-        """Have the loss scale undone at this step, and return what the loss is to be multiplied by."""
-        if self.scale is None:
-            return 1.0
-        if self.settings.zero_stage:
-            self.engine.optimizer.override_loss_scale(self.scale.factor)  # it multiplies, too
-            return 1.0
-        optimizer.loss_scale = self.scale.factor
-        return self.scale.factor
-
-    def _accept(self, totals: torch.Tensor) -> bool:
-        """Return whether the batch may change the weights, the same on all processes; note its loss if so."""
-        sums = totals[[0, 2, 3]].clone()
-        if self.loader.world > 1:
-            torch.distributed.all_reduce(sums)
-        loss = float(sums[0] / sums[1])
-        leaps = self.average is not None and loss > self.settings.spike * self.average
-        if leaps or not math.isfinite(loss + float(sums[2])):
-            return False
-        self.average = loss if self.average is None else self.average + (loss - self.average) / AVERAGED
-        return True
-
-    @torch.no_grad()
-    def validate(self) -> torch.Tensor:
-        """Return `TOTALS` over this process's held-out samples; draws no random number."""
-        self.engine.eval()
-        totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
-        own = list(self.loader.validation())
-        for number in range(self.loader.validation_batches):
-            # under ZeRO 3 processes fetch weights together: one that has no batch left computes along
-            batch, masked = own[number] if number < len(own) else self.loader.micro_batches(0)[0]
-            arguments = to_device(batch, masked, self.settings.samples, self.engine.device)
-            with computing_in(self.settings.dtype, self.engine.device):
-                found = _totals(self.engine.module(**arguments), batch)
-            if number < len(own):
-                totals += found
-        self.engine.train()
-        return totals.cpu()
-
-
-def _totals(sums: Sums, batch: Batch) -> torch.Tensor:
-    """Return a micro-batch's `TOTALS`, on the device, so that nothing waits for it."""
-    tokens = torch.full((), float(batch.lengths_B.sum()), dtype=torch.float64, device=sums.loss.device)
-    return torch.stack([value.detach().double() for value in (*sums, tokens)])

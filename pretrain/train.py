@@ -69,9 +69,9 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         out: the run's folder.
     """
     stop = StopFlag()
-    from pretrain import engine as engines
+    from pretrain import processes
 
-    engines.prepare_environment(settings.threads)
+    processes.prepare_environment(settings.threads)
     import torch
     import torch.distributed as dist
     from transformers.utils import logging as hub_logging
@@ -86,6 +86,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         universal_folder,
     )
     from pretrain.continuation import load_model
+    from pretrain.engine import rehearse, restore, speed_up, start_engine, whole_weights
     from pretrain.export import check_export, save_hub_model
     from pretrain.flops import flops_per_token
     from pretrain.loader import Loader, plan_samples, read_vocabulary
@@ -93,10 +94,11 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     from pretrain.model import MaskedRowsModel, build_config, build_model, model_class
     from pretrain.peak import device_peak
     from pretrain.schedule import masking_rate, rate_factor
+    from pretrain.trainer import TOTALS, Trainer, to_device
     from tokenizer.shards import TokenShards
 
     hub_logging.disable_progress_bar()
-    engines.join_processes()
+    processes.join_processes()
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     if fault := settings.batch_fault(world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
@@ -116,10 +118,10 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     if settings.gradient_checkpointing:
         hub.gradient_checkpointing_enable({"use_reentrant": False})
     model = MaskedRowsModel(hub)
-    engines.speed_up(model, settings)
+    speed_up(model, settings)
     example = loader.micro_batches(0)[0]
-    device = engines.device()
-    engines.rehearse(model, engines.to_device(*example, settings.samples, device), settings, world)
+    device = processes.device()
+    rehearse(model, to_device(*example, settings.samples, device), settings, world)
     checkpoints = out / "checkpoints"
     if rank == 0:
         checkpoints.mkdir(parents=True, exist_ok=True)
@@ -128,12 +130,12 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     facts = {"fingerprint": run_fingerprint, "world": world, "zero_stage": settings.zero_stage}
     source, mark = latest_checkpoint(checkpoints, facts)
     universal = must_reshard(mark, world)
-    engine = engines.start_engine(model, settings, universal)
+    engine = start_engine(model, settings, universal)
     if source:
         if universal and rank == 0:
             reshard(source)
         dist.barrier()
-        engines.restore(engine, str(universal_folder(source) if universal else source), STATE)
+        restore(engine, str(universal_folder(source) if universal else source), STATE)
         dist.barrier()
         if rank == 0:
             remove_unfinished(checkpoints)
@@ -159,9 +161,9 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         return [float(x) for x in totals]
 
     def nothing() -> torch.Tensor:
-        return torch.zeros(len(engines.TOTALS), dtype=torch.float64, device=device)
+        return torch.zeros(len(TOTALS), dtype=torch.float64, device=device)
 
-    trainer = engines.Trainer(engine, loader, mark.get("average"), mark.get("scaling"))
+    trainer = Trainer(engine, loader, mark.get("average"), mark.get("scaling"))
     skipped: list[int] = mark.get("skipped", [])
     overflows = int(mark.get("overflows", 0))
     window = torch.tensor(mark.get("window", nothing().tolist()), dtype=torch.float64, device=device)
@@ -278,7 +280,7 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         "padding": round(loader.samples.padding, 6),
         "skipped": len(skipped) + overflows,
     }
-    weights = engines.whole_weights(engine) if done == settings.steps else None
+    weights = whole_weights(engine) if done == settings.steps else None
     if weights is not None and rank == 0:
         shutil.rmtree(plans, ignore_errors=True)
         hub = model_class(settings)(engine.module.hub.config)

@@ -33,13 +33,15 @@ import torch
 from timing import Row, as_dicts, hardware, print_rows
 from torch.nn import functional
 
-from pretrain import engine as engines
+from pretrain import processes
+from pretrain.engine import speed_up, start_engine
 from pretrain.flops import flops_per_token
 from pretrain.loader import Loader
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.peak import measured_rate
 from pretrain.settings import PretrainSettings
+from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 
 BAR = 1.5
@@ -77,7 +79,7 @@ class WithMask(MaskedRowsModel):
 class Ours:
     """Steps of the project's training loop."""
 
-    def __init__(self, trainer: engines.Trainer) -> None:
+    def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
         self._batches, self._numbers = trainer.loader.ahead(0), iter(range(10**9))
         self.samples = trainer.loader.samples
@@ -103,8 +105,8 @@ def ours(
     shards = TokenShards(tokens)
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = kind(hub)
-    engines.speed_up(model, settings)
-    return Ours(engines.Trainer(engines.start_engine(model, settings), loader))
+    speed_up(model, settings)
+    return Ours(Trainer(start_engine(model, settings), loader))
 
 
 def text_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
@@ -207,11 +209,11 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    engines.prepare_environment(None)
-    engines.join_processes()
-    dtype = engines.resolve_dtype(options.dtype)
+    processes.prepare_environment(None)
+    processes.join_processes()
+    dtype = processes.resolve_dtype(options.dtype)
     print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads, {dtype}")
-    peak = measured_rate(engines.device())
+    peak = measured_rate(processes.device())
     print(f"matrix product: {peak / 1e12:.3g} TFLOP/s")
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
     rows = compare(options, shape, dtype, peak, parts=not options.no_parts)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from common.errors import UserError
 from pretrain import engine as engines
+from pretrain import processes
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.settings import ModelSettings, PretrainSettings
 
@@ -39,7 +40,7 @@ def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
     for module in fast.hub.base_model.modules():
         if isinstance(module, torch.nn.LayerNorm):
             module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
-    with engines.computing_in("bf16", torch.device("cpu")):
+    with processes.computing_in("bf16", torch.device("cpu")):
         sums = fast(**arguments())
     assert seen[1:] == [torch.bfloat16] * 9  # five norms; what the first one reads are the embeddings
     exact = plain(**arguments())

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import FAULT, finish, losses, start, wait_for
 
 PASSED_OVER = """
-import torch, pretrain.engine as e
+import torch, pretrain.trainer as e
 step = e.Trainer.step
 def stepping(self, number, *a, **k):
     self.skipped = number in (7, 23)
@@ -91,7 +91,7 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_says_so(
 ) -> None:
     """torch raises no OSError for a write that fails; a limit on the size of files stands in for a full disk."""
     full = """
-import resource, signal, pretrain.engine as e
+import resource, signal, pretrain.trainer as e
 step = e.Trainer.step
 def stepping(self, number, *a, **k):
     if number == 15:

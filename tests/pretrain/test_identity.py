@@ -66,7 +66,7 @@ def test_a_compiled_run_has_the_same_losses(exact: Path, tmp_path: Path, tokens:
 
 
 STOP = """
-import os, signal, pretrain.engine as e
+import os, signal, pretrain.trainer as e
 step = e.Trainer.step
 def stopping(self, number, *a, **k):
     if number == AT:

@@ -30,7 +30,7 @@ RUN: dict[str, Any] = {
 }
 
 FAULT = """
-import torch, pretrain.engine as e, pretrain.model as m
+import torch, pretrain.trainer as e, pretrain.model as m
 class Wild(torch.autograd.Function):
     @staticmethod
     def forward(ctx, loss):
