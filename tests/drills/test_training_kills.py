@@ -17,14 +17,14 @@ from pretrain.metrics import read_metrics
 sys.path.insert(0, str(Path(__file__).parents[1] / "pretrain"))
 
 from small_tokens import make_tokenizer, make_tokens
-from training_runs import finish, losses, start
+from training_runs import finish, losses, start, wait_for
 
 pytestmark = pytest.mark.drill
 
 KILLS, STOPS = 20, 10
 RUN = {"steps": 3000, "checkpoint_every": 20, "keep_last": 2, "log_every": 10, "validate_every": 500}
-LONGEST = 14.0
-"""Seconds after which a run is disturbed at most; it needs some five to begin."""
+LONGEST = 2.8
+"""Times that a run needs to begin after which it is disturbed at most: most of them have trained by then."""
 
 
 def descendants(pid: int) -> list[int]:
@@ -36,7 +36,11 @@ def descendants(pid: int) -> list[int]:
 @pytest.mark.parametrize("zero", [0, 1])
 def test_kills_and_stops_change_nothing(zero: int, tmp_path: Path) -> None:
     tokens, tokenizer = make_tokens(tmp_path / "tokens"), make_tokenizer(tmp_path / "tokenizer")
-    code, errors = finish(start(tmp_path / "straight", tokens, tokenizer, 2, **RUN, zero_stage=zero))
+    started = time.monotonic()
+    straight = start(tmp_path / "straight", tokens, tokenizer, 2, **RUN, zero_stage=zero)
+    wait_for(tmp_path / "straight" / "logs" / "metrics.jsonl", straight)
+    begin = time.monotonic() - started
+    code, errors = finish(straight)
     assert code == 0, errors
     draw = random.Random(zero)
     disturbances = [signal.SIGKILL] * KILLS + [signal.SIGTERM] * STOPS
@@ -45,7 +49,7 @@ def test_kills_and_stops_change_nothing(zero: int, tmp_path: Path) -> None:
     resumed = 0
     for number in disturbances:
         process = start(run, tokens, tokenizer, 2, **RUN, zero_stage=zero)
-        time.sleep(draw.uniform(0.5, LONGEST))
+        time.sleep(draw.uniform(0.1, LONGEST) * begin)
         everyone = descendants(process.pid)
         if number == signal.SIGKILL:
             victim = draw.choice([process.pid, *everyone])
