@@ -50,6 +50,16 @@ class Devices:
         self._free, self._most = dict(free), dict(most)
         self._running = dict.fromkeys(free, 0)
 
+    @property
+    def limited(self) -> bool:
+        """Whether it matters what a job needs."""
+        return any(math.isfinite(free) for free in self._free.values())
+
+    @property
+    def full(self) -> bool:
+        """Whether no device takes another job, however small."""
+        return all(running >= self._most[device] for device, running in self._running.items())
+
     def take(self, need: float) -> str | None:
         """Return the least busy device with room for a job of `need` bytes, or None; it holds the job from now on.
 

@@ -168,7 +168,9 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
         server_log: name of the file there for what the job server prints.
     """
     devices, queue = find_devices(settings), list(jobs)
-    shape = shape_of(jobs[0].model)
+    # on a CPU nothing is asked of the configuration, which not every encoder has alike
+    shape = shape_of(jobs[0].model) if devices.limited else None
+    needs = {job.name: memory_needed(job, shape) if shape else 0.0 for job in jobs}
     running: dict[Path, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))
@@ -179,7 +181,9 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
         settled = 0
         while queue or running:
             for job in list(queue):
-                device = devices.take(memory_needed(job, shape))
+                if devices.full:
+                    break
+                device = devices.take(needs[job.name])
                 if device is None:  # a smaller job may still have room
                     continue
                 queue.remove(job)
@@ -192,7 +196,7 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
                 running[file] = job
             for file, code in pool.ended(POLL):
                 job = running.pop(file)
-                devices.give(job.device, memory_needed(job, shape))
+                devices.give(job.device, needs[job.name])
                 settled += steps_of(job)
                 row = finished_row(job)
                 if row is None:  # whatever became of a process after it had written its result, the job is done
