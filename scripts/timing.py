@@ -108,11 +108,14 @@ def cpu_seconds() -> float:
 class ChildrenPeak:
     """For a `with` block: the peak resident memory of each process started in it by this one or its children (Linux).
 
-    It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends.
+    It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends. The
+    last answer counts: the mark only rises, but before its own program begins a process answers for its parent.
     """
 
-    def __enter__(self) -> ChildrenPeak:
+    def __init__(self) -> None:
         self.peaks: dict[int, int] = {}
+
+    def __enter__(self) -> ChildrenPeak:
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -133,8 +136,13 @@ class ChildrenPeak:
             except OSError:  # the thread has ended since
                 continue
             for child in found:
-                self.peaks[int(child)] = max(peak_bytes(child), self.peaks.get(int(child), 0))
+                self.note(child)
                 self._look(child)
+
+    def note(self, child: str) -> None:
+        """Keep what a process holds at its most so far; what it held stays when it has ended."""
+        if peak := peak_bytes(child):
+            self.peaks[int(child)] = peak
 
     @property
     def largest(self) -> int:

@@ -59,6 +59,18 @@ def test_the_peak_of_a_child_is_its_own():
     assert 60e6 < peak.largest < 150e6 < timing.peak_bytes()
 
 
+def test_what_a_child_held_before_its_own_program_began_is_not_its_peak(monkeypatch):
+    """Between vfork and exec a child shows its parent's memory."""
+    answers = {"41": [200, 60, 70], "42": [30, 0, 0]}
+    monkeypatch.setattr(timing, "peak_bytes", lambda child: answers[child].pop(0))
+    peak = timing.ChildrenPeak()
+    for _ in range(3):
+        for child in answers:
+            peak.note(child)
+    assert peak.peaks == {41: 70, 42: 30}
+    assert peak.largest == 70
+
+
 def test_a_sample_is_spread_evenly_and_the_same_again():
     bench = load("bench_corpus")
     items, sizes = list(range(1000)), [1000 + n % 7 for n in range(1000)]
