@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import expand, publish_folder, remove_leftovers
-from common.manifest import Manifest, describe_outputs, package_versions, write_manifest
-from common.settings import dump_settings
+from common.files import publish_folder, remove_leftovers
+from common.manifest import MANIFEST, Manifest, describe_outputs, package_versions, write_manifest
+from common.settings import dump_settings, settings_hash
+from data.shards import SHARDS
+from tokenizer.counting import corpus_hash
 from tokenizer.extend import extend_tokenizer
+from tokenizer.save import read_tokenizer
 from tokenizer.train import TokenizerSettings, train_tokenizer
+from tokenizer.words import corpus_pieces
 
 
 def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) -> dict[str, Any]:
@@ -20,8 +24,7 @@ def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) 
     Raises:
         UserError: `out` is not empty, or the corpus is not there.
     """
-    expand(corpus)
-    inputs = {"corpus": corpus}
+    inputs = {"corpus": _corpus_version(corpus)}
     return _publish(out, settings, inputs, lambda temporary: train_tokenizer(settings, corpus, temporary))
 
 
@@ -33,12 +36,26 @@ def extend_tokenizer_folder(
     Raises:
         UserError: `out` is not empty, or the corpus or tokenizer is not there or not fit.
     """
-    if corpus is not None:
-        expand(corpus)
-    inputs = {"tokenizer": folder, **({"corpus": corpus} if corpus else {})}
+    inputs = {"tokenizer": settings_hash(read_tokenizer(folder).to_str())}
+    inputs |= {"words": settings_hash(words)} if words else {}
+    inputs |= {"corpus": _corpus_version(corpus)} if corpus else {}
     return _publish(
         out, settings, inputs, lambda temporary: extend_tokenizer(folder, temporary, words, corpus, settings)
     )
+
+
+def _corpus_version(corpus: str) -> str:
+    """Return what identifies the text of a corpus.
+
+    Raises:
+        UserError: it is not there, or a corpus folder that is not finished.
+    """
+    if (Path(corpus) / SHARDS).is_dir() and not (Path(corpus) / MANIFEST).is_file():
+        raise UserError(
+            f"{corpus} holds no {MANIFEST}", "a corpus folder is read when it is finished",
+            "finish it with the command that began it",
+        )  # fmt: skip
+    return corpus_hash(corpus_pieces(corpus)) or "of a version nobody knows"
 
 
 def _publish(
@@ -51,7 +68,7 @@ def _publish(
     remove_leftovers(temporary)
     manifest = Manifest(
         stage="tokenizer",
-        settings=dump_settings(settings),
+        settings=dump_settings(settings) | {"vocab_size": counts["vocab_size"]},
         inputs=inputs,
         outputs=describe_outputs(temporary),
         counts=counts,
@@ -63,6 +80,11 @@ def _publish(
 
 
 def refuse_full_folder(out: Path) -> None:
-    """Raise a UserError when `out` exists and is not empty."""
+    """Raise a UserError when `out` exists and is not empty, or is the folder that the command is given in."""
+    if out.resolve() == Path.cwd():
+        raise UserError(
+            f"--out {out} is the folder you are in", "a result is written beside it and put in its place as a whole",
+            "name a new folder",
+        )  # fmt: skip
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is not empty", "a result never replaces something else", "give another --out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -13,7 +14,7 @@ from transformers import PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from common.files import disk_errors
+from common.files import atomic_write, disk_errors
 from pretrain.checkpoint import STATE, WEIGHTS, library_disk_errors, read_mark
 from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
@@ -27,7 +28,11 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "spec
 
 
 def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
-    """Write weights (safetensors, fp32), configuration and tokenizer files into `out`, replacing it as a whole."""
+    """Write weights (safetensors, fp32), configuration and tokenizer files into `out`, replacing it as a whole.
+
+    The tokenizer there states the model's own length (`model_max_length`), so that `truncation=True` cuts what is too
+    long for its positions.
+    """
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     with disk_errors(out), library_disk_errors(out):
@@ -36,6 +41,13 @@ def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
         for name in TOKENIZER_FILES:
             if (tokenizer / name).exists():
                 shutil.copyfile(tokenizer / name, temporary / name)
+        configuration = temporary / "tokenizer_config.json"
+        if configuration.exists():
+            stated = json.loads(configuration.read_bytes())
+            stated["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
+            with atomic_write(configuration) as stream:
+                json.dump(stated, stream, ensure_ascii=False, indent=1, sort_keys=True)
+                stream.write("\n")
     shutil.rmtree(out, ignore_errors=True)
     temporary.rename(out)
 

@@ -168,6 +168,8 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
+    if not (options.corpus / "statistics.json").is_file():
+        parser.error(f"{options.corpus} holds no statistics.json: --corpus is a finished corpus folder (RUN/corpus)")
     print(hardware())
     statistics_file = json.loads((options.corpus / "statistics.json").read_bytes())
     megabytes = statistics_file["total"]["kept"]["bytes"] / 1e6

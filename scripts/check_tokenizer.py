@@ -3,7 +3,8 @@
     python scripts/check_tokenizer.py --tokenizer RUN/tokenizer --corpus RUN/corpus [--megabytes 100]
 
 The folder is loaded by `AutoTokenizer`, as a user would, and each sentence encoded by it alone; text that spells a
-special token is text for both (`split_special_tokens`). Exit code 1 when a sentence differs; its place is printed.
+special token is text for both (`split_special_tokens`). Exit code 1 when a sentence differs; its place among those
+compared is printed.
 """
 
 from __future__ import annotations

@@ -73,8 +73,7 @@ def pieces_in_context(texts: list[str]) -> Iterator[str]:
 def train(pieces: dict[str, int], alphabet: list[str], settings: TokenizerSettings, out: Path) -> None:
     """Train a vocabulary on counts of pieces and save it as a tokenizer folder."""
     special = SPECIAL_TOKENS[settings.special]
-    room = settings.vocab_size - len(special)
-    entries = train_vocabulary([pieces], alphabet, room, settings.min_pair_count, settings.seed, len(special))
+    entries = train_vocabulary([pieces], alphabet, settings.vocab_size, settings.min_pair_count, settings.seed, special)
     out.mkdir()
     save_tokenizer(build_tokenizer([*special, *entries], settings.special, []), settings.special, 512, out)
 

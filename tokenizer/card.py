@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -11,28 +12,37 @@ from common.errors import UserError
 from common.files import atomic_write
 from common.settings import dump_settings
 from tokenizer.compare import compare
-from tokenizer.counting import Counted
 from tokenizer.settings import TokenizerSettings
 from tokenizer.show import EXAMPLE, show
 
 CARD = "README.md"
 
 
-def write_card(folder: Path, settings: TokenizerSettings, counted: Counted) -> None:
-    """Write the card of the tokenizer in `folder`: corpus, settings, and the paper's Tables 30 and 35 for it."""
-    facts = "\n".join(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in counted.facts.items())
+def write_card(
+    folder: Path, settings: TokenizerSettings, origin: str, facts: Mapping[str, int], held_out: Sequence[Path]
+) -> None:
+    """Write the card of the tokenizer in `folder`: its origin and settings, and the paper's Tables 30 and 35 for it.
+
+    Args:
+        folder: with the tokenizer's files.
+        settings: that it was made with.
+        origin: what it was made of, a sentence.
+        facts: sizes.
+        held_out: files of text that it was not trained on, a sentence or document a line.
+    """
+    sizes = "\n".join(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in facts.items())
     with atomic_write(folder / CARD) as stream:
         stream.write(
             f"# A Korean vocabulary of {settings.vocab_size:,} entries\n\n"
-            f"Made with hunmin. Corpus: `{counted.corpus or 'of a version nobody knows'}`.\n\n"
-            f"| | |\n|---|---:|\n{facts}\n\n"
-            f"{_figures(folder, counted.held_out)}\n"
+            f"Made with hunmin. {origin}\n\n"
+            f"| | |\n|---|---:|\n{sizes}\n\n"
+            f"{_figures(folder, held_out)}\n"
             f"> {EXAMPLE}\n>\n> {show([folder])[-1]['line']}\n\n"
             f"```yaml\n{yaml.safe_dump(dump_settings(settings), allow_unicode=True, sort_keys=False)}```\n"
         )
 
 
-def _figures(folder: Path, held_out: list[Path]) -> str:
+def _figures(folder: Path, held_out: Sequence[Path]) -> str:
     """Return the table of figures on the held-out text, or why there is none."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as stream:
         for path in held_out:
@@ -42,7 +52,7 @@ def _figures(folder: Path, held_out: list[Path]) -> str:
         try:
             [row] = compare([folder], stream.name)
         except UserError:
-            return "No figures: the sample is too small to hold documents out.\n"
+            return "No figures: there is no text that was held out.\n"
     rows = "\n".join(
         f"| {name.replace('_', ' ')} | {value:.4f} |" for name, value in row.items() if isinstance(value, float)
     )

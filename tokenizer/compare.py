@@ -5,9 +5,11 @@ A word here is an eojeol: what stands between whitespace, punctuation included.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +17,11 @@ from tokenizers import Tokenizer, normalizers
 
 from common.errors import UserError
 from common.files import decompression_errors, open_bytes
+from tokenizer.counting import refuse_other_encodings
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import pre_tokenizer, split_eojeols
 from tokenizer.save import load_tokenizer
+from tokenizer.words import decode_line
 
 BOUNDARY_CHARACTERS = 1_000_000
 """Characters of the text, evenly spread over it, on which morpheme boundaries are compared (mecab-ko in context)."""
@@ -25,6 +29,8 @@ BOUNDARY_CHARACTERS = 1_000_000
 
 CONTEXT_EOJEOL = 100
 """Eojeol that mecab-ko is given at once."""
+BEFORE = "가 "
+"""What an eojeol is encoded after: byte-level and sentencepiece vocabularies hold words with the blank before them."""
 
 
 class _Cut(NamedTuple):
@@ -43,7 +49,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 
     - fertility: subwords a word.
     - continued_word_ratio: share of words of two or more subwords.
-    - unk_ratio: unknown subwords a subword.
+    - unk_ratio: unknown subwords a subword, by the unknown token that the model names.
     - morpheme_boundary_precision, _recall, _f1: of the subword boundaries inside words against those of mecab-ko's
       morphemes in context.
     - josa_coverage, ending_coverage: share of the josa (tags J…) and endings (tags E…) there that are one subword.
@@ -52,19 +58,18 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 
     Args:
         dirs: tokenizer folders (ours, or any with a tokenizer.json).
-        text_path: UTF-8 text, maybe compressed; bytes that are not UTF-8 are replaced.
+        text_path: UTF-8 text, maybe compressed; of a few broken lines the bytes are replaced. Read twice.
 
     Raises:
-        UserError: the text or a tokenizer is missing, or the text holds no word.
+        UserError: the text or a tokenizer is missing, or the text is not UTF-8 or holds no word.
     """
-    with open_bytes(text_path) as stream, decompression_errors(text_path):
-        text = stream.read().decode("utf-8", errors="replace")
-    normalize = normalizers.NFC()
-    lines = [line for raw in text.splitlines() if (line := normalize.normalize_str(raw).strip())]
-    eojeols = Counter(eojeol for line in lines for eojeol in split_eojeols(line))
+    eojeols: Counter[str] = Counter()
+    for line in _lines(text_path):
+        eojeols.update(line)
     if not eojeols:
         raise UserError(f"{text_path} holds no words", "tokenizers are compared on text", "name another file")
-    gold = _gold_cuts(lines)
+    characters = sum(len(eojeol) * count for eojeol, count in eojeols.items())
+    gold = _gold_cuts(_lines(text_path), max(1, -(-characters // BOUNDARY_CHARACTERS)))
     rows = []
     for folder in dirs:
         tokenizer = load_tokenizer(folder)
@@ -73,8 +78,36 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     return rows
 
 
+def _lines(path: str | Path) -> Iterator[list[str]]:
+    """Yield the eojeol of each line of a text."""
+    normalize = normalizers.NFC()
+    lines = broken = 0
+    with open_bytes(path) as stream, decompression_errors(path):
+        for raw in stream:
+            line, whole = decode_line(raw)
+            lines, broken = lines + 1, broken + (not whole)
+            yield split_eojeols(normalize.normalize_str(line))
+    refuse_other_encodings(str(path), lines, broken)
+
+
+def _unknown_id(tokenizer: Tokenizer) -> int | None:
+    """Return the id of what the model gives for a piece that it does not know; None when it knows all."""
+    model = json.loads(tokenizer.to_str())["model"]
+    if "unk_id" in model:  # of Unigram
+        index: int | None = model["unk_id"]
+        return index
+    return tokenizer.token_to_id(model["unk_token"]) if model.get("unk_token") else None
+
+
+def _spans(encoding: Any) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return ids and places in the eojeol of the subwords that stand after `BEFORE`'s word, a lone blank among them."""
+    first = len(BEFORE)
+    kept = [(index, span) for index, span in zip(encoding.ids, encoding.offsets, strict=True) if span[1] >= first]
+    return [index for index, _ in kept], [(max(0, start - first), end - first) for _, (start, end) in kept]
+
+
 def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float]:
-    unk_ids = {tokenizer.token_to_id(token) for token in ("[UNK]", "<unk>")} - {None}
+    unknown_id = _unknown_id(tokenizer)
     subwords = continued = unknown = 0
     used: set[int] = set()
     spans: dict[str, set[tuple[int, int]]] = {}
@@ -82,14 +115,15 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
     ordered = list(eojeols)
     for begin in range(0, len(ordered), 10_000):
         batch = ordered[begin : begin + 10_000]
-        for eojeol, encoding in zip(batch, tokenizer.encode_batch(batch, add_special_tokens=False), strict=True):
-            count, ids = eojeols[eojeol], encoding.ids
+        texts = [BEFORE + eojeol for eojeol in batch]
+        for eojeol, encoding in zip(batch, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True):
+            count, (ids, places) = eojeols[eojeol], _spans(encoding)
             subwords += count * len(ids)
             continued += count * (len(ids) > 1)
-            unknown += count * sum(index in unk_ids for index in ids)
+            unknown += count * sum(index == unknown_id for index in ids)
             used.update(ids)
             if eojeol in wanted:
-                spans[eojeol] = set(encoding.offsets)
+                spans[eojeol] = set(places)
     total = sum(eojeols.values())
     return {
         "fertility": subwords / total,
@@ -136,17 +170,13 @@ def _inner_places(eojeol: str) -> set[int]:
     return {place for _, (start, end) in pieces for place in range(start + 1, end)}
 
 
-def _gold_cuts(lines: list[str]) -> Counter[_Cut]:
-    """Return how often each eojeol has which morphemes, by mecab-ko in context, on an even sample of the text."""
-    passages = [
-        eojeols[start : start + CONTEXT_EOJEOL]
-        for eojeols in map(split_eojeols, lines)
-        for start in range(0, len(eojeols), CONTEXT_EOJEOL)
-    ]
-    characters = sum(len(eojeol) for passage in passages for eojeol in passage)
-    step = max(1, -(-characters // BOUNDARY_CHARACTERS))
+def _gold_cuts(lines: Iterator[list[str]], step: int) -> Counter[_Cut]:
+    """Return how often each eojeol has which morphemes, by mecab-ko in context, in every `step`-th passage of lines."""
+    passages = (
+        eojeols[start : start + CONTEXT_EOJEOL] for eojeols in lines for start in range(0, len(eojeols), CONTEXT_EOJEOL)
+    )
     cuts: Counter[_Cut] = Counter()
-    for passage in passages[::step]:
+    for passage in islice(passages, 0, None, step):
         found = {span.start: span for span in morpheme_spans(" ".join(passage))}
         begin = 0
         for eojeol in passage:

@@ -27,15 +27,17 @@ from tokenizer.morphemes import CUTTERS, count_pieces
 from tokenizer.pipeline import split_spaces, split_words
 from tokenizer.sampling import Sample, source_shares
 from tokenizer.settings import TokenizerSettings
-from tokenizer.words import Piece, WordsTask, WordsWork, corpus_pieces, count_characters, source_sizes
+from tokenizer.words import Piece, Tally, WordsTask, WordsWork, corpus_pieces, count_characters, source_sizes
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files; those of another version are not taken up."""
-COUNTED_SETTINGS = ("model", "pretokenizer", "sample_mb", "seed")
+COUNTED_SETTINGS = ("model", "pretokenizer", "sample_mb", "seed", "user_tokens")
 """Settings that the counts depend on."""
 HELD_OUT_SHARE, HELD_OUT_BYTES = 0.01, 2_000_000
 """Documents that are never trained on, so that a vocabulary can be measured on text it has not seen: one in a hundred,
 but no more than about two megabytes."""
+MOST_BROKEN = 0.1
+"""Share of lines that are not UTF-8 above which the text has another encoding, or is no text."""
 PARTITION_BYTES, MOST_PARTITIONS = 8_000_000, 256
 """Sampled text for each partition of the counts; the files of a piece of the corpus have all partitions."""
 
@@ -67,7 +69,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         UserError: the corpus is missing, no text or holds no words; the analyser is not installed.
     """
     pieces = corpus_pieces(corpus)
-    content = _content_hash(pieces)
+    content = corpus_hash(pieces)
     folder = work / settings_hash(
         {"format": FORMAT, "corpus": content, **{k: dump_settings(settings)[k] for k in COUNTED_SETTINGS}}
     )
@@ -89,11 +91,18 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         tasks = [WordsTask(piece, number) for number, piece in enumerate(pieces)]
         split = split_spaces if settings.model == "unigram" else split_words
         say(f"tokenizer: counting words of {sampled / 1e6:.1f} MB")
+        count = WordsWork(folder, sample, split, tuple(settings.user_tokens), partitions)
         with ProgressBar("words", len(tasks), "pieces") as bar:
-            words = sum(execute(WordsWork(folder, sample, split, partitions), tasks, lambda _: bar.advance()))
-    if not words:
-        raise UserError(f"{corpus} holds no words", "a vocabulary is trained on text", "check the corpus")
-    files = [task.file(folder) for task in tasks]
+            counted = execute(count, tasks, lambda _: bar.advance())
+    tally = Tally(*(sum(found) for found in zip(*(tally for tally, _ in counted), strict=True)))
+    refuse_other_encodings(str(corpus), tally.lines, tally.broken_lines)
+    if not tally.words:
+        raise UserError(
+            f"the sample of {corpus} holds no words: it is {tally.sampled_bytes} of {total} bytes",
+            "a vocabulary is trained on text, of which one document in a hundred is held out",
+            "give more text, or raise sample_mb" if tally.sampled_bytes < total else "check the corpus",
+        )
+    files = [file for _, some in counted for file in some]
     cuts = [CutTask(partition) for partition in range(partitions)]
     with LocalPool(workers if partitions > 1 else 1) as execute, ProgressBar("pieces", partitions, "parts") as bar:
         execute(CutWork(folder, files, partitions, settings.pretokenizer), cuts, lambda _: bar.advance())
@@ -109,15 +118,27 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         {
             "sources": len(sizes),
             "corpus_bytes": total,
-            "sampled_bytes": round(sampled),
-            "words": words,
+            "sampled_bytes": tally.sampled_bytes,
+            "broken_lines": tally.broken_lines,
+            "words": tally.words,
             "distinct_words": sum(fact["distinct_words"] for fact in facts),
             "characters": len(characters),
         },
     )
 
 
-def _content_hash(pieces: list[Piece]) -> str | None:
+def refuse_other_encodings(path: str, lines: int, broken: int) -> None:
+    """Raise a UserError when more than `MOST_BROKEN` of a text's lines are not UTF-8."""
+    if broken > MOST_BROKEN * lines:
+        raise UserError(
+            f"{broken:,} of {lines:,} lines of {path} are not UTF-8",
+            "text files are UTF-8; a few broken lines are passed over",
+            "convert it (iconv -f cp949 -t utf-8), or build a corpus of it, which reads CP949 and UTF-16: "
+            "hunmin corpus build",
+        )
+
+
+def corpus_hash(pieces: list[Piece]) -> str | None:
     """Return a hash of what the pieces hold, or None when there is a remote file whose version its store does not say.
 
     Names of files count, as documents of text files are drawn by them; folders do not.

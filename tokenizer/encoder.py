@@ -24,15 +24,15 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from common.errors import UserError
-from tokenizer.save import special_ids
+from tokenizer.save import special_ids, vocabulary_size
 from tokenizer.shards import token_dtype
 from tokenizer.table import UnitTable, gather
 from tokenizer.trie import WordPieceTrie
 
 TABLE_UNITS = 8_000_000
-"""Distinct units after which the table starts anew (about 0.5 GB)."""
+"""Distinct units after which a thread's table starts anew; so many take about 0.7 GB."""
 FILL_GROUP = 1000
-"""New units that the real tokenizer is given in one call."""
+"""New units that the real tokenizer is given as one text; all texts go to it in one call."""
 _LOCAL_NORMALIZERS = {"BertNormalizer", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"}
 """Normalizers for which a whitespace word is normalised alike in and out of its sentence."""
 
@@ -97,7 +97,8 @@ class Encoder:
         folder: where it came from, for messages.
 
     Raises:
-        UserError: the tokenizer is not WordPiece with BERT's pre-tokenizer, or lacks a special token.
+        UserError: the tokenizer is not WordPiece with BERT's pre-tokenizer, lacks a special token, or has gaps between
+            its ids.
     """
 
     def __init__(self, tokenizer: Tokenizer, folder: str | Path) -> None:
@@ -119,7 +120,7 @@ class Encoder:
             )
         self.tokenizer = tokenizer
         self.special_ids = special_ids(tokenizer, folder)
-        self.vocab_size = tokenizer.get_vocab_size()
+        self.vocab_size = vocabulary_size(tokenizer, folder)
         self.dtype = token_dtype(self.vocab_size)
         # for words that nothing before WordPiece would change
         self._model = parts["model"] if not added and _keeps_plain_words(parts["normalizer"]) else None

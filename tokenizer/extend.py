@@ -16,9 +16,10 @@ from tokenizers import Tokenizer
 
 from common.errors import UserError
 from common.files import atomic_write
-from tokenizer.counting import count_corpus
+from tokenizer.card import write_card
+from tokenizer.counting import Counted, count_corpus
 from tokenizer.pipeline import CONTINUATION
-from tokenizer.save import CONFIG_FILE, TOKENIZER_FILE, VOCABULARY_FILE, entries, read_tokenizer
+from tokenizer.save import CONFIG_FILE, TOKENIZER_FILE, VOCABULARY_FILE, entries, read_tokenizer, vocabulary_size
 from tokenizer.settings import TokenizerSettings
 from tokenizer.train import WORK, covered
 from tokenizer.wordpiece import learn_entries
@@ -39,7 +40,7 @@ def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Pat
     """
     assert settings.base is not None
     base = read_tokenizer(settings.base)
-    size = base.get_vocab_size()
+    size = vocabulary_size(base, settings.base)
     if settings.vocab_size < size:
         raise UserError(
             f"vocab_size {settings.vocab_size} is below the {size} entries of {settings.base}",
@@ -49,7 +50,9 @@ def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Pat
     if settings.vocab_size > size:
         return extend_tokenizer(settings.base, out, (), corpus, settings)
     _write(base, settings.base, out)
-    return {"vocab_size": size, "entries_before": size, "named": 0, "learnt": 0}
+    counts = {"vocab_size": size, "entries_before": size, "named": 0, "learnt": 0}
+    write_card(out, settings, _origin(settings.base, None), counts, ())
+    return counts
 
 
 def extend_tokenizer(
@@ -57,7 +60,7 @@ def extend_tokenizer(
     out: Path,
     words: Sequence[str] = (),
     corpus: str | Path | None = None,
-    settings: TokenizerSettings | None = None,
+    settings: TokenizerSettings = TokenizerSettings(),
 ) -> dict[str, Any]:
     """Write the tokenizer of `folder` with more entries into `out`, and return how many came from where.
 
@@ -66,7 +69,7 @@ def extend_tokenizer(
         out: an existing folder, empty or with what a killed run left.
         words: entries to add, first of all; one that begins with ## continues a word.
         corpus: text to learn further entries from, until the vocabulary has `settings.vocab_size` entries.
-        settings: how to learn them; needed with a corpus.
+        settings: how to learn them.
 
     Raises:
         UserError: the tokenizer is no WordPiece, a word is cut by its normalizer or pre-tokenizer, the size asked for
@@ -80,16 +83,12 @@ def extend_tokenizer(
             f"only WordPiece vocabularies with the prefix {CONTINUATION} can be extended",
             "train a tokenizer with: hunmin tokenizer train",
         )
+    vocabulary_size(base, folder)
     known = set(base.get_vocab())
-    if max(base.get_vocab().values()) + 1 != len(known):
-        raise UserError(
-            f"the ids of the tokenizer in {folder} have gaps",
-            "entries are numbered from 0 without gaps, as the lines of vocab.txt are",
-            "renumber its added tokens in tokenizer.json",
-        )
     new = [word for word in dict.fromkeys(_whole(base, word, folder) for word in words) if word not in known]
     named = len(new)
-    if corpus is not None and settings is not None:
+    counted = None
+    if corpus is not None:
         room = settings.vocab_size - len(known) - named
         if room <= 0:
             raise UserError(
@@ -97,7 +96,8 @@ def extend_tokenizer(
                 "an extended vocabulary is larger than the one it extends",
                 f"set it above {len(known) + named}",
             )
-        new += _learn(base, known.union(new), room, corpus, settings, out)
+        counted = count_corpus(settings, corpus, out / WORK)
+        new += _learn(counted, known.union(new), room, settings)
     if not new:
         raise UserError(
             "nothing to add: every word is in the vocabulary", "an extension has a new entry", "name others"
@@ -105,13 +105,23 @@ def extend_tokenizer(
     parts["model"]["vocab"].update({entry: len(known) + place for place, entry in enumerate(new)})
     extended = Tokenizer.from_str(json.dumps(parts))
     _write(extended, folder, out)
-    shutil.rmtree(out / WORK, ignore_errors=True)
-    return {
+    counts = {
         "vocab_size": extended.get_vocab_size(),
         "entries_before": len(known),
         "named": named,
         "learnt": len(new) - named,
     }
+    whole = settings.model_copy(update={"vocab_size": counts["vocab_size"]})
+    facts = counts | (counted.facts if counted else {})
+    write_card(out, whole, _origin(folder, counted), facts, counted.held_out if counted else ())
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    return counts
+
+
+def _origin(folder: str | Path, counted: Counted | None) -> str:
+    """Return a sentence on what a tokenizer was made of."""
+    corpus = f" Corpus: `{counted.corpus or 'of a version nobody knows'}`." if counted else ""
+    return f"It goes on from `{Path(folder).resolve().name}`, all of whose ids it keeps.{corpus}"
 
 
 def _write(tokenizer: Tokenizer, folder: str | Path, out: Path) -> None:
@@ -145,11 +155,8 @@ def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:
     return prefix + seen[0]
 
 
-def _learn(
-    base: Tokenizer, known: set[str], room: int, corpus: str | Path, settings: TokenizerSettings, out: Path
-) -> list[str]:
-    """Return `room` entries that are not known, in the order in which they are learnt from the corpus."""
-    counted = count_corpus(settings, corpus, out / WORK)
+def _learn(counted: Counted, known: set[str], room: int, settings: TokenizerSettings) -> list[str]:
+    """Return `room` entries that are not known, in the order in which they are learnt from a corpus."""
     alphabet = covered(counted, settings)
     size = max(len(known) + room, 2 * len(alphabet))
     while True:

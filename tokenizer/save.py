@@ -141,6 +141,22 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
         raise HunminError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
 
 
+def vocabulary_size(loaded: Tokenizer, folder: str | Path) -> int:
+    """Return the number of entries, which are numbered from 0 without gaps.
+
+    Raises:
+        UserError: there are gaps; a model of that many entries would have no row for the largest ids.
+    """
+    size, last = loaded.get_vocab_size(), max(loaded.get_vocab().values(), default=-1)
+    if last + 1 != size:
+        raise UserError(
+            f"the ids of the tokenizer in {folder} have gaps: {size:,} entries, the last with id {last:,}",
+            "entries are numbered from 0 without gaps, as the lines of vocab.txt are",
+            "renumber its added tokens in tokenizer.json",
+        )
+    return size
+
+
 def special_ids(loaded: Tokenizer, folder: str | Path) -> dict[str, int]:
     """Return the ids of cls, pad, sep, unk and mask.
 

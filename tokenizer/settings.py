@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -57,17 +58,36 @@ class TokenizerSettings(Settings):
     def _whole_tokens(cls, tokens: list[str]) -> list[str]:
         taken = {token for preset in SPECIAL_TOKENS.values() for token in preset}
         for token in tokens:
-            if not token or any(character.isspace() for character in token) or token in taken:
-                raise ValueError(f"{token!r} cannot be a token: it is empty, holds whitespace, or is a special token")
+            if (
+                not token
+                or any(character.isspace() for character in token)
+                or token in taken
+                or re.fullmatch(r"\[unused\d+\]", token)
+                or token.startswith("##")
+            ):
+                raise ValueError(
+                    f"{token!r} cannot be a token: it is empty, holds whitespace, is a special token or a slot, or "
+                    "begins with ##, which marks what continues a word"
+                )
         if len(set(tokens)) < len(tokens):
             raise ValueError("a token is named twice")
         return tokens
 
     @model_validator(mode="after")
     def _a_base_brings_its_tokens(self) -> TokenizerSettings:
-        if self.base and (self.model != "wordpiece" or self.unused or self.user_tokens):
+        own = ("model", "special", "max_length", "unused", "user_tokens")
+        changed = [name for name in own if getattr(self, name) != type(self).model_fields[name].default]
+        if self.base and changed:
+            raise ValueError(f"base ({self.base}) is WordPiece with its own tokens: leave out {', '.join(changed)}")
+        return self
+
+    @model_validator(mode="after")
+    def _there_is_room(self) -> TokenizerSettings:
+        special, unused, user = len(SPECIAL_TOKENS[self.special]), self.unused, len(self.user_tokens)
+        if not self.base and special + unused + user >= self.vocab_size:
             raise ValueError(
-                f"base ({self.base}) is WordPiece with its own tokens: leave out model, unused, user_tokens"
+                f"vocab_size ({self.vocab_size}) leaves no room for text beside {special} special tokens, {unused} "
+                f"unused slots and {user} user tokens: raise it, or lower unused"
             )
         return self
 
@@ -89,5 +109,5 @@ class EncodeSettings(Settings):
     ray_address: str = runtime("auto", min_length=1)
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
-    """Threads (tasks at once with ray), each with some 64 MB of text at a time; None = the cores there are. Never
-    changes the output."""
+    """Threads (tasks at once with ray), each with some 64 MB of text at a time and a table of words that grows to
+    0.7 GB on a large corpus; None = the cores there are. Never changes the output."""

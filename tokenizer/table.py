@@ -16,8 +16,6 @@ from numba import njit
 
 END_ROW = 0
 """Row of a document's end, which no unit has."""
-MOST_ROWS = 1 << 28
-"""Rows that a slot can name."""
 _INLINE = 12
 """Longest unit, in bytes, that its slot holds whole: four Hangul syllables."""
 _LONG = 15

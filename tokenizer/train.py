@@ -12,7 +12,7 @@ from typing import Any
 from common.progress import say
 from tokenizer.card import write_card
 from tokenizer.counting import Counted, count_corpus
-from tokenizer.save import build_tokenizer, frame, save_tokenizer
+from tokenizer.save import build_tokenizer, frame, save_tokenizer, vocabulary_size
 from tokenizer.settings import SPECIAL_TOKENS, TokenizerSettings
 from tokenizer.unigram import train_unigram
 from tokenizer.wordpiece import train_vocabulary
@@ -43,15 +43,16 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
         built = train_unigram(counted.pieces, special, alphabet, settings.vocab_size, out / WORK)
         frame(built, settings.special, settings.user_tokens)
     else:
-        room = settings.vocab_size - len(special)
-        entries = train_vocabulary(counted.pieces, alphabet, room, settings.min_pair_count, settings.seed, len(special))
+        entries = train_vocabulary(
+            counted.pieces, alphabet, settings.vocab_size, settings.min_pair_count, settings.seed, special
+        )
         built = build_tokenizer(special + entries, settings.special, settings.user_tokens)
     save_tokenizer(built, settings.special, settings.max_length, out)
     left_out = sum(count for c, count in counted.characters.items() if count < settings.min_character_count)
     facts = {"alphabet": len(alphabet), "characters_left_out": left_out, **counted.facts}
-    write_card(out, settings, counted)
+    write_card(out, settings, f"Corpus: `{counted.corpus or 'of a version nobody knows'}`.", facts, counted.held_out)
     shutil.rmtree(out / WORK)
-    return {"vocab_size": built.get_vocab_size(), **facts}
+    return {"vocab_size": vocabulary_size(built, out), **facts}
 
 
 def covered(counted: Counted, settings: TokenizerSettings) -> list[str]:

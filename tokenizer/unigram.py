@@ -29,7 +29,8 @@ def train_unigram(
         work: existing folder for the words while they are read.
 
     Raises:
-        UserError: sentencepiece is not installed, or the words do not yield that many entries.
+        UserError: sentencepiece is not installed, the words do not yield that many entries, or a piece is a user
+            token, too.
     """
     try:
         import sentencepiece
@@ -67,6 +68,12 @@ def train_unigram(
         lines.unlink()
     model = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
     pieces = [(model.id_to_piece(i), model.get_score(i)) for i in range(len(model)) if not model.is_unknown(i)]
+    if doubled := {piece for piece, _ in pieces}.intersection(special):
+        raise UserError(
+            f"{sorted(doubled)} would be in the vocabulary twice: as user tokens, and as pieces of words",
+            "every entry has one id",
+            "leave them out of user_tokens, or train model=wordpiece",
+        )
     vocabulary = [*((token, 0.0) for token in special), *pieces]
     built = Tokenizer(models.Unigram(vocabulary, unk_id=special.index(UNKNOWN), byte_fallback=False))
     built.pre_tokenizer = pre_tokenizers.Metaspace()

@@ -9,7 +9,7 @@ the symbols are its whole alphabet, in a fixed order, ties break alike on every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import xxhash
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -29,36 +29,38 @@ def train_vocabulary(
     size: int,
     min_pair_count: int,
     seed: int,
-    special: int = 0,
+    taken: Collection[str] = (),
 ) -> list[str]:
-    """Return `size` entries: both forms of every character of the alphabet, then the merges in the order learnt.
+    """Return entries that with `taken` are `size`: both forms of all characters, then the merges in the order learnt.
 
     Args:
         pieces: as for `learn_entries`.
         alphabet: characters to cover, sorted; pieces with another are left out.
-        size: entries wanted, special tokens not counted.
+        size: entries of the whole vocabulary.
         min_pair_count: a pair that stands side by side less often is not merged.
         seed: of the rounding when counts must be scaled down.
-        special: number of special tokens, only for the sizes named in messages.
+        taken: entries that there are already (special tokens, slots, user tokens).
 
     Raises:
-        UserError: the alphabet alone is larger than `size`, or the pieces yield fewer entries than that.
+        UserError: the alphabet alone is larger than the room, or the pieces yield fewer entries than that.
     """
-    if 2 * len(alphabet) > size:
+    if 2 * len(alphabet) + len(taken) > size:
         raise UserError(
-            f"vocab_size {size + special} is too small for {len(alphabet)} characters in two forms each",
-            f"the characters and {special} special tokens alone take {2 * len(alphabet) + special} entries",
+            f"vocab_size {size} is too small for {len(alphabet)} characters in two forms each",
+            f"the characters, and {len(taken)} special tokens, slots and user tokens, alone take "
+            f"{2 * len(alphabet) + len(taken)} entries",
             "raise vocab_size, or raise min_character_count so that rare characters become [UNK]",
         )
-    entries = learn_entries(pieces, alphabet, size, min_pair_count, seed)
-    if len(entries) < size:
-        reachable = len(entries) + special
+    # a user token may be a character or a word that is learnt, too; what is learnt first does not hang on the size
+    entries = [entry for entry in learn_entries(pieces, alphabet, size, min_pair_count, seed) if entry not in taken]
+    reachable = len(entries) + len(taken)
+    if reachable < size:
         raise UserError(
-            f"the corpus is too small for a vocabulary of {size + special}: it yields {reachable} entries",
+            f"the corpus is too small for a vocabulary of {size}: it yields {reachable} entries",
             "a merge needs a pair of pieces that occurs at least min_pair_count times",
             f"set vocab_size to {reachable} or less, lower min_pair_count, or give more text",
         )
-    return entries
+    return entries[: size - len(taken)]
 
 
 def learn_entries(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from common.errors import UserError
 from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
 from data.shards import SHARDS, read_shard, read_shard_manifest, row_groups, shard_paths
-from tokenizer.counts import read_facts, write_counts
+from tokenizer.counts import write_counts
 from tokenizer.pipeline import split_eojeols
 from tokenizer.sampling import Sample
 
@@ -20,6 +22,8 @@ TEXT_PIECE = 1 << 26
 """Bytes of an uncompressed text file that one task reads."""
 GROUPS_PIECE = 4
 """Row groups of a corpus shard that one task reads: about as much text."""
+MOST_DISTINCT = 1_000_000
+"""Distinct eojeol that a process holds; then the counts of their words go to the disk."""
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -98,7 +102,28 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
-def _documents(piece: Piece) -> Iterator[tuple[str, str, list[str]]]:
+@dataclass
+class Seen:
+    """What a piece holds beside the words that are counted."""
+
+    held_out: list[str] = field(default_factory=list)
+    """Texts of the documents that are held out."""
+    sampled_bytes: int = 0
+    """Text of the documents that are trained on."""
+    lines: int = 0
+    broken_lines: int = 0
+    """Of a text file: its lines, and those that are not UTF-8."""
+
+
+def decode_line(line: bytes) -> tuple[str, bool]:
+    """Return a line of text, and whether it is UTF-8; of one that is not, bytes are replaced by U+FFFD."""
+    try:
+        return line.decode(), True
+    except UnicodeDecodeError:
+        return line.decode("utf-8", errors="replace"), False
+
+
+def _documents(piece: Piece, seen: Seen) -> Iterator[tuple[str, str, list[str]]]:
     """Yield (source, key, texts) of the documents of a piece."""
     if piece.is_shard:
         groups = None if piece.end is None else range(piece.start, piece.end)
@@ -108,27 +133,40 @@ def _documents(piece: Piece) -> Iterator[tuple[str, str, list[str]]]:
         return
     file = os.path.basename(piece.path)  # noqa: PTH119 - also for URLs
     for offset, line in _lines(piece):
-        yield piece.path, f"{file}:{offset}", [line.decode("utf-8", errors="replace")]
+        text, whole = decode_line(line)
+        seen.lines += 1
+        seen.broken_lines += not whole
+        yield piece.path, f"{file}:{offset}", [text]
 
 
 def count_words(
-    piece: Piece, sample: Sample, split: Callable[[str], list[str]], held_out: list[str] | None = None
-) -> dict[str, int]:
-    """Return how often each word occurs in the sampled documents of a piece.
+    piece: Piece, sample: Sample, split: Callable[[str], list[str]], user_tokens: Sequence[str], seen: Seen
+) -> Iterator[dict[str, int]]:
+    """Yield how often each word occurs in the sampled documents of a piece, in as many parts as memory asks for.
 
     Args:
         piece: what to read.
         sample: which documents are trained on.
         split: the words of an eojeol (see `split_words`).
-        held_out: gets the texts of the documents that are held out.
+        user_tokens: never cut and never part of a word, so taken out of the text.
+        seen: gets all else that is met.
     """
+    apart = re.compile("|".join(map(re.escape, sorted(user_tokens, key=len, reverse=True)))) if user_tokens else None
     eojeols: Counter[str] = Counter()
-    for source, key, texts in _documents(piece):
+    for source, key, texts in _documents(piece, seen):
         if sample.trains(source, key):
             for text in texts:
-                eojeols.update(split_eojeols(text))
-        elif held_out is not None and sample.holds_out(key):
-            held_out += texts
+                seen.sampled_bytes += len(text.encode())
+                eojeols.update(split_eojeols(apart.sub(" ", text) if apart else text))
+            if len(eojeols) >= MOST_DISTINCT:
+                yield _words(eojeols, split)
+                eojeols.clear()
+        elif sample.holds_out(key):
+            seen.held_out += texts
+    yield _words(eojeols, split)
+
+
+def _words(eojeols: Counter[str], split: Callable[[str], list[str]]) -> dict[str, int]:
     words: dict[str, int] = {}
     for eojeol, count in eojeols.items():
         for word in split(eojeol):
@@ -147,13 +185,26 @@ class WordsTask(NamedTuple):
         """Return what messages call the piece."""
         return self.piece.name
 
-    def file(self, folder: Path) -> Path:
-        """Return the file of its counts."""
-        return folder / f"words-{self.number:05d}.parquet"
+    def file(self, folder: Path, part: int) -> Path:
+        """Return the file of a part of its counts."""
+        return folder / f"words-{self.number:05d}-{part:03d}.parquet"
+
+    def mark(self, folder: Path) -> Path:
+        """Return the file that says it is done."""
+        return folder / f"words-{self.number:05d}.json"
 
     def held_out(self, folder: Path) -> Path:
         """Return the file of its held-out texts."""
         return folder / f"held-{self.number:05d}.txt"
+
+
+class Tally(NamedTuple):
+    """What was counted in a piece, or in several."""
+
+    words: int = 0
+    sampled_bytes: int = 0
+    lines: int = 0
+    broken_lines: int = 0
 
 
 @dataclass(frozen=True)
@@ -163,18 +214,23 @@ class WordsWork:
     folder: Path
     sample: Sample
     split: Callable[[str], list[str]]
+    user_tokens: tuple[str, ...]
     partitions: int
 
-    def __call__(self, task: WordsTask) -> int:
-        """Return how many words the sample of the piece has."""
-        path = task.file(self.folder)
-        if not path.exists():
-            held_out: list[str] = []
-            words = count_words(task.piece, self.sample, self.split, held_out)
+    def __call__(self, task: WordsTask) -> tuple[Tally, list[Path]]:
+        """Return what was counted in the piece, and the files of the counts."""
+        mark = task.mark(self.folder)
+        if not mark.exists():
+            seen, words, parts = Seen(), 0, 0
+            for part in count_words(task.piece, self.sample, self.split, self.user_tokens, seen):
+                write_counts(task.file(self.folder, parts), part, self.partitions, {})
+                words, parts = words + sum(part.values()), parts + 1
             with atomic_write(task.held_out(self.folder)) as stream:
-                stream.writelines(text.rstrip("\n") + "\n" for text in held_out)
-            write_counts(path, words, self.partitions, {"words": sum(words.values())})
-        return int(read_facts(path)["words"])
+                stream.writelines(text.rstrip("\n") + "\n" for text in seen.held_out)
+            with atomic_write(mark) as stream:
+                json.dump([parts, Tally(words, seen.sampled_bytes, seen.lines, seen.broken_lines)], stream)
+        parts, tally = json.loads(mark.read_bytes())
+        return Tally(*tally), [task.file(self.folder, part) for part in range(parts)]
 
 
 def count_characters(words: dict[str, int]) -> Counter[str]:

@@ -21,11 +21,22 @@ Corpus = Annotated[
     str, typer.Option("--corpus", help="Finished corpus folder, text file (a document a line) or glob of such.")
 ]
 PreTokenizer = Annotated[
-    Literal["morpheme", "kiwi", "none"],
-    typer.Option("--pretokenizer", help="morpheme: mecab-ko; kiwi (an extra); none: words as they are."),
+    Literal["morpheme", "kiwi", "none"] | None,
+    typer.Option(
+        "--pretokenizer",
+        help="morpheme: mecab-ko; kiwi (an extra); none: words as they are.",
+        show_default="morpheme; none for --model unigram",
+    ),
 ]
 SampleMb = Annotated[
     float, typer.Option("--sample-mb", help="Megabytes of the corpus to train on, balanced over its sources.")
+]
+MinCharacterCount = Annotated[
+    int,
+    typer.Option("--min-character-count", min=1, help="Characters seen at least so often are in it; rarer are [UNK]."),
+]
+MinPairCount = Annotated[
+    int, typer.Option("--min-pair-count", min=1, help="Pieces are merged that stand side by side at least so often.")
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the corpus sample.")]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: the cores.")]
@@ -37,7 +48,7 @@ def train(
     corpus: Corpus,
     vocab_size: Annotated[int, typer.Option("--vocab-size", help="Exact number of entries.")],
     out: Out,
-    pretokenizer: PreTokenizer = "morpheme",
+    pretokenizer: PreTokenizer = None,
     model: Annotated[
         Literal["wordpiece", "unigram"],
         typer.Option("--model", help="unigram: only to compare with; takes whole words."),
@@ -45,11 +56,16 @@ def train(
     special: Annotated[
         Literal["roberta", "bert"], typer.Option("--special", help="Order of the special tokens.")
     ] = "roberta",
-    unused: Annotated[int, typer.Option("--unused", help="Slots [unused0] … for tokens added later.")] = 0,
+    unused: Annotated[int, typer.Option("--unused", help=r"Slots \[unused0] … for tokens added later.")] = 0,
     token: Annotated[
         list[str] | None, typer.Option("--token", help="A token that is never cut, say <URL>; may be repeated.")
     ] = None,
+    max_length: Annotated[
+        int, typer.Option("--max-length", min=8, help="Longest input in tokens that the tokenizer states.")
+    ] = 512,
     sample_mb: SampleMb = 1000.0,
+    min_character_count: MinCharacterCount = 20,
+    min_pair_count: MinPairCount = 2,
     seed: Seed = 42,
     workers: Workers = None,
     as_json: AsJson = False,
@@ -63,12 +79,15 @@ def train(
         TokenizerSettings,
         {
             "vocab_size": vocab_size,
-            "pretokenizer": "none" if model == "unigram" and pretokenizer == "morpheme" else pretokenizer,
+            "pretokenizer": pretokenizer or ("none" if model == "unigram" else "morpheme"),
             "model": model,
             "special": special,
             "unused": unused,
             "user_tokens": token or [],
+            "max_length": max_length,
             "sample_mb": sample_mb,
+            "min_character_count": min_character_count,
+            "min_pair_count": min_pair_count,
             "seed": seed,
             "workers": workers,
         },
@@ -98,8 +117,10 @@ def extend(
         str | None, typer.Option("--corpus", help="Text to learn entries from, as for hunmin tokenizer train.")
     ] = None,
     vocab_size: Annotated[int | None, typer.Option("--vocab-size", help="Entries in all, with --corpus.")] = None,
-    pretokenizer: PreTokenizer = "morpheme",
+    pretokenizer: PreTokenizer = None,
     sample_mb: SampleMb = 1000.0,
+    min_character_count: MinCharacterCount = 20,
+    min_pair_count: MinPairCount = 2,
     seed: Seed = 42,
     workers: Workers = None,
     as_json: AsJson = False,
@@ -117,7 +138,14 @@ def extend(
             "entries come from --words FILE, or from --corpus PATH up to --vocab-size N, or from both",
             "see hunmin tokenizer extend --help",
         )
-    tree = {"pretokenizer": pretokenizer, "sample_mb": sample_mb, "seed": seed, "workers": workers}
+    tree = {
+        "pretokenizer": pretokenizer or "morpheme",
+        "sample_mb": sample_mb,
+        "min_character_count": min_character_count,
+        "min_pair_count": min_pair_count,
+        "seed": seed,
+        "workers": workers,
+    }
     settings = parse_settings(
         TokenizerSettings, {**tree, **({"vocab_size": vocab_size} if vocab_size else {})}, "the options"
     )

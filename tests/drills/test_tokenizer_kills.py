@@ -89,7 +89,7 @@ def test_a_killed_worker_is_replaced(texts: Path, straight: tuple[dict[str, byte
     out = tmp_path / "tokenizer"
     process = train(texts, out)
     counted = tmp_path / "tokenizer.partial" / ".work"
-    while not list(counted.glob("*/words-*.parquet")):
+    while not list(counted.glob("*/words-*.json")):
         assert process.poll() is None
         time.sleep(0.01)
     children = psutil.Process(process.pid).children(recursive=True)

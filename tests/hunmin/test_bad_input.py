@@ -143,7 +143,7 @@ def test_wrong_command_lines(said) -> None:  # type: ignore[no-untyped-def]
     said()
 
 
-def test_a_tokenizer_is_not_written_over_something_else(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+def test_a_tokenizer_is_not_written_over_something_else(tmp_path: Path, said, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
     text = tmp_path / "a.txt"
@@ -151,6 +151,38 @@ def test_a_tokenizer_is_not_written_over_something_else(tmp_path: Path, said) ->
     command = ["tokenizer", "train", "--corpus", str(text), "--vocab-size", "100", "--out", str(tmp_path / "out")]
     assert run_command(command) == 2
     assert "is not empty" in said() and (tmp_path / "out" / "mine.txt").exists()
+    monkeypatch.chdir(tmp_path / "out")
+    assert run_command([*command[:-1], "."]) == 2
+    assert "is the folder you are in" in said()
+
+
+def test_a_corpus_folder_that_is_not_finished_is_not_trained_on(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
+    assert run_command(["corpus", "build", path]) == 0
+    command = ["tokenizer", "train", "--corpus", str(tmp_path / "run" / "corpus"), "--vocab-size", "90"]
+    assert run_command([*command, "--min-character-count", "1", "--out", str(tmp_path / "one")]) == 0
+    manifest = read_manifest(tmp_path / "one")
+    assert manifest and len(manifest.inputs["corpus"]) == 16 and manifest.counts["vocab_size"] == 90
+    said()
+    (tmp_path / "run" / "corpus" / "manifest.json").unlink()
+    assert run_command([*command, "--out", str(tmp_path / "two")]) == 2
+    assert "holds no manifest.json" in said() and not (tmp_path / "two").exists()
+
+
+def test_an_extended_tokenizer_tells_what_it_was_made_of(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    text, words = tmp_path / "a.txt", tmp_path / "words.txt"
+    text.write_text("가나다 라마바\n" * 100, encoding="utf-8")
+    words.write_text("가나다라\n", encoding="utf-8")
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert run_command(["tokenizer", "train", "--corpus", str(text), "--vocab-size", "50", "--out", str(one)]) == 2
+    reachable = said().split("it yields ")[1].split()[0]
+    small = ["tokenizer", "train", "--corpus", str(text), "--vocab-size"]
+    assert run_command([*small, "32", "--unused", str(32 - int(reachable)), "--out", str(one)]) == 0
+    assert run_command(["tokenizer", "extend", str(one), "--words", str(words), "--out", str(two)]) == 0
+    manifest = read_manifest(two)
+    assert manifest and manifest.settings["vocab_size"] == manifest.counts["vocab_size"] == 33
+    assert sorted(manifest.inputs) == ["tokenizer", "words"]
+    assert "vocabulary of 33 entries" in (two / "README.md").read_text(encoding="utf-8")
 
 
 def test_an_output_that_cannot_be_written(tmp_path: Path, said, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]

@@ -1,5 +1,6 @@
 """The eojeol table gives HF's ids for any text; special tokens spelt in text stay text."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -148,3 +149,23 @@ def test_a_failure_between_units_and_their_ids_leaves_no_unit_without_ids(
             encoder.encode(documents)
     expected = encoder.tokenizer.encode("처음 보는 낱말들 홑따옴표‘안’ 글", add_special_tokens=False).ids
     assert encoder.encode(documents).tokens_T.tolist() == [*expected, encoder.special_ids["sep"]]
+
+
+def test_ids_above_65535_take_four_bytes(tokenizer_folder: Path) -> None:
+    """The width follows the vocabulary, for words of the trie and for all others."""
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    entries = tree["model"]["vocab"]
+    entries.update({f"x{n}": n for n in range(len(entries), 70_000)})
+    entries |= {"초전도체": 70_000, "é漢": 70_001, "ñ": 70_002}
+    wide = Encoder(Tokenizer.from_str(json.dumps(tree)), "wide")
+    batch = wide.encode(lists([["초전도체 x69999 ñ 학교"]]))
+    assert wide.dtype == batch.tokens_T.dtype == np.uint32
+    assert batch.tokens_T.tolist() == [70_000, 69_999, 70_002, entries["학교"], 2]
+
+
+def test_gaps_between_ids_are_refused(tokenizer_folder: Path) -> None:
+    """The model would have no row for the last ids, and two bytes no room for them."""
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tree["model"]["vocab"]["초전도체"] = 70_000
+    with pytest.raises(UserError, match=r"have gaps: 241 entries, the last with id 70,000"):
+        Encoder(Tokenizer.from_str(json.dumps(tree)), "gaps")

@@ -37,7 +37,7 @@ def test_entries_are_learnt_from_a_corpus_up_to_the_size(tokenizer_folder: Path,
     assert {"항", "##항"} <= set(after)  # a character the old vocabulary did not cover
     assert 3 not in load_tokenizer(out).encode("원고의 항소를").ids
     assert sorted(path.name for path in out.iterdir()) == [
-        "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+        "README.md", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
     ]  # fmt: skip
 
 
@@ -100,6 +100,8 @@ def test_a_base_is_taken_as_it_is_or_extended_to_the_size(tokenizer_folder: Path
         )
         after = entries(load_tokenizer(out))
         assert after[:240] == before and len(after) == counts["vocab_size"] == size and counts["learnt"] == size - 240
+        card = (out / "README.md").read_text(encoding="utf-8")
+        assert f"vocabulary of {size} entries" in card and f"goes on from `{tokenizer_folder.name}`" in card
         assert AutoTokenizer.from_pretrained(str(out)).get_vocab() == {
             entry: index for index, entry in enumerate(after)
         }

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from common.errors import HunminError, UserError
 from tokenizer.encoder import Encoder
-from tokenizer.pipeline import normalizer
+from tokenizer.pipeline import normalizer, pre_tokenizer
 from tokenizer.save import build_tokenizer, load_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
@@ -26,8 +26,17 @@ def auto(tokenizer_folder: Path):  # type: ignore[no-untyped-def]
     return AutoTokenizer.from_pretrained(tokenizer_folder)
 
 
-@settings(max_examples=200, deadline=None)
-@given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+ANY = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
+COVERED = "학교에서음악을봤어요고양이는기차로간다.3kg()GPUéㅋ漢字"
+"""Characters that the vocabulary covers, and one that is composed."""
+KNOWN = st.lists(
+    st.sampled_from(["학교", "에서", "인공지능", "(GPU)", "漢字", "cafe\u0301", " ", ".", *COVERED]), max_size=25
+)
+"""Text without [UNK]."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=ANY | KNOWN.map("".join) | st.lists(KNOWN.map("".join) | ANY, max_size=4).map("".join))
 def test_auto_tokenizer_gives_the_encoders_ids_on_any_text(auto, tokenizer_folder: Path, text: str) -> None:  # type: ignore[no-untyped-def]
     encoder = Encoder(load_tokenizer(tokenizer_folder), tokenizer_folder)
     ours = encoder.encode(pa.array([[text]], pa.list_(pa.string()))).tokens_T.tolist()
@@ -36,10 +45,7 @@ def test_auto_tokenizer_gives_the_encoders_ids_on_any_text(auto, tokenizer_folde
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
-    | st.text("학교에서 e\u0301漢\u1112\u1161\u11ab.\u200b", max_size=30)
-)
+@given(text=ANY | KNOWN.map("".join) | st.text("학교에서 e\u0301漢\u1112\u1161\u11ab.\u200b", max_size=30))
 def test_offsets_rise_and_cover_all_that_is_not_taken_out(tokenizer_folder: Path, text: str) -> None:
     """Of composed text: where NFC joins characters, the library's offsets name the first of them."""
     text = unicodedata.normalize("NFC", text)
@@ -53,13 +59,14 @@ def test_offsets_rise_and_cover_all_that_is_not_taken_out(tokenizer_folder: Path
     assert not normalizer().normalize_str(left).split()
 
 
-@settings(max_examples=200, deadline=None)
-@given(text=st.text("학교에서 음악을 봤어요.3kg漢(e\u0301)\u1112\u1161\u11ab", max_size=40))
-def test_decoding_gives_back_the_normalised_text(auto, text: str) -> None:  # type: ignore[no-untyped-def]
+@settings(max_examples=300, deadline=None)
+@given(text=KNOWN.map("".join))
+def test_decoding_gives_back_the_words_of_the_normalised_text(auto, text: str) -> None:  # type: ignore[no-untyped-def]
+    """Exactly: the words that the pipeline sees, a blank between them."""
     ids = auto(text, add_special_tokens=False)["input_ids"]
-    expected = normalizer().normalize_str(text)
-    if auto.unk_token_id not in ids:
-        assert "".join(auto.decode(ids).split()) == "".join(expected.split())
+    words = [word for word, _ in pre_tokenizer().pre_tokenize_str(normalizer().normalize_str(text))]
+    assert auto.unk_token_id not in ids
+    assert auto.decode(ids) == " ".join(words)
 
 
 def test_auto_tokenizer_knows_its_parts(auto) -> None:  # type: ignore[no-untyped-def]

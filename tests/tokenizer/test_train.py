@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from transformers import AutoTokenizer
@@ -11,6 +12,7 @@ import tokenizer.wordpiece as wordpiece_module
 import tokenizer.words as words_module
 from common.errors import UserError
 from common.settings import parse_settings
+from data.shards import read_shards
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS, TokenizerSettings
 from tokenizer.train import train_tokenizer
@@ -84,8 +86,11 @@ def test_scaled_counts_are_deterministic_and_keep_the_size() -> None:
 
 
 def test_merges_come_in_order_of_frequency() -> None:
-    found = train_vocabulary([{"가나": 5, "##가나": 9, "나가": 7}], ["가", "나"], 7, 2, seed=0)
+    pieces = [{"가나": 5, "##가나": 9, "나가": 7}]
+    found = train_vocabulary(pieces, ["가", "나"], 7, 2, seed=0)
     assert found == ["가", "나", "##가", "##나", "##가나", "나가", "가나"]
+    rest = train_vocabulary(pieces, ["가", "나"], 7, 2, seed=0, taken=["나", "나가"])
+    assert rest == ["가", "##가", "##나", "##가나", "가나"]
 
 
 def test_corpus_too_small_says_which_size_it_reaches(text_file: Path, tmp_path: Path) -> None:
@@ -109,9 +114,20 @@ def test_a_corpus_without_words_is_refused(content: bytes, tmp_path: Path) -> No
 
 
 def test_corpus_folder_gives_a_vocabulary(corpus_folder: Path, tmp_path: Path) -> None:
-    counts = train_tokenizer(SMALL.model_copy(update={"vocab_size": 220}), corpus_folder, tmp_path)
-    assert counts["sources"] == 2
-    assert counts["sampled_bytes"] == round(0.99 * counts["corpus_bytes"])  # one in a hundred is held out
+    """The same with any number of workers."""
+    found = []
+    for workers in (1, 2):
+        (tmp_path / str(workers)).mkdir()
+        settings = SMALL.model_copy(update={"vocab_size": 220, "workers": workers})
+        found.append(train_tokenizer(settings, corpus_folder, tmp_path / str(workers)))
+    assert found[0] == found[1]
+    for name in FILES:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+    counts = found[0]
+    assert counts["sources"] == 2 and counts["broken_lines"] == 0
+    texts = [text for batch in read_shards(corpus_folder, ["sentences"]) for text in batch.column(0).to_pylist()]
+    assert counts["corpus_bytes"] == sum(len(sentence.encode()) for text in texts for sentence in text)
+    assert 0.95 < counts["sampled_bytes"] / counts["corpus_bytes"] < 1  # one document in a hundred is held out
 
 
 @pytest.mark.parametrize(("module", "name"), [(words_module, "count_words"), (counting_module, "count_pieces")])
@@ -166,7 +182,42 @@ def test_user_tokens_are_never_cut(text_file: Path, tmp_path: Path) -> None:
     assert "<URL>" in loaded.tokenize("학교 <URL> 에서")
 
 
-@pytest.mark.parametrize("tokens", [["a b"], [""], ["[MASK]"], ["<A>", "<A>"]])
+def test_user_tokens_that_would_be_learnt_leave_no_gap(text_file: Path, tmp_path: Path) -> None:
+    """A word and a character of the text among them: one id each, and the size is reached all the same."""
+    counts = train_tokenizer(SMALL.model_copy(update={"user_tokens": ["학교", "."]}), text_file, tmp_path)
+    assert counts["vocab_size"] == 240 and len(set(entries(tmp_path))) == 240
+    ids = load_tokenizer(tmp_path).get_vocab()
+    assert sorted(ids.values()) == list(range(240)) and (ids["학교"], ids["."]) == (5, 6)
+    assert load_tokenizer(tmp_path).encode("바다.학교", add_special_tokens=False).ids[-2:] == [6, 5]
+
+
+def test_a_text_in_another_encoding_is_refused(text_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(text_file.read_text(encoding="utf-8").replace("é", "").encode("cp949"))
+    with pytest.raises(UserError, match=r"lines of .* are not UTF-8"):
+        train_tokenizer(SMALL, tmp_path / "t.txt", tmp_path)
+
+
+def test_a_sample_of_nothing_says_so(text_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no words: it is 0 of") as caught:
+        train_tokenizer(SMALL.model_copy(update={"sample_mb": 1e-6}), text_file, tmp_path)
+    assert "sample_mb" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"unused": 5000, "vocab_size": 4000},
+        {"base": "x", "special": "bert"},
+        {"base": "x", "max_length": 128},
+        {"base": "x", "unused": 1},
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(tree: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="leave"):
+        parse_settings(TokenizerSettings, tree, "a test")
+
+
+@pytest.mark.parametrize("tokens", [["a b"], [""], ["[MASK]"], ["[unused0]"], ["##은"], ["<A>", "<A>"]])
 def test_tokens_that_cannot_be_are_refused(tokens: list[str]) -> None:
     with pytest.raises(UserError, match="user_tokens"):
         parse_settings(TokenizerSettings, {"user_tokens": tokens}, "a test")

@@ -11,13 +11,23 @@ from hypothesis import strategies as st
 
 import tokenizer.words as words_module
 from common.errors import UserError
+from tokenizer.counts import Counts
 from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_words
 from tokenizer.sampling import Sample
-from tokenizer.words import Piece, corpus_pieces, count_characters, count_words, source_sizes
+from tokenizer.words import (
+    Piece,
+    Seen,
+    WordsTask,
+    WordsWork,
+    corpus_pieces,
+    count_characters,
+    count_words,
+    source_sizes,
+)
 
 
-def counted(piece: Piece, share: float = 1.0) -> dict[str, int]:
-    return count_words(piece, Sample({piece.path: share}, 0.0, 3), split_words)
+def counted(piece: Piece, share: float = 1.0, user_tokens: tuple[str, ...] = ()) -> Counter[str]:
+    return total(count_words(piece, Sample({piece.path: share}, 0.0, 3), split_words, user_tokens, Seen()))
 
 
 def total(parts: Iterable[dict[str, int]]) -> Counter[str]:
@@ -75,10 +85,36 @@ def test_truncated_archive_is_a_clear_error(tmp_path: Path) -> None:
         counted(Piece(str(tmp_path / "t.txt.gz")))
 
 
-def test_bytes_that_are_not_utf8_are_replaced_not_fatal(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_bytes(b"\xff\xfe \xea\xb0\x80\n")
+def test_a_line_that_is_not_utf8_is_counted_and_its_bytes_replaced(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(b"\xff\xfe \xea\xb0\x80\n" + "나\n".encode() * 2)
     [piece] = corpus_pieces(tmp_path / "t.txt")
-    assert counted(piece) == {"가": 1}
+    seen = Seen()
+    found = total(count_words(piece, Sample({piece.path: 1.0}, 0.0, 3), split_words, (), seen))
+    assert found == {"가": 1, "나": 2}
+    assert (seen.lines, seen.broken_lines) == (3, 1)
+
+
+@pytest.mark.parametrize("most", [1, 3, 10**6])
+def test_counts_of_any_number_of_words_fit_into_bounded_memory(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compressed file cannot be cut into pieces: its words go to the disk when there are too many."""
+    monkeypatch.setattr(words_module, "MOST_DISTINCT", most)
+    lines = [f"낱말{number % 7} 낱말{number % 5}" for number in range(40)]
+    (tmp_path / "t.txt.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    [piece] = corpus_pieces(tmp_path / "t.txt.gz")
+    tally, files = WordsWork(tmp_path, Sample({piece.path: 1.0}, 0.0, 3), split_words, (), 2)(WordsTask(piece, 0))
+    assert (len(files) > 1) == (most < 10)
+    assert total(Counts(files, 2)) == Counter(" ".join(lines).split())
+    assert tally.words == 80 and tally.sampled_bytes == sum(len(line.encode()) + 1 for line in lines) - 1
+
+
+def test_user_tokens_are_no_words(tmp_path: Path) -> None:
+    """They can never come out of WordPiece, so what stands in them must not be learnt."""
+    (tmp_path / "t.txt").write_text("학교<URL>에서 <URL><URLS> 봄", encoding="utf-8")
+    [piece] = corpus_pieces(tmp_path / "t.txt")
+    assert counted(piece, user_tokens=("<URL>", "<URLS>")) == {"학교": 1, "에서": 1, "봄": 1}
+    assert counted(piece)["URL"] == 2
 
 
 def test_other_formats_and_missing_paths_are_refused(tmp_path: Path) -> None:
@@ -96,8 +132,10 @@ def test_corpus_folder_sizes_and_words(corpus_folder: Path) -> None:
     pieces = corpus_pieces(corpus_folder)
     sizes = total(map(source_sizes, pieces))
     assert set(sizes) == {"a", "b"}
-    both = total(count_words(piece, Sample({"a": 1.0, "b": 1.0}, 0, 0), split_words) for piece in pieces)
-    only_a = total(count_words(piece, Sample({"a": 1.0, "b": 0.0}, 0, 0), split_words) for piece in pieces)
+    both, only_a = (
+        total(part for piece in pieces for part in count_words(piece, Sample(shares, 0, 0), split_words, (), Seen()))
+        for shares in ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 0.0})
+    )
     assert 0 < sum(only_a.values()) < sum(both.values())
 
 
