@@ -1,4 +1,4 @@
-"""Child processes that never outlive the program that started them."""
+"""Child processes that never outlive the program that started them, and the cores there are for them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         pr_set_pdeathsig = 1
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use, which a job on a cluster is given a part of."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run_child(command: Sequence[str], environment: dict[str, str] | None = None, log: Path | None = None) -> int:

@@ -22,6 +22,7 @@ from pydantic import Field
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
+from common.process import available_cores
 from common.progress import say
 from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
@@ -29,7 +30,7 @@ from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
-from data.executors import ExecutorName, available_workers, open_executor
+from data.executors import ExecutorName, open_executor
 from data.executors.slurm import ShareDone
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
 from data.readers import InputFile, SourceSettings, list_files
@@ -158,7 +159,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
         raise
     decontaminator = None
     if settings.decontaminate.enabled:
-        threads = settings.workers or available_workers()
+        threads = settings.workers or available_cores()
         decontaminator = Decontaminator.build(benchmark, settings.decontaminate, threads)
     return UnitWork(folder, settings.clean, decontaminator, key, tuple(settings.pii.types), settings.deduplicate)
 

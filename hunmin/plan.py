@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from rich.text import Text
 from common.errors import UserError, nearest
 from common.files import human_size
 from common.manifest import read_manifest
+from common.process import available_cores
 from common.progress import console, duration, short_number
 from hunmin.recipe import Recipe
 from hunmin.run import judge_all
@@ -131,7 +131,7 @@ def _input_bytes(recipe: Recipe) -> int:
 
 
 def _expected_seconds(recipe: Recipe, stage: str, source_bytes: int, resumes: bool) -> float | None:
-    cores = os.cpu_count() or 1
+    cores = available_cores()
     if stage in ("corpus", "tokenizer", "encode"):
         # compressed text is some four times larger unpacked; the three stages share the rate evenly
         return 4 * source_bytes / (CORPUS_BYTES_PER_SECOND * cores) / 3 + 5

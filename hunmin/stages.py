@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
-from common.process import run_child
+from common.process import available_cores, run_child
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
 
@@ -128,7 +127,7 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     command = [sys.executable, "-m", "pretrain.train", str(path)]
     if settings.processes > 1:
         command[2:3] = ["pretrain.launch", str(settings.processes)]
-    threads = settings.threads or max(1, (os.cpu_count() or 1) // settings.processes)
+    threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
     from pretrain.train import STOPPED_MARK

@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import xxhash
+
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, publish_folder
 from common.progress import say
+from common.settings import changed_keys
 
 MARK = "complete.json"
 STATE = "state"
@@ -44,12 +47,26 @@ def read_mark(path: Path) -> dict[str, Any] | None:
     """Return the completion mark of a checkpoint, or None if there is none or a file is missing or has another size."""
     try:
         mark = json.loads((path / MARK).read_bytes())
-        for name, size in mark["files"].items():
+        for name, (size, _) in mark["files"].items():
             if (path / name).stat().st_size != size:
                 return None
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
     return dict(mark)
+
+
+def is_sound(path: Path, mark: dict[str, Any]) -> bool:
+    """Return whether the files of a checkpoint hold what its mark says: they are read for it, all of them."""
+    return all(_content(path / name) == content for name, (_, content) in mark["files"].items())
+
+
+def _content(path: Path) -> str:
+    """Return a hash of a file, by one that is faster than a disk."""
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 24):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def save_checkpoint(
@@ -89,7 +106,11 @@ def save_checkpoint(
         engine.save_checkpoint(str(temporary), tag=STATE, client_state=state, save_latest=False)
         dist.barrier()
         if first:
-            files = {p.relative_to(temporary).as_posix(): p.stat().st_size for p in temporary.rglob("*") if p.is_file()}
+            files = {
+                p.relative_to(temporary).as_posix(): (p.stat().st_size, _content(p))
+                for p in temporary.rglob("*")
+                if p.is_file()
+            }
             with atomic_write(temporary / MARK) as stream:
                 json.dump({"step": step, "files": files, **facts}, stream, indent=1, sort_keys=True)
             publish_folder(temporary, final)
@@ -115,23 +136,37 @@ def library_disk_errors(path: Path) -> Iterator[None]:
 
 
 def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None, dict[str, Any]]:
-    """Return the newest whole checkpoint and its mark: (None, {}) when there is none.
+    """Return the newest checkpoint that is whole and sound, and its mark: (None, {}) when there is none.
+
+    The first process reads it through and tells the others.
 
     Args:
         folder: where checkpoints stand.
-        facts: what the checkpoint must have been made with; `fingerprint`, `zero_stage` and `world` are compared.
+        facts: what the checkpoint must have been made with; `fingerprint`, `zero_stage` and `world` are compared, and
+            `settings` tell what has changed.
 
     Raises:
         UserError: the checkpoint belongs to other settings or another corpus, or (at ZeRO 3) another world size.
     """
-    found = complete_checkpoints(folder)
-    if not found:
+    import torch.distributed as dist
+
+    chosen: list[str | None] = [None]
+    if not dist.is_initialized() or dist.get_rank() == 0:
+        for _, path in reversed(complete_checkpoints(folder)):
+            if is_sound(path, read_mark(path) or {"files": {}}):
+                chosen = [path.name]
+                break
+            say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
+    if dist.is_initialized():
+        dist.broadcast_object_list(chosen)
+    if chosen[0] is None:
         return None, {}
-    _, path = found[-1]
+    path = folder / chosen[0]
     mark = read_mark(path) or {}
     if mark.get("fingerprint") != facts["fingerprint"]:
+        changed = changed_keys(mark.get("settings", {}), facts["settings"])
         raise UserError(
-            f"{path.name} was made with other settings or another corpus",
+            f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
             "a run resumes with what it began with; else batches would repeat or be left out",
             f"restore the recipe and the corpus, or begin anew in another `out` folder (or move {folder} away)",
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from pretrain.model import MaskedRowsModel
 from pretrain.processes import HALVES, computing_in, device, resolve_dtype
 from pretrain.settings import PretrainSettings
@@ -108,14 +108,19 @@ def rehearse(
     """Compute a micro-batch forwards and backwards, beside the room that AdamW will take, and forget it.
 
     So a micro-batch that does not fit is found before the run begins, not an hour later. At ZeRO stage 3, where no
-    process ever holds the whole model, nothing is rehearsed.
+    process ever holds the whole model, nothing is rehearsed. A batch without padding is computed with an attention
+    mask, too: the few that are padded then find their kernels compiled.
 
     Raises:
-        UserError: the device's memory does not hold it.
+        UserError: torch.compile does not work here.
     """
     if settings.zero_stage == 3:
         return
     place = device()
+    ids_BS, variants = arguments["ids_BS"], [arguments]
+    if ids_BS is not None and settings.samples not in ("packed", "sentence-pairs") and "lengths_B" not in arguments:
+        lengths_B = torch.full(ids_BS.shape[:1], ids_BS.shape[1], device=place)
+        variants.append({**arguments, "lengths_B": lengths_B})
     model.to(place).train()
     weights = sum(p.numel() for p in model.parameters())
     try:
@@ -123,16 +128,12 @@ def rehearse(
         if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
             held = 4 * weights // world + 2 * min(BUCKET, weights)
         room = torch.empty(held, device=place)
-        with computing_in(settings.dtype, place):
-            sums = model(**arguments)
-        (sums.loss + sums.pair_loss).backward()
-        del room, sums
-    except torch.OutOfMemoryError:
-        raise UserError(
-            "a micro-batch does not fit into the memory of the device",
-            "weights, gradients, optimizer state and the activations of pretrain.micro_batch samples must fit",
-            "halve pretrain.micro_batch (the global batch stays), or set pretrain.gradient_checkpointing=true",
-        ) from None
+        for variant in variants:
+            with computing_in(settings.dtype, place):
+                sums = model(**variant)
+            (sums.loss + sums.pair_loss).backward()
+            del sums
+        del room
     except Exception as error:
         if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
             raise
@@ -185,8 +186,14 @@ def start_engine(model: MaskedRowsModel, settings: PretrainSettings, universal: 
 
 
 def restore(engine: Any, folder: str, tag: str) -> None:
-    """Load a checkpoint's state into the engine."""
-    engine.load_checkpoint(folder, tag=tag)
+    """Load a checkpoint's state into the engine.
+
+    Raises:
+        HunminError: DeepSpeed finds none there.
+    """
+    loaded, _ = engine.load_checkpoint(folder, tag=tag)
+    if loaded is None:
+        raise HunminError(f"{folder} holds no state", "a checkpoint holds the engine's state", "remove it, run again")
     # a universal checkpoint leaves AdamW's counts of steps on the CPU, where its fused kernel cannot read them
     for parameter, state in engine.basic_optimizer.state.items():
         if "step" in state:

@@ -69,29 +69,30 @@ class Groups:
     Args:
         pieces_P2: (P, 2) int64 first token and end of each piece, those of a sample side by side.
         first: (N + 1,) int64; the pieces of sample n are first[n] … first[n + 1] − 1.
+        sums: `sums` where it is known already.
     """
 
     apart = True
 
-    def __init__(self, pieces_P2: np.ndarray, first: np.ndarray) -> None:
-        self._pieces, self._first = pieces_P2, first
+    def __init__(self, pieces_P2: np.ndarray, first: np.ndarray, sums: tuple[int, int] | None = None) -> None:
+        self.pieces_P2, self.first, self._sums = pieces_P2, first, sums
 
     def __len__(self) -> int:
-        return len(self._first) - 1
+        return len(self.first) - 1
 
     def spans(self, sample: int) -> np.ndarray:
         """Return the spans of the sample's pieces."""
-        return self._pieces[self._first[sample] : self._first[sample + 1]]
+        return np.asarray(self.pieces_P2[self.first[sample] : self.first[sample + 1]])
 
     @property
     def lengths(self) -> np.ndarray:
         """Positions of each piece, (P,)."""
-        return self._pieces[:, 1] - self._pieces[:, 0] + 2
+        return self.pieces_P2[:, 1] - self.pieces_P2[:, 0] + 2
 
     @property
     def sums(self) -> tuple[int, int]:
         """Positions that are not padding, and squares of the pieces' lengths."""
-        return sums_of(self.lengths)
+        return self._sums or sums_of(self.lengths)
 
 
 def contiguous(tokens: int, length: int) -> Borders:

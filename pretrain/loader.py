@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from common.errors import HunminError
 from pretrain.layouts import Layout, contiguous, doc_sentences, full_sentences, packed
 from pretrain.masking import VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
 from pretrain.order import SampleOrder
+from pretrain.packing import holds_groups, read_groups, write_groups
 from pretrain.pairs import plan_pairs, read_pairs
 from pretrain.samples import Batch, Samples
 from pretrain.schedule import masking_rate
@@ -39,11 +41,16 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
 
 
 def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
-    """Write what must be drawn once before a run: the sentence pairs, if it has any; one process does this."""
+    """Write what is worked out once for a run, its sentence pairs or packed documents; one process does this."""
     if settings.samples == "sentence-pairs":
         plan_pairs(
             TokenShards(tokens), plans, settings.length, _copies(settings), settings.validation_samples, settings.seed
         )
+    elif settings.samples == "packed":
+        shards = TokenShards(tokens)
+        for index in range(len(shards.shards)):
+            if not holds_groups(plans, index):
+                write_groups(plans, index, packed(shards.documents(index), settings.length))
 
 
 def _copies(settings: PretrainSettings) -> int:
@@ -90,7 +97,12 @@ class Loader:
             self.samples = Samples(shards, parts, length, continues_V)
             self._held_out = Samples(shards, held_out, length, continues_V)
         else:
-            layouts = [make_layout(settings.samples, shards, index, length) for index in range(len(shards.shards))]
+            every = range(len(shards.shards))
+            layouts: list[Layout]
+            if settings.samples == "packed":
+                layouts = [read_groups(plans, index) for index in every]
+            else:
+                layouts = [make_layout(settings.samples, shards, index, length) for index in every]
             self.samples = self._held_out = Samples(shards, list(enumerate(layouts)), length, continues_V)
         if len(self.samples) < 1:
             raise HunminError(
@@ -103,6 +115,9 @@ class Loader:
             self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
         else:
             self.validation_ids = self.order.validation()
+        special = 3 if self.pairs else 2  # [CLS] and the [SEP]s
+        self._text_share = (self.samples.positions / len(self.samples) - special) / (length - 2)
+        """Tokens of text in a sample, on average, beside those of a full one."""
         self._rows = rows_for(length, settings.masking.largest_rate)  # shapes stay the same at any rate
 
     @property
@@ -146,9 +161,9 @@ class Loader:
             batch.ids_BS, batch.barred_BS, ids, epochs, self.table, self.settings.seed,
             rate, masking.mask_share, masking.random_share, masking.whole_word, masking.max_word_tokens, self._rows,
         )  # fmt: skip
-        return batch, masked
+        return batch, replace(masked, expected=masked.expected * self._text_share)
 
-    def ahead(self, first_step: int, depth: int = 4) -> Iterator[list[tuple[Batch, MaskedBatch]]]:
+    def ahead(self, first_step: int, depth: int = 4) -> Generator[list[tuple[Batch, MaskedBatch]]]:
         """Yield `micro_batches` for first_step, first_step + 1 … to the last step, built ahead by a thread.
 
         The thread holds no state that a restart would need, and ends when the iterator is closed.

@@ -29,8 +29,9 @@ class MaskedBatch:
     """int64: positions of the predicted tokens inside each sample, ascending; unused places hold 0."""
     labels_BM: np.ndarray
     """int64: original ids at those positions; IGNORE in unused places."""
-    expected: int
-    """Tokens that would be predicted if no sample were padded: what the sum of the losses is divided by."""
+    expected: float
+    """Tokens that are predicted of such a batch: from `mask_batch`, if no sample is padded; from a loader, on average.
+    What the sum of the losses is divided by."""
 
     @property
     def predicted(self) -> int:

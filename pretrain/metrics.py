@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from common.files import atomic_write
+from common.files import atomic_write, disk_errors
 from common.progress import say
 
 
@@ -31,21 +33,31 @@ class MetricsLog:
         self._stream: IO[str] = self.path.open("a", encoding="utf-8")
         self._wandb = None if wandb_mode == "off" else _start_wandb(folder, wandb_mode, project, config)
 
-    def _write(self, row: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(row) + "\n")
-        self._stream.flush()
-
     def log(self, row: dict[str, Any]) -> None:
-        """Write one row; it must hold "step"."""
-        self._write(row)
-        if self._wandb is not None:
-            self._wandb.log({k: v for k, v in row.items() if k != "step"}, step=row["step"])
+        """Write one row; it must hold "step".
+
+        Raises:
+            DiskFullError: no space.
+        """
+        with disk_errors(self.path):
+            self._stream.write(json.dumps(row) + "\n")
+            self._stream.flush()
+        self._tell(lambda run: run.log({k: v for k, v in row.items() if k != "step"}, step=row["step"]))
 
     def close(self) -> None:
         """Flush and end the wandb run."""
         self._stream.close()
-        if self._wandb is not None:
-            self._wandb.finish()
+        self._tell(lambda run: run.finish())
+
+    def _tell(self, what: Callable[[Any], object]) -> None:
+        """Have the wandb run do something; one that fails is given up."""
+        if self._wandb is None:
+            return
+        try:
+            what(self._wandb)
+        except Exception as error:
+            self._wandb = None
+            say(f"warning: wandb failed ({type(error).__name__}); metrics go on in {self.path.name}", style="yellow")
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -71,10 +83,22 @@ def _start_wandb(folder: Path, mode: str, project: str, config: dict[str, Any]) 
             logged_in = bool(os.environ.get("WANDB_API_KEY")) or _has_netrc_login()
             chosen = "online" if mode == "auto" and logged_in else "offline"
         settings = wandb.Settings(silent=True, console="off", x_disable_stats=True, init_timeout=30)
-        return wandb.init(project=project, dir=str(folder), config=config, mode=chosen, settings=settings)  # type: ignore[arg-type]
+        return wandb.init(
+            project=project, dir=str(folder), config=config, mode=chosen, settings=settings,  # type: ignore[arg-type]
+            id=_run_id(folder), resume="allow",
+        )  # fmt: skip
     except Exception as error:
         say(f"warning: wandb did not start ({type(error).__name__}); metrics go to metrics.jsonl alone", style="yellow")
         return None
+
+
+def _run_id(folder: Path) -> str:
+    """Return the id of the wandb run whose logs are in `folder`: a run that resumes goes on with its curves."""
+    path = folder / "wandb-id"
+    if not path.exists():
+        with atomic_write(path) as stream:
+            stream.write(secrets.token_hex(4))
+    return path.read_text(encoding="utf-8")
 
 
 def _has_netrc_login() -> bool:

@@ -6,11 +6,15 @@ import logging
 import os
 import socket
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import torch
+import torch.distributed as dist
 
 from common.errors import UserError
+from common.process import available_cores
 
 HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Dtypes of 16 bits."""
@@ -36,7 +40,7 @@ def prepare_environment(threads: int | None) -> None:
     if not torch.cuda.is_available():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
     local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // local))
+    torch.set_num_threads(threads or max(1, available_cores() // local))
     os.environ.setdefault("DEEPSPEED_LOG_LEVEL", "error")
     warnings.filterwarnings("ignore", module="deepspeed")
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")  # of DeepSpeed's calls
@@ -46,6 +50,34 @@ def prepare_environment(threads: int | None) -> None:
 def device() -> torch.device:
     """Return the device of this process."""
     return torch.device("cuda", int(os.environ["LOCAL_RANK"])) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def summed(values: torch.Tensor) -> list[float]:
+    """Return a vector's sum over all processes; every process calls it, and `values` stays as it is."""
+    if dist.is_initialized() and dist.get_world_size() > 1:
+        values = values.clone()
+        dist.all_reduce(values)
+    return [float(value) for value in values]
+
+
+def any_process(asked: bool) -> bool:
+    """Return whether any process says so, the same answer on all of them."""
+    return asked if dist.get_world_size() == 1 else summed(torch.tensor([float(asked)], device=device()))[0] > 0
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn a device's or a machine's want of memory into an error that says what to do."""
+    try:
+        yield
+    except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU's allocator has none of its own
+        if not isinstance(error, torch.OutOfMemoryError) and "DefaultCPUAllocator" not in str(error):
+            raise
+        raise UserError(
+            "the memory of the device does not hold a micro-batch",
+            "weights, gradients, optimizer state and the activations of pretrain.micro_batch samples must fit",
+            "halve pretrain.micro_batch (the global batch stays), or set pretrain.gradient_checkpointing=true",
+        ) from None
 
 
 def resolve_dtype(dtype: str) -> str:

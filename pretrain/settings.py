@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from common.settings import Settings, runtime
 
@@ -20,7 +20,7 @@ class ModelSettings(Settings):
     """Width of the hidden states."""
     heads: int = Field(12, ge=1)
     """Attention heads; must divide `hidden`."""
-    feed_forward: int | None = None
+    feed_forward: int | None = Field(None, ge=1)
     """Width of the feed-forward layer; None is 4 × hidden."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout of hidden states and attention, 0.1 as in the originals."""
@@ -46,7 +46,7 @@ class ModelSettings(Settings):
     @property
     def intermediate(self) -> int:
         """Width of the feed-forward layer."""
-        return self.feed_forward or 4 * self.hidden
+        return 4 * self.hidden if self.feed_forward is None else self.feed_forward
 
 
 class MaskingSettings(Settings):
@@ -172,11 +172,12 @@ class PretrainSettings(Settings):
     batch_warmup: BatchWarmupSettings | None = None
     """Smaller global batches over the first steps: more updates from the same tokens while gradients still agree. None
     begins with `global_batch`. Learning rate and masking rate go by the step in any case."""
-    micro_batch: int = Field(32, ge=1)
-    """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory."""
+    micro_batch: int = runtime(32, ge=1)
+    """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory; a run may go
+    on with another, whose dropout is drawn anew and whose losses differ by rounding."""
     validation_samples: int = Field(1024, ge=0)
     """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all."""
-    seed: int = 42
+    seed: int = Field(42, ge=0, lt=2**63)
     """Seed of initialisation, order, masks and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). `fp16`: autocast for GPUs
@@ -208,12 +209,17 @@ class PretrainSettings(Settings):
     """Steps between two lines of metrics."""
     processes: int = runtime(1, ge=1)
     """Training processes on this machine (one a GPU; on a CPU one is best)."""
-    threads: int | None = runtime(None)
+    threads: int | None = runtime(None, ge=1)
     """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
     wandb: Literal["auto", "offline", "off"] = runtime("auto")
     """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
     """Project name in wandb."""
+
+    @field_validator("wandb", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, value: object) -> object:
+        return "off" if value is False else value  # YAML takes it for a truth value
 
     @model_validator(mode="after")
     def _one_beginning(self) -> PretrainSettings:

@@ -53,34 +53,48 @@ class Trainer:
     Args:
         engine: the DeepSpeed engine.
         loader: source of batches.
-        average: running mean of the loss so far; None at the beginning.
-        scaling: what `scale.state` was; None at the beginning.
+        mark: holds `state` as a checkpoint saved it; None at the beginning.
     """
 
-    def __init__(
-        self, engine: Any, loader: Loader, average: float | None = None, scaling: tuple[float, int] | None = None
-    ) -> None:
+    def __init__(self, engine: Any, loader: Loader, mark: dict[str, Any] | None = None) -> None:
+        saved = mark or {}
         self.engine, self.loader, self.settings = engine, loader, loader.settings
         self.gradient_norm = 0.0
         """Norm of the last gradient asked for, before clipping."""
-        self.average = average
-        """Running mean of the loss a predicted token; with the engine's state all that a step depends on."""
-        self.scale = LossScale(*scaling or ()) if resolve_dtype(self.settings.dtype) == "fp16" else None
+        self.average: float | None = saved.get("average")
+        """Running mean of the loss a predicted token."""
+        self.scale = LossScale(*saved.get("scaling") or ()) if resolve_dtype(self.settings.dtype) == "fp16" else None
         self.skipped = False
         """Whether the last batch was skipped."""
         self.overflowed = False
         """Whether it was for the loss scale: the next ones are computed with a smaller one."""
+        self.skipped_steps: list[int] = saved.get("skipped", [])
+        """Batches that were skipped for their own sake."""
+        self.overflows = int(saved.get("overflows", 0))
+        """Number of those skipped for the loss scale."""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What steps depend on beside the engine's state."""
+        scaling = self.scale.state if self.scale else None
+        return {
+            "average": self.average, "scaling": scaling, "skipped": self.skipped_steps, "overflows": self.overflows
+        }  # fmt: skip
+
+    @property
+    def skips(self) -> int:
+        """Number of batches skipped, for whatever reason."""
+        return len(self.skipped_steps) + self.overflows
 
     def step(
         self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], measure_norm: bool
     ) -> torch.Tensor:
         """Do one optimizer step and return this process's `TOTALS`, float64, on the device; of a skipped batch, zeros.
 
-        The gradient is the sum of the losses over the global batch divided by a constant (what it would predict without
-        padding), so every predicted token weighs the same, whatever micro-batch or process it is in; the mean loss of
-        the pairs is added to it. Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats
-        nothing and stores no random state. A batch without a finite loss and gradient, or whose loss leaps up, changes
-        nothing; in fp16 the loss scale alone learns from an overflow.
+        The gradient is that of `objective`, a sum over the global batch divided by constants, so every predicted token
+        weighs the same, whatever micro-batch or process it is in. Dropout is drawn from (seed, step, place of the
+        micro-batch), so a resumed run repeats nothing and stores no random state. A batch without a finite loss and
+        gradient, or whose loss leaps up, changes nothing; in fp16 the loss scale alone learns from an overflow.
         """
         optimizer, average = self.engine.basic_optimizer, self.average
         for group in self.engine.optimizer.param_groups:
@@ -95,7 +109,7 @@ class Trainer:
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
             sums = self.engine(**to_device(batch, masked, self.settings.samples, self.engine.device))
             totals += _totals(sums, batch)
-            loss = sums.loss / masked.expected + sums.pair_loss / len(batch.ids_BS)
+            loss = objective(sums, masked)
             if last:
                 accepted = self._accept(totals)
                 optimizer.skip = not accepted
@@ -107,6 +121,10 @@ class Trainer:
         self.skipped = optimizer.skip or bool(getattr(self.engine.optimizer, "overflow", False))
         self.overflowed = accepted and self.scale is not None and self.scale.update(overflow=self.skipped)
         if self.skipped:
+            if self.overflowed:
+                self.overflows += 1
+            else:
+                self.skipped_steps.append(step)
             self.average = average
             return torch.zeros_like(totals)
         if measure_norm:
@@ -152,6 +170,15 @@ class Trainer:
                 totals += found
         self.engine.train()
         return totals.cpu()
+
+
+def objective(sums: Sums, masked: MaskedBatch) -> torch.Tensor:
+    """Return the loss of a micro-batch: the mean of a predicted token, and beside it that of a pair.
+
+    The first is over as many tokens as such a micro-batch predicts on average, so that it takes no count of all
+    processes; BERT adds the two means (Devlin et al. 2019, appendix A.2).
+    """
+    return sums.loss / masked.expected + sums.pair_loss / len(masked.ids_BS)
 
 
 def _totals(sums: Sums, batch: Batch) -> torch.Tensor:

@@ -12,7 +12,7 @@ All of them go on with the other units when one fails, and report the failures b
 
 from data.executors.choice import Executor, ExecutorName, open_executor
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
-from data.executors.local import available_workers, run_local
+from data.executors.local import run_local
 
 __all__ = [
     "Executor",
@@ -21,7 +21,6 @@ __all__ = [
     "Failures",
     "Task",
     "WorkFailed",
-    "available_workers",
     "failure_of",
     "open_executor",
     "raise_failures",

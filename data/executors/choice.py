@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol
 
+from common.process import available_cores
 from data.executors.failures import Failures, R, T
-from data.executors.local import LocalPool, available_workers
+from data.executors.local import LocalPool
 from data.executors.threads import ThreadPool
 
 ExecutorName = Literal["local", "ray", "slurm-array"]
@@ -50,10 +51,10 @@ def open_executor(
         UserError: Ray is not installed, or there is no cluster at the address.
     """
     if name != "ray" and threads:
-        yield ThreadPool(workers or available_workers())
+        yield ThreadPool(workers or available_cores())
         return
     if name != "ray":
-        with LocalPool(workers or available_workers(), preload) as pool:
+        with LocalPool(workers or available_cores(), preload) as pool:
             yield pool
         return
     from data.executors.ray import RayExecutor

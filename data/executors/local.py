@@ -58,13 +58,6 @@ def _run_here(
     return results
 
 
-def available_workers() -> int:
-    """Return the number of cores this process may use."""
-    with suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class LocalPool:
     """Runs functions over tasks in processes that stay from call to call; used in a `with` block.
 

@@ -57,7 +57,9 @@ def test_kills_and_stops_change_nothing(zero: int, tmp_path: Path) -> None:
                 os.kill(victim, number)
         else:
             process.send_signal(number)
-        _, errors = finish(process)
+        code, errors = finish(process)
+        if number == signal.SIGTERM and everyone:
+            assert code == 0 and ("stopped as asked" in errors or (run / name).exists()), (code, errors)
         resumed += "resuming at step" in errors
         assert "Traceback" not in errors or number == signal.SIGKILL, errors
         until = time.monotonic() + 30

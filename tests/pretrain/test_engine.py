@@ -86,7 +86,8 @@ def test_counts_of_steps_lie_beside_their_weights() -> None:
     state = {parameter: {"step": torch.tensor(7.0), "exp_avg": torch.empty(3, device="meta")}}
     loaded: list[tuple[str, str]] = []
     engine = SimpleNamespace(
-        load_checkpoint=lambda folder, tag: loaded.append((folder, tag)), basic_optimizer=SimpleNamespace(state=state)
+        load_checkpoint=lambda folder, tag: (loaded.append((folder, tag)) or folder, {}),
+        basic_optimizer=SimpleNamespace(state=state),
     )
     engines.restore(engine, "folder", "tag")
     assert loaded == [("folder", "tag")] and state[parameter]["step"].device.type == "meta"

@@ -74,11 +74,18 @@ def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
         assert all(abs(value) < float("inf") for value in window)
 
 
-def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    full = """
+@pytest.mark.parametrize("device", ["gpu", "cpu"])
+def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(
+    device: str, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    what = {
+        "gpu": 'raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")',
+        "cpu": "torch.empty(2**60)",
+    }
+    full = f"""
 import torch, pretrain.model as m
 def forward(self, *a, **k):
-    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+    {what[device]}
 m.MaskedRowsModel.forward = forward
 """
     code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full))
@@ -108,6 +115,28 @@ e.Trainer.step = stepping
     assert code == 0, errors
     name = "model/model.safetensors"
     assert (tmp_path / name).read_bytes() == (straight / name).read_bytes()
+
+
+def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
+    tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """It is not finished with weights that give no finite loss, however often it is started."""
+    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    changes = {"optimizer": wild, "steps": 6, "checkpoint_every": 1, "keep_last": 1}
+    for _ in range(2):
+        code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
+        assert code == 1 and "the last batch was skipped" in errors and "Traceback" not in errors, errors
+        assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [1]
+        assert not (tmp_path / "model").exists()
+
+
+def test_a_last_batch_that_fails_alone_ends_a_run(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=FAULT.replace("FACTOR", "float('nan')"), steps=24))
+    assert code == 0 and "batch 23 is skipped" in errors, errors
+    assert json.loads((tmp_path / "counts.json").read_bytes())["skipped"] == 2
+    rows = [row for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "padding" in row]
+    assert [row["step"] for row in rows if row["skipped"]] == [8, 12, 16, 20, 24]
+    assert all(row["padding"] < 0.02 for row in rows)  # of skipped batches nothing is counted, nor missed
 
 
 def test_a_stop_while_batches_fail_saves_the_next_good_step(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:

@@ -55,8 +55,17 @@ def test_processes_accumulation_and_zero_change_no_loss(
 
 
 def test_a_compiled_run_has_the_same_losses(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, **EXACT, compile=True))
+    count = f"""
+import atexit
+def note():
+    from torch._dynamo.utils import counters
+    open({str(tmp_path / "graphs")!r}, "w").write(str(counters["stats"]["unique_graphs"]))
+atexit.register(note)
+"""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=count, **EXACT, compile=True))
     assert code == 0, errors
+    # training and validation, without and with padding; and it broke nowhere into pieces
+    assert 2 <= int((tmp_path / "graphs").read_text()) <= 4
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-3)
     assert (

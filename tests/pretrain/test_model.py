@@ -181,3 +181,16 @@ def test_a_start_of_its_own_and_given_weights_exclude_each_other() -> None:
 def test_batches_that_do_not_divide_are_refused_with_the_values() -> None:
     with pytest.raises(ValueError, match=r"global_batch \(100\) must be divisible .*32 × 1 = 32.*micro_batch=25"):
         PretrainSettings(global_batch=100, micro_batch=32)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"threads": 0}, {"seed": -1}, {"seed": 2**64}, {"model": {"feed_forward": 0}}, {"model": {"feed_forward": -5}}],
+)
+def test_values_out_of_range_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="Input should be"):
+        PretrainSettings.model_validate(change)
+
+
+def test_off_is_a_word_though_yaml_takes_it_for_a_truth_value() -> None:
+    assert PretrainSettings.model_validate({"wandb": False}).wandb == "off"

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pretrain.loader import Loader, plan_samples
+from pretrain.masking import IGNORE
+from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.pairs import draw_pairs, plan_pairs, read_pairs
-from pretrain.settings import PretrainSettings
+from pretrain.settings import ModelSettings, PretrainSettings
+from pretrain.trainer import objective, to_device
 from tests.pretrain.test_layouts import DOCUMENTS, offsets
 from tokenizer.shards import TokenShards
 
@@ -108,6 +112,37 @@ def test_batches_hold_pairs_whose_masks_never_change(tokens: Path, tokenizer: Pa
     held_out = len(loader.validation_ids)
     assert 0 < held_out <= 10 and sum(1 for _ in loader.validation()) == -(-held_out // 8)
     assert loader.epochs == 80 / size
+
+
+@torch.no_grad()
+def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """Pairs are padded a lot; BERT adds the means over what is predicted, whatever the padding."""
+    run = RUN.model_copy(update={"length": 128, "model": ModelSettings(type="bert", layers=1, hidden=32, heads=2)})
+    plan_samples(run, tokens, tmp_path)
+    loader = Loader(run, tokens, tokenizer, tmp_path, 0, 1)
+    assert loader.samples.padding > 0.15
+    shards = TokenShards(tokens)
+    model = MaskedRowsModel(build_model(run, build_config(run, shards.vocab_size, shards.special_ids))).eval()
+    ours, theirs = [], []
+    for step in range(loader.order.size // 8):
+        [(batch, masked)] = loader.micro_batches(step)
+        arguments = to_device(batch, masked, run.samples, torch.device("cpu"))
+        ours.append(float(objective(model(**arguments), masked)))
+        ids = torch.from_numpy(masked.ids_BS)
+        labels = torch.full_like(ids, IGNORE)
+        for row, (places, wanted) in enumerate(zip(masked.rows_BM, masked.labels_BM, strict=True)):
+            used = wanted != IGNORE
+            labels[row, places[used]] = torch.from_numpy(wanted[used])
+        theirs.append(
+            model.hub(
+                input_ids=ids,
+                attention_mask=torch.from_numpy((batch.texts_BS >= 0).astype(np.int64)),
+                token_type_ids=torch.from_numpy(batch.texts_BS.clip(min=0)),
+                labels=labels,
+                next_sentence_label=torch.from_numpy((~batch.follows_B).astype(np.int64)),
+            ).loss.item()
+        )
+    assert np.mean(ours) == pytest.approx(np.mean(theirs), rel=0.02)
 
 
 def test_static_masks_come_again_after_so_many_epochs(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +76,28 @@ def test_checkpoints_along_the_way_are_kept(tmp_path: Path, tokens: Path, tokeni
 def test_layers_computed_again_give_the_same_losses(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, gradient_checkpointing=True, steps=60))
+    watch = f"""
+import gc, pretrain.trainer as e
+from transformers.models.roberta.modeling_roberta import RobertaIntermediate
+calls, objects, forward, step = [], [], RobertaIntermediate.forward, e.Trainer.step
+def counting(self, *a, **k):
+    calls.append(1)
+    return forward(self, *a, **k)
+def stepping(self, number, *a, **k):
+    calls.clear()
+    found = step(self, number, *a, **k)
+    objects.append(len(gc.get_objects()))
+    if number > 20:
+        open({str(tmp_path / "seen")!r}, "w").write(f"{{len(calls)}} {{objects[19]}} {{objects[-1]}}")
+    return found
+RobertaIntermediate.forward, e.Trainer.step = counting, stepping
+"""
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=watch, gradient_checkpointing=True, steps=60))
     assert code == 0, errors
     assert losses(tmp_path) == losses(straight)
+    calls, early, late = map(int, (tmp_path / "seen").read_text().split())
+    assert calls == 2 * 2 * 4  # both layers of four micro-batches, twice
+    assert late < early + 500  # the cycles that it leaves behind are collected
 
 
 def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
@@ -94,6 +116,10 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
     assert after[0] == before[-1] and after[0] < before[0]
     _, checkpoint = complete_checkpoints(tmp_path / "run" / "checkpoints")[-1]
     export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "model")
+    # what the checkpoint holds is not looked for again
+    source.rename(tmp_path / "moved")
+    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, **changes))
+    assert code == 0 and "resuming at step 10" in errors, errors
     code, errors = finish(start(tmp_path / "other", tokens, tokenizer, init_from=str(tmp_path / "none"), steps=10))
     assert code == 2 and "no model that transformers can load" in errors and "Traceback" not in errors
 
@@ -125,10 +151,47 @@ def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens
     assert config["architectures"] == ["BertForPreTraining" if kind == "sentence-pairs" else "RobertaForMaskedLM"]
 
 
-def test_another_corpus_is_refused(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    shutil.copytree(straight, tmp_path / "run")
-    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, seed=43))
+def test_other_settings_are_refused_by_name(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(straight, run)
+    changes = {"seed": 43, "samples": "packed"}
+    code, errors = finish(start(run, tokens, tokenizer, **changes))
     assert code == 2 and "other settings or another corpus" in errors and "Traceback" not in errors
+    assert "seed: 42 → 43" in errors and '"contiguous" → "packed"' in errors
+    assert not list(run.glob("samples-*"))  # nothing was worked out for it
+
+
+def test_a_run_goes_on_with_other_micro_batches(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    """The advice for a full memory can be taken by a run that has begun."""
+    changes: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 20}
+    for out in ("straight", "run"):
+        code, errors = finish(start(tmp_path / out, tokens, tokenizer, **changes))
+        assert code == 0, errors
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-00000020")
+    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, **{**changes, "micro_batch": 2}))
+    assert code == 0 and "resuming at step 10" in errors, errors
+    for (_, one), (_, two) in zip(losses(tmp_path / "straight"), losses(tmp_path / "run"), strict=True):
+        assert one == pytest.approx(two, abs=1e-4)
+
+
+def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
+    straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """Of the right size, but not what was written: torch would end with a traceback, or load it."""
+    shutil.copytree(straight, tmp_path / "run")
+    checkpoints = [path for _, path in complete_checkpoints(tmp_path / "run" / "checkpoints")]
+    for path, damage in zip(checkpoints[-2:], ("a bit", "all"), strict=True):
+        (state,) = path.glob("state/*model_states.pt")
+        held = bytearray(state.read_bytes())
+        held[len(held) // 2] ^= 1
+        state.write_bytes(bytes(len(held)) if damage == "all" else held)
+    (checkpoints[-3] / "complete.json").write_text("null")
+    code, errors = finish(start(tmp_path / "run", tokens, tokenizer))
+    assert code == 0 and "Traceback" not in errors, errors
+    assert errors.count("is damaged; it is passed over") == 2 and "resuming at step 30 of 60" in errors
+    name = "model/model.safetensors"
+    assert (tmp_path / "run" / name).read_bytes() == (straight / name).read_bytes()
+    assert losses(tmp_path / "run") == losses(straight)
 
 
 def test_exported_checkpoint_has_the_final_weights(
@@ -144,3 +207,17 @@ def test_exported_checkpoint_has_the_final_weights(
         assert torch.equal(tensor, weights[name])
     model = AutoModelForMaskedLM.from_pretrained(tmp_path / "model", local_files_only=True)
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+
+
+def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    terminal, theirs = pty.openpty()
+    process = start(tmp_path, tokens, tokenizer, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the end of what is shown
+        while some := os.read(terminal, 4096):
+            shown += some
+    os.close(terminal)
+    assert process.wait(60) == 0
+    text = shown.decode(errors="replace")
+    assert "━" in text and "100%" in text and "tokens/s" in text and "MFU" in text

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
+from common.settings import dump_settings
 from pretrain.loader import Loader
 from pretrain.metrics import read_metrics
 from pretrain.settings import BatchWarmupSettings, PretrainSettings
@@ -174,12 +175,15 @@ def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path
     ],
 )
 def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
+    from pretrain.begin import fingerprint
     from pretrain.checkpoint import latest_checkpoint
-    from pretrain.train import fingerprint
 
-    kept, changed = (fingerprint(PretrainSettings(**{**RUN, **GROWING, **more}), tokens) for more in ({}, change))
-    facts = {"world": 1, "zero_stage": 0}
-    path, _ = latest_checkpoint(grown / "checkpoints", {**facts, "fingerprint": kept})
+    def facts(**more: Any) -> dict[str, Any]:
+        stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))
+        return {"world": 1, "zero_stage": 0, "fingerprint": fingerprint(stated, tokens), "settings": stated}
+
+    path, _ = latest_checkpoint(grown / "checkpoints", facts())
     assert path is not None
-    with pytest.raises(UserError, match="made with other settings"):
-        latest_checkpoint(grown / "checkpoints", {**facts, "fingerprint": changed})
+    (section,) = change
+    with pytest.raises(UserError, match=f"made with other settings or another corpus: {section}"):
+        latest_checkpoint(grown / "checkpoints", facts(**change))

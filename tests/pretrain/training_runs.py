@@ -51,7 +51,13 @@ m.MaskedRowsModel.forward, e.Trainer.step = faulty, stepping
 
 
 def start(
-    out: Path, tokens: Path, tokenizer: Path, processes: int = 1, patch: str = "", **changes: Any
+    out: Path,
+    tokens: Path,
+    tokenizer: Path,
+    processes: int = 1,
+    patch: str = "",
+    stderr: int = subprocess.PIPE,
+    **changes: Any,
 ) -> subprocess.Popen[bytes]:
     """Start a run; `patch` is Python that comes before it in each of its processes."""
     settings = {**RUN, **changes, "processes": processes}
@@ -65,7 +71,7 @@ def start(
     if patch:
         (out / "sitecustomize.py").write_text(patch)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{out}:{Path(__file__).parents[2]}"}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, env=environment, stderr=stderr)
 
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:

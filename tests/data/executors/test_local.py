@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from common.errors import DiskFullError
-from data.executors import WorkFailed, available_workers, run_local
+from common.process import available_cores
+from data.executors import WorkFailed, run_local
 from data.executors.failures import MOST_FAILURES
 from data.executors.local import LocalPool
 
@@ -178,8 +179,8 @@ def test_a_pool_serves_on_after_a_call_that_was_broken_off(tmp_path):
         assert pool(square, [Number(n) for n in range(6)]) == [n * n for n in range(6)]
 
 
-def test_available_workers():
-    assert available_workers() >= 1
+def test_available_cores():
+    assert 1 <= available_cores() <= (os.cpu_count() or 1)
 
 
 def test_workers_end_with_a_killed_parent(tmp_path):
