@@ -89,13 +89,7 @@ def as_markdown(report: dict[str, Any]) -> str:
     lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
     lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", ""]
-    lines += [markdown(report["klue"], report["published"]), "![scores](klue.png)", ""]
-    if report["contamination"]:
-        lines += ["Sentences of the corpus taken out because they stand in a task's data, or all but:", ""]
-        lines += [
-            f"- {TASKS[name].title if name in TASKS else name}: {n:,}" for name, n in report["contamination"].items()
-        ]
-        lines.append("")
+    lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
     return "\n".join(lines)
 
 
@@ -175,7 +169,7 @@ def print_report(run: Path) -> None:
     for name, text in summary(report):
         table.add_row(name, text)
     out.print(table)
-    out.print(results_table(report["klue"], report["published"], out.width))
+    out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
     out.print(f"report: {run / 'report' / 'report.md'}")
     model = run / "export" / "model.safetensors"
     if model.exists():

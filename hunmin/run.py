@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
 from common.files import atomic_write, publish_folder, remove_leftovers
+from common.lock import locked
 from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
@@ -73,8 +71,7 @@ def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> li
     for stage in stages:
         stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
-    root.mkdir(parents=True, exist_ok=True)
-    with _locked(root, share):
+    with locked(root, share):
         folder = RunFolder(root)
         save_recipe(recipe, root / "recipe.yaml")
         verdicts = []
@@ -166,20 +163,3 @@ def _note_time(root: Path, row: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(row) + "\n")
-
-
-@contextmanager
-def _locked(root: Path, share: bool) -> Iterator[None]:
-    """Keep other commands out of the run folder; with `share` only those that do not share."""
-    with (root / ".lock").open("a+") as stream:  # for reading too: network file systems want that for a shared lock
-        try:
-            fcntl.flock(stream, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"another command is at work in {root}",
-                "one command at a time works in a run folder",
-                "wait for it, or give another folder with out=FOLDER",
-            ) from None
-        except OSError:
-            say(f"the file system of {root} knows no locks: run one command at a time in it", style="yellow")
-        yield

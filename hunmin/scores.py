@@ -40,15 +40,17 @@ def log_scores(recipe: Recipe, folder: Path, step: int, summary: Sequence[dict[s
     Args:
         recipe: the run's recipe.
         folder: folder for logs.
-        step: optimizer steps of the scored weights; rows of later ones are taken back.
+        step: optimizer steps of the scored weights; a row of theirs is replaced, those of later ones stay.
         summary: entries as `klue.results.summarize` returns them.
     """
     from common.settings import dump_settings
-    from pretrain.metrics import MetricsLog
+    from pretrain.metrics import MetricsLog, read_metrics
 
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe.klue)}
+    later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
     log = MetricsLog(folder, step - 1, p.wandb, p.wandb_project, config)
-    log.log({"step": step, "tokens": p.samples_before(step) * p.length, **flat_scores(summary)})
+    for row in ({"step": step, "tokens": p.samples_before(step) * p.length, **flat_scores(summary)}, *later):
+        log.log(row)
     log.close()
 
 

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError, UserError
+from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
+from common.lock import locked
 from common.manifest import read_manifest
 from common.progress import say
 from common.settings import dump_settings, settings_hash
-from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipe import Recipe, load_recipe, save_recipe
 from hunmin.scores import log_scores
 
 FOLDER = "watch"
@@ -34,8 +35,9 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
         every: seconds between two looks.
 
     Raises:
-        UserError: the folder is no run, or its training has not begun.
-        HunminError: fine-tuning failed.
+        UserError: the folder is no run, its training has not begun, settings or data do not fit, or another command
+            watches it.
+        HunminError: the fine-tuning of checkpoints failed; all others were scored first.
     """
     recipe_file = run / "recipe.yaml"
     if not recipe_file.is_file():
@@ -45,24 +47,45 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
     recipe = load_recipe(recipe_file, [f"out={run}", *overrides])
     if training_folder(run) is None and once:
         raise UserError(f"training of {run} has not begun", "there are no checkpoints yet", "run without --once")
-    failed: set[int] = set()
+    with locked(run / FOLDER):
+        return _watch(recipe, run, once, every)
+
+
+def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
+    """Do what `watch` says, in a folder that is this command's alone."""
+    gone: set[int] = set()
+    failed: dict[int, str] = {}
     done = 0
     while True:
         ended = read_manifest(run / "pretrain") is not None
         there = checkpoints(run)
-        found = [(step, path) for step, path in there if not scored(recipe, run, step) and step not in failed]
-        for step, path in found:
-            if score_checkpoint(recipe, run, step, path):
-                done += 1
-            else:
-                failed.add(step)
-        rows = collect(run)
-        if found:
-            write_scores(run, rows)
+        write_scores(run, collect(recipe, run))  # a kill may have come before it
+        for step, path in there:
+            if step in gone or step in failed or scored(recipe, run, step):
+                continue
+            try:
+                if score_checkpoint(recipe, run, step, path):
+                    done += 1
+                    write_scores(run, collect(recipe, run))
+                else:
+                    gone.add(step)
+            except (UserError, DiskFullError):  # it would be the same with all others
+                raise
+            except HunminError as error:
+                failed[step] = str(error)
+                say(f"watch: step {step:,} failed: {error}", style="red")
         if once or ended:
             say(f"watch: {len(there)} checkpoints, {done} newly scored")
-            return rows
+            break
         time.sleep(every)
+    if failed:
+        named = "\n".join(f"  - step {step:,}: {reason.splitlines()[0]}" for step, reason in failed.items())
+        raise HunminError(
+            f"checkpoints without scores: {len(failed)}\n{named}",
+            "every checkpoint gets its scores",
+            "mend the cause and run the same command again: what is scored is kept",
+        )
+    return collect(recipe, run)
 
 
 def training_folder(run: Path) -> Path | None:
@@ -111,39 +134,48 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
             say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or keep_every")
             shutil.rmtree(folder, ignore_errors=True)
             return False
+        save_recipe(recipe, unfinished / "hunmin-recipe.yaml", drop="runtime")  # with the model's name
         unfinished.rename(model)
     say(f"watch: scoring step {step:,}")
     counts = run_klue(recipe.klue, model, folder / "klue")
+    log_scores(recipe, run / FOLDER, step, counts["scores"])
+    shutil.rmtree(model)  # it can be exported again
     row = {
         "step": step,
         "tokens": (mark or {}).get("tokens"),
         "settings": _settings_of(recipe),
         "scores": counts["scores"],
     }
-    with atomic_write(folder / "scores.json") as stream:
+    with atomic_write(folder / "scores.json") as stream:  # the last of all: with it the checkpoint is done
         json.dump(row, stream, ensure_ascii=False, indent=1)
-    log_scores(recipe, run / FOLDER, step, counts["scores"])
-    shutil.rmtree(model)  # it can be exported again
     return True
 
 
-def collect(run: Path) -> list[dict[str, Any]]:
-    """Return one row a scored checkpoint, task and initialisation: {"step", "tokens", "task", "init", "best", …}."""
+def collect(recipe: Recipe, run: Path) -> list[dict[str, Any]]:
+    """Return one row a task and initialisation of each checkpoint that the recipe's `klue` section has scored.
+
+    Rows are {"step", "tokens", "task", "init", "best", …}; scores by other settings are left out.
+    """
     rows = []
     for path in sorted((run / FOLDER).glob("step-*/scores.json")):
         found = json.loads(path.read_bytes())
-        rows += [{"step": found["step"], "tokens": found["tokens"], **entry} for entry in found["scores"]]
+        if found["settings"] == _settings_of(recipe):
+            rows += [{"step": found["step"], "tokens": found["tokens"], **entry} for entry in found["scores"]]
     return rows
 
 
 def write_scores(run: Path, rows: list[dict[str, Any]]) -> None:
-    """Write scores.jsonl and scores.png into RUN/watch."""
+    """Write scores.jsonl and scores.png into RUN/watch, unless there are no rows or the files hold them already."""
     from klue.plot import draw_curve
 
-    with atomic_write(run / FOLDER / "scores.jsonl") as stream:
-        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    draw_curve(rows, run / FOLDER / "scores.png")
-    say(f"watch: {run / FOLDER / 'scores.png'}")
+    lines, curve = run / FOLDER / "scores.jsonl", run / FOLDER / "scores.png"
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if not rows or (curve.is_file() and lines.is_file() and lines.read_text(encoding="utf-8") == text):
+        return
+    draw_curve(rows, curve)
+    with atomic_write(lines) as stream:  # the last: where it holds the rows, the picture shows them
+        stream.write(text)
+    say(f"watch: {curve}")
 
 
 def _settings_of(recipe: Recipe) -> str:

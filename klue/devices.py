@@ -83,6 +83,15 @@ class Devices:
         self._free[device] += need
 
 
+def kind_of_device(settings: KlueSettings) -> str:
+    """Return where jobs run: "cuda" where GPUs are asked for, or allowed and there, else "cpu"."""
+    if settings.device != "auto":
+        return settings.device
+    import torch
+
+    return "cuda" if torch.cuda.device_count() else "cpu"
+
+
 def find_devices(settings: KlueSettings) -> Devices:
     """Return the devices that the settings allow: the GPUs there are, else the CPU.
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import decompression_errors, open_bytes
+from common.files import decompression_errors, open_bytes, sha256_file
+from common.settings import settings_hash
 from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.tasks.base import Example, Task
 
@@ -23,10 +25,15 @@ class Splits:
     train: list[Example]
     dev: list[Example]
     note: str
-    """Empty when both come from the official files and are complete."""
+    """Empty when both come from the official files, and all of them was taken."""
     counts: dict[str, int]
     """train, dev, train_in_dev (dropped from train, as their text is a dev text), train_cut (by max_train_examples)."""
     files: list[Path] = field(default_factory=list)
+
+    @cached_property
+    def data_hash(self) -> str:
+        """Return what identifies the files' contents."""
+        return settings_hash([sha256_file(path) for path in self.files])
 
 
 def find_file(task: Task, data: Path, split: str) -> Path | None:
@@ -128,7 +135,7 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
         train = [example for example, share in zip(dev, shares, strict=True) if share < SPLIT_TRAIN_SHARE]
         dev = [example for example, share in zip(dev, shares, strict=True) if share >= SPLIT_TRAIN_SHARE]
         notes.append(
-            f"split of dev: no train file, {len(train)} dev examples trained on and the other {len(dev)} scored"
+            f"split of dev: no train file, {len(train)} dev examples to train on and the other {len(dev)} scored"
         )
     else:
         train = read_examples(task, train_file)
@@ -143,6 +150,8 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
             "both are needed",
             f"look into {data / task.folder}",
         )
+    if len(kept) < len(train):
+        notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
     return Splits(kept, dev, "; ".join(notes), counts, [p for p in (train_file, dev_file) if p is not None])
 

@@ -23,6 +23,7 @@ def run_job(job: Job) -> dict[str, Any]:
 
     outcome, out = finetune(job), Path(job.out)
     row = {
+        "model": job.model_name,
         "task": job.task,
         "init": job.init,
         "seed": job.seed,
@@ -31,11 +32,9 @@ def run_job(job: Job) -> dict[str, Any]:
         "last": outcome.last,
         "data_note": job.data_note,
         "examples": job.examples,
-        "settings": {
-            **job.training.model_dump(),
-            "threads": job.threads,
-            "precision": "bfloat16" if job.device.startswith("cuda") else "float32",
-        },
+        "settings": {**job.training.model_dump(), "threads": job.threads, "precision": job.precision},
+        "model_hash": job.model_hash,
+        "data_hash": job.data_hash,
         "fingerprint": job.fingerprint,
     }
     with atomic_write(out / "predictions.jsonl") as stream:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from common.errors import UserError
 from common.files import sha256_file
-from common.settings import settings_hash
+from common.settings import load_yaml, settings_hash
 
 OFFSET_POSITIONS = (
     "camembert",
@@ -30,6 +31,8 @@ class ModelFacts:
     """What fine-tuning needs to know of a model folder beforehand."""
 
     folder: Path
+    name: str
+    """What the model is called: by its recipe, on the hub, or by its folder."""
     hidden_size: int
     max_positions: int
     """Longest input in tokens."""
@@ -42,51 +45,111 @@ class ModelFacts:
     weights_hash: str
     """Identifies the weights."""
 
+    def hash_for(self, init: str) -> str:
+        """Return what identifies all of the model that a job depends on; with init "random" it takes no weights."""
+        return settings_hash([self.architecture_hash, self.weights_hash if init == "pretrained" else ""])
+
 
 def read_model_folder(folder: Path) -> ModelFacts:
     """Return the facts about an encoder in a local folder.
 
     Raises:
-        UserError: the folder lacks a configuration, weights or tokenizer, or holds a decoder.
+        UserError: the folder lacks a configuration, weights or tokenizer, transformers does not take the
+            configuration, or the model is no encoder.
     """
     try:
-        config = json.loads((folder / "config.json").read_bytes())
+        written = json.loads((folder / "config.json").read_bytes())
     except (OSError, ValueError):
-        raise UserError(f"{folder} has no readable config.json", RULE, "name an exported model's folder") from None
+        written = None
+    if not isinstance(written, dict):
+        raise UserError(f"{folder} has no readable config.json", RULE, "name an exported model's folder")
     weights = [folder / name for name in WEIGHTS if (folder / name).is_file()]
     tokenizer = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
     if not weights:
         raise UserError(f"{folder} has no weights ({', '.join(WEIGHTS)})", RULE, "export the model again")
     if not tokenizer:
         raise UserError(f"{folder} has no tokenizer", RULE, "save the tokenizer of the model into the folder")
-    architectures = config.get("architectures") or []
-    kind = str(config.get("model_type", ""))
-    writes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures)
-    if config.get("is_decoder") or writes or _is_decoder(kind):
-        raise UserError(
-            f"{folder} holds a decoder ({', '.join(architectures) or kind})", "fine-tuning takes encoder models"
-        )
-    try:
-        positions, vocab_size = int(config["max_position_embeddings"]), int(config["vocab_size"])
-        hidden_size = int(config["hidden_size"] if "hidden_size" in config else config["dim"])  # dim: DistilBERT
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{folder}/config.json gives no {error}", RULE) from None
-    pad_id = config.get("pad_token_id")
-    pad_id = 0 if pad_id is None else int(pad_id)
-    if config.get("model_type") in OFFSET_POSITIONS:
+    config = _configuration(folder, written)
+    pad_id = 0 if getattr(config, "pad_token_id", None) is None else _whole(folder, config, "pad_token_id")
+    positions = _whole(folder, config, "max_position_embeddings")
+    if config.model_type in OFFSET_POSITIONS:
         positions -= pad_id + 1
     beside = [folder / "tokenizer_config.json", folder / "special_tokens_map.json"]
     described = [folder / "config.json", *tokenizer, *(path for path in beside if path.is_file())]
     return ModelFacts(
         folder=folder,
-        hidden_size=hidden_size,
+        name=_name(folder),
+        hidden_size=_whole(folder, config, "hidden_size"),
         max_positions=positions,
-        vocab_size=vocab_size,
+        vocab_size=_whole(folder, config, "vocab_size"),
         pad_id=pad_id,
-        token_types=int(config.get("type_vocab_size") or 0) > 1,
+        token_types=bool(getattr(config, "type_vocab_size", 0)) and _whole(folder, config, "type_vocab_size") > 1,
         architecture_hash=settings_hash([sha256_file(path) for path in described]),
         weights_hash=settings_hash([sha256_file(path) for path in [*weights, *sorted(folder.glob("model-*-of-*"))]]),
     )
+
+
+def check_weights(folder: Path) -> None:
+    """Look whether the weights are whole, as far as that is seen without reading them.
+
+    Raises:
+        UserError: a file of weights (safetensors) is damaged, cut short or missing.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    file, index = folder / WEIGHTS[0], folder / WEIGHTS[1]
+    if not file.is_file() and not index.is_file():
+        return  # an older format, which says nothing before it is read
+    try:
+        names = {file.name}
+        if not file.is_file():
+            file = index
+            names = set(json.loads(index.read_bytes())["weight_map"].values())
+        for file in (folder / name for name in sorted(names)):
+            with safe_open(file, framework="np"):
+                pass
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{file} is damaged, cut short or missing: {error}", RULE, "fetch or export the model again"
+        ) from None
+
+
+def _configuration(folder: Path, written: dict[str, Any]) -> Any:
+    """Return the configuration as transformers reads it; raises UserError when it does not, or for no encoder."""
+    from transformers import AutoConfig
+
+    named, kind = written.get("architectures"), str(written.get("model_type", ""))
+    names = [str(name) for name in named] if isinstance(named, list) else []
+    writes = any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names)
+    if written.get("is_decoder") or writes or _is_decoder(kind):
+        raise UserError(f"{folder} holds a decoder ({', '.join(names) or kind})", "fine-tuning takes encoder models")
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        reason = " ".join(str(error).split()).split(". ")[0] or type(error).__name__
+        raise UserError(f"{folder}/config.json does not load: {reason}", RULE, "name another model") from None
+    if getattr(config, "is_encoder_decoder", False):
+        raise UserError(f"{folder} holds an encoder with a decoder ({kind})", "fine-tuning takes encoder models")
+    return config
+
+
+def _whole(folder: Path, config: Any, name: str) -> int:
+    """Return a whole number of the configuration; raises UserError when it is none, or not there."""
+    value = getattr(config, name, None)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise UserError(f"{folder}/config.json: {name} is {value!r}", f"{name} is a whole number", "name another model")
+    return value
+
+
+def _name(folder: Path) -> str:
+    """Return what a model is called."""
+    recipe = folder / "hunmin-recipe.yaml"
+    if recipe.is_file():
+        return str(load_yaml(recipe).get("name", folder.name))
+    whole = folder.resolve()
+    if whole.parent.name == "snapshots":  # the hub's cache: models--OWNER--NAME/snapshots/HASH
+        return whole.parent.parent.name.removeprefix("models--").replace("--", "/")
+    return whole.name
 
 
 def _is_decoder(kind: str) -> bool:

@@ -33,6 +33,12 @@ class Job(Settings):
     """The values it is fine-tuned with."""
     model: str
     """Folder of the model."""
+    model_name: str
+    """What the model is called."""
+    model_hash: str
+    """Identifies what of the model the result depends on."""
+    data_hash: str
+    """Identifies the files of the task."""
     pad_id: int
     """Id that inputs are padded with."""
     features: str = ""
@@ -44,9 +50,7 @@ class Job(Settings):
     threads: int
     """CPU threads."""
     device: str = "cpu"
-    """Where it runs: "cpu", "cuda:0" …"""
-    fingerprint: str
-    """Identifies what the result depends on: a finished job with the same one is not redone."""
+    """Where it runs: "cpu", or on a GPU, "cuda" until it is known which, then "cuda:0" …"""
     data_note: str
     """What must be said where the scores stand; may be empty."""
     examples: dict[str, int]
@@ -54,15 +58,28 @@ class Job(Settings):
     inputs: int = 0
     """Inputs of a model that the train examples make; known when the features are made."""
 
+    @property
+    def precision(self) -> str:
+        """Return the type that the model computes in."""
+        return "bfloat16" if self.device.startswith("cuda") else "float32"
 
-def plan_jobs(settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], data: str, out: Path) -> list[Job]:
+    @property
+    def fingerprint(self) -> str:
+        """Return what identifies all that the result depends on: a finished job with the same one is not redone."""
+        how = [self.training.model_dump(), self.threads, self.precision]
+        return settings_hash([self.task, self.init, self.seed, *how, self.data_hash, self.model_hash])
+
+
+def plan_jobs(
+    settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, out: Path
+) -> list[Job]:
     """Return all jobs, those with the most work first, so that the last ones to end are short.
 
     Args:
         settings: the stage's settings.
         model: facts about the model.
         splits: the examples of each task named in the settings.
-        data: a hash of the benchmark's files.
+        device: "cpu" or "cuda", where the jobs will run: they compute in another precision there.
         out: the stage's folder.
 
     Raises:
@@ -80,8 +97,6 @@ def plan_jobs(settings: KlueSettings, model: ModelFacts, splits: dict[str, Split
             )
         inits = INITS if settings.baseline_random else INITS[:1]
         for init, training, seed in product(inits, choices, settings.seed_list):
-            weights = model.weights_hash if init == "pretrained" else ""
-            depends_on = [name, init, seed, training.model_dump(), settings.threads, data]
             values = "" if settings.search == "none" else f"{values_name(training.model_dump())}-"
             job_name = f"{name}-{init}-{values}{seed}"
             jobs.append(
@@ -92,11 +107,14 @@ def plan_jobs(settings: KlueSettings, model: ModelFacts, splits: dict[str, Split
                     name=job_name,
                     training=training,
                     model=str(model.folder.resolve()),
+                    model_name=model.name,
+                    model_hash=model.hash_for(init),
+                    data_hash=splits[name].data_hash,
                     pad_id=model.pad_id,
                     out=str((out / "jobs" / job_name).resolve()),
                     history=str((out / "logs" / f"{job_name}.jsonl").resolve()),
                     threads=settings.threads,
-                    fingerprint=settings_hash([*depends_on, model.architecture_hash, weights]),
+                    device=device,
                     data_note=splits[name].note,
                     examples=splits[name].counts,
                 )

@@ -27,8 +27,8 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     figure, axes = _panels(len(scores.columns), 0.22 * len(scores.lines) + 1.1)
     for number, (panel, column) in enumerate(zip(axes, scores.columns, strict=False)):
         lines = [line for line in scores.lines if line.values[number] is not None][::-1]
-        ours = {"pretrained": "tab:blue", "random initialisation": "tab:orange"}
-        colours = [ours.get(line.title, "0.75") for line in lines]
+        ours = {"pretrained": "tab:blue", "random": "tab:orange"}
+        colours = [ours.get(line.init, "0.75") for line in lines]
         values = [line.values[number] or 0.0 for line in lines]
         spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
         panel.barh([line.title.removeprefix("published: ") for line in lines], values, xerr=spread, color=colours)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from common.errors import UserError
@@ -32,6 +33,8 @@ class Line:
     """A model's scores, one a column; None where there is none."""
 
     title: str
+    init: str
+    """Empty for published scores."""
     seeds: str
     """How many; empty for published scores."""
     cells: list[str]
@@ -64,24 +67,29 @@ def published_rows(path: Path | None = None) -> dict[str, Any]:
     return json.loads((path or Path(__file__).with_name("published.json")).read_text(encoding="utf-8"))
 
 
-def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> Scores:
+def tabulate(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    contamination: Mapping[str, int] | None = None,
+) -> Scores:
     """Return the scores of result rows: one column a metric of their tasks, one line an initialisation, then others.
 
     Args:
         rows: result rows of jobs (results.jsonl).
         published: what `published_rows` returns, or None to leave them out (on data that is not the benchmark's
             they compare with nothing).
+        contamination: task → sentences of the model's corpus that were taken out for it, where that is known.
     """
     summary = summarize(rows)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
     columns = [(name, metric) for name in tasks for metric in TASKS[name].metrics]
     extra = [(name, metric, "best") for name in tasks for metric in TASKS[name].extra_metrics]
     extra += [(name, TASKS[name].selection, "last") for name in tasks]
-    data_notes = {entry["task"]: entry["data_note"] for entry in summary if entry["data_note"]}
-    marks = {name: "*" * number for number, name in enumerate(sorted(data_notes, key=tasks.index), start=1)}
+    data_notes = {name: note for name in tasks if (note := _data_note(summary, name))}
+    marks = {name: "*" * number for number, name in enumerate(data_notes, start=1)}
     header = []
     for name, metric in columns:
-        split = " (split of dev)" if data_notes.get(name, "").startswith("split of dev") else ""
+        split = " (split of dev)" if "split of dev" in data_notes.get(name, "") else ""
         header.append(f"{TASKS[name].title} {TASKS[name].metrics[metric]}{split}{marks.get(name, '')}")
     lines, beside = [], []
     for init, title in TITLES.items():
@@ -90,11 +98,12 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
             seeds = sorted({entry["n"] for entry in entries.values()})
             cells = [_cell(entries.get(name), metric) for name, metric in columns]
             values = [_value(entries.get(name), metric) for name, metric in columns]
-            lines.append(Line(title, "–".join(map(str, seeds)), cells, values))
+            models = dict.fromkeys(entry["model"] for entry in entries.values() if entry["model"])
+            lines.append(Line(", ".join([*models, title]), init, "–".join(map(str, seeds)), cells, values))
             beside.append([_cell(entries.get(name), metric, which) for name, metric, which in extra])
     for model in (published or {"rows": []})["rows"]:
         values = [model["scores"].get(name, {}).get(metric) for name, metric in columns]
-        lines.append(Line(f"published: {model['model']}", "", [_number(value) for value in values], values))
+        lines.append(Line(f"published: {model['model']}", "", "", [_number(value) for value in values], values))
     notes = [CAPTION]
     if published:
         notes.append(f"published: {published['source']}.")
@@ -105,6 +114,9 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
         for entry in summary
         if entry["tried"] > 1
     ]
+    if contamination:
+        found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in contamination.items())
+        notes.append(f"Sentences of the corpus taken out because they stand in a task's data, or all but: {found}.")
     names = [
         f"{TASKS[name].title} {metrics_of(name)[metric]}{', last evaluation' if which == 'last' else ''}"
         for name, metric, which in extra
@@ -112,15 +124,29 @@ def tabulate(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = 
     return Scores(header, lines, notes, [(name, [line[i] for line in beside]) for i, name in enumerate(names)])
 
 
-def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None, width: int = 120) -> Table:
+def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
+    """Return what must be said of the data where a task's scores stand."""
+    notes = {entry["init"]: entry["data_note"] for entry in summary if entry["task"] == task}
+    if len(set(notes.values())) == 1:
+        return str(next(iter(notes.values())))
+    return "; ".join(f"{TITLES[init]}: {note or 'all of the data'}" for init, note in notes.items())
+
+
+def results_table(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    width: int = 120,
+    contamination: Mapping[str, int] | None = None,
+) -> Table:
     """Return the results as a table for the terminal, a metric a row, the best in bold; see `tabulate`.
 
     Args:
         rows: result rows of jobs.
         published: what `published_rows` returns, or None.
         width: columns of the terminal; fewer published models stand in fewer.
+        contamination: see `tabulate`.
     """
-    scores = tabulate(rows, published)
+    scores = tabulate(rows, published, contamination)
     ours = [line for line in scores.lines if line.seeds]
     beside = [line for line in scores.lines if line.title.startswith(f"published: {BESIDE}")]
     room = (width - 2 - METRIC_WIDTH - 17 * len(ours)) // 11
@@ -131,7 +157,7 @@ def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | No
     table = Table(title="KLUE", title_justify="left", caption="\n".join(notes), caption_justify="left")
     table.add_column("metric")
     for line in shown:
-        title = line.title.removeprefix("published: ").replace("-", "-\n", 2).replace(" ", "\n")
+        title = escape(line.title.removeprefix("published: ")).replace("-", "-\n", 2).replace(" ", "\n")
         seeds = f"\n{line.seeds} seed{'' if line.seeds == '1' else 's'}" if line.seeds else ""
         table.add_column(title + seeds, justify="right", style="" if line.seeds else "dim")
     styled = [_with_best(scores, line, "[bold]{}[/]") for line in shown]
@@ -144,22 +170,30 @@ def results_table(rows: Sequence[dict[str, Any]], published: dict[str, Any] | No
     return table
 
 
-def markdown(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> str:
+def markdown(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    contamination: Mapping[str, int] | None = None,
+) -> str:
     """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`."""
-    scores = tabulate(rows, published)
+    scores = tabulate(rows, published, contamination)
     columns = [_escaped(name) for name in ("model", "seeds", *scores.columns)]
-    body = [[line.title, line.seeds, *_with_best(scores, line, "**{}**")] for line in scores.lines]
+    body = [[_escaped(line.title), line.seeds, *_with_best(scores, line, "**{}**")] for line in scores.lines]
     text = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)]), *map(_line, body), ""]
     if scores.extra:
-        titles = [line.title for line in scores.lines if line.seeds]
+        titles = [_escaped(line.title) for line in scores.lines if line.seeds]
         text += [_line(["beside the paper's metrics", *titles]), _line(["---", *["---:"] * len(titles)])]
         text += [*(_line([name, *cells]) for name, cells in scores.extra), ""]
     return "\n".join([*text, *(f"{_escaped(note)}\n" for note in scores.notes)])
 
 
-def latex(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = None) -> str:
+def latex(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    contamination: Mapping[str, int] | None = None,
+) -> str:
     """Return the results as a LaTeX table (packages booktabs and graphicx), the best in bold; see `tabulate`."""
-    scores = tabulate(rows, published)
+    scores = tabulate(rows, published, contamination)
     body = [
         " & ".join([_tex(line.title), line.seeds, *(_tex(cell) for cell in _with_best(scores, line, "\\textbf{{{}}}"))])
         for line in scores.lines
@@ -183,6 +217,19 @@ def latex(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None = Non
     )
 
 
+def as_tree(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    contamination: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`.
+
+    The summary has mean and standard deviation over seeds, and of a search the best values on dev.
+    """
+    known = dict(contamination or {})
+    return {"rows": list(rows), "summary": summarize(rows), "published": published, "contamination": known}
+
+
 def _with_best(scores: Scores, line: Line, form: str) -> list[str]:
     return [
         form.format(cell) if value is not None and value == scores.best(number) else cell
@@ -191,7 +238,7 @@ def _with_best(scores: Scores, line: Line, form: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("*", "\\*")
+    return re.sub(r"([*|])", r"\\\1", text)
 
 
 def _tex(text: str) -> str:
@@ -224,7 +271,7 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     """Return the result rows of a finished klue folder.
 
     Raises:
-        UserError: the folder holds no results.jsonl.
+        UserError: the folder holds no results.jsonl, or one that is damaged or empty.
     """
     path = folder / "results.jsonl"
     if not path.is_file():
@@ -233,7 +280,8 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
         )
     try:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except ValueError:
+        tabulate(rows)  # what a row must hold
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(
             f"{path} is damaged", "a line is a job's result", "run klue finetune again: finished jobs are kept"
         ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,12 +15,12 @@ from klue.tasks import TASKS
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return result rows by task (in the order of the register), initialisation (pretrained first), values, seed."""
     order = list(TASKS)
-    return sorted(rows, key=lambda row: (order.index(row["task"]), INITS.index(row["init"]), _varied(row), row["seed"]))
+    return sorted(rows, key=lambda row: (order.index(row["task"]), INITS.index(row["init"]), _values(row), row["seed"]))
 
 
-def _varied(row: dict[str, Any]) -> tuple[float, ...]:
-    """Return a row's values of what a search varies."""
-    return tuple(row["settings"][name] for name in GRID)
+def _values(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a row's settings, in the order of what a search varies."""
+    return (*(row["settings"][name] for name in GRID), json.dumps(row["settings"], sort_keys=True))
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
@@ -44,14 +45,14 @@ def metrics_of(task: str) -> dict[str, str]:
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one entry per task and initialisation.
 
-    Each holds task, init, n (seeds), data_note, examples, and under `best` and `last` for each metric the mean and
-    standard deviation over seeds. `best` is the best evaluation on dev of each seed, as in the KLUE paper; `last` the
-    one at the end of training. Where several training values were tried, all this is of those with the highest mean
-    of the selection metric's `best`; `settings` are these values, `tried` says of how many.
+    Each holds model, task, init, n (seeds), data_note, examples, and under `best` and `last` for each metric the mean
+    and standard deviation over seeds. `best` is the best evaluation on dev of each seed, as in the KLUE paper; `last`
+    the one at the end of training. Where several settings were tried, all this is of those with the highest mean of
+    the selection metric's `best`; `settings` are these, `tried` says of how many.
     """
-    groups: dict[tuple[str, str], dict[tuple[float, ...], list[dict[str, Any]]]] = {}
+    groups: dict[tuple[str, str], dict[tuple[Any, ...], list[dict[str, Any]]]] = {}
     for row in sort_rows(rows):
-        groups.setdefault((row["task"], row["init"]), {}).setdefault(_varied(row), []).append(row)
+        groups.setdefault((row["task"], row["init"]), {}).setdefault(_values(row), []).append(row)
     summary = []
     for (task, init), choices in groups.items():
         entries = [_entry(task, init, group) for group in choices.values()]
@@ -63,12 +64,13 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _entry(task: str, init: str, group: list[dict[str, Any]]) -> dict[str, Any]:
     return {
+        "model": group[0].get("model", ""),
         "task": task,
         "init": init,
         "n": len(group),
         "data_note": group[0]["data_note"],
         "examples": group[0]["examples"],
-        "settings": {name: group[0]["settings"][name] for name in GRID},
+        "settings": group[0]["settings"],
         **{
             which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(task)}
             for which in ("best", "last")

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError
-from common.files import atomic_write, remove_leftovers, sha256_file
+from common.files import atomic_write, remove_leftovers
+from common.lock import locked
 from common.progress import ProgressBar, say
-from common.settings import settings_hash
 from data.executors.slurm import ArrayElement, ShareDone
-from klue.devices import find_devices, memory_needed, shape_of
+from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features, save_features
+from klue.finished import finished_row, write_results
 from klue.job_pool import JobPool
-from klue.model_folder import ModelFacts, read_model_folder
+from klue.model_folder import ModelFacts, check_weights, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
-from klue.results import sort_rows, summarize
+from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
 from klue.tasks import get_task
 
@@ -34,7 +35,8 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
     Each job leaves jobs/<name>/result.json and predictions.jsonl, and its output under logs/. Jobs that are finished
-    already, with the same settings, model and data, are not redone.
+    already, with the same settings, model and data, are not redone. The results are of all jobs in the folder that
+    finished with this model, those of earlier commands too.
 
     Args:
         settings: the stage's settings.
@@ -44,44 +46,34 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
             writes the results. None: do all.
 
     Returns:
-        {"jobs": how many, "examples": {task: counts}, "scores": the summary's entries}.
+        {"jobs": how many, "examples": {task: counts}, "scores": the summary's entries}, all of these settings alone.
 
     Raises:
-        UserError: model, data or settings do not fit.
+        UserError: model, data or settings do not fit, or another command is at work in the folder.
         HunminError: jobs failed; all others were run first.
         ShareDone: the element's jobs are finished, and others' are not.
     """
     plan = plan_stage(settings, model, out)
     say(str(plan))
-    waiting, mark = plan.waiting, ""
-    if element:
-        # shares of all jobs, so that they do not depend on which are finished as an element begins
-        share = {job.name for job in plan.jobs[element.rank :: element.count]}
-        waiting, mark = [job for job in waiting if job.name in share], f"-{element.rank}"
-        say(f"klue: element {element.rank} of {element.count} has {len(share):,} jobs, {len(waiting):,} to do")
-    else:
-        remove_leftovers(out)
-    features, logs = out / f"features{mark}", out / "logs"
-    if waiting:
-        logs.mkdir(parents=True, exist_ok=True)
-        waiting = write_features(waiting, plan.splits, plan.model, features)
-        failures = run_jobs(waiting, settings, logs, f"job_server{mark}.log")
-        shutil.rmtree(features)
-        if failures:
-            if not element:  # what is there can be looked at
-                _write_results([row for row in map(finished_row, plan.jobs) if row is not None], out)
+    with locked(out, share=element is not None):
+        failures = _do(plan, settings, out, element)
+        if failures and element:
             raise failed(failures, len(plan.jobs))
-    rows = [row for row in map(finished_row, plan.jobs) if row is not None]
-    if element and len(rows) < len(plan.jobs):
-        raise ShareDone(
-            f"element {element.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
-            "elements, are not\n  the last one writes the results; should none be left, the same command with "
-            "--executor local does the rest"
-        )
-    summary = _write_results(rows, out)  # two elements that end at once write the same bytes
-    for left in out.glob("features*"):  # by what was killed
-        shutil.rmtree(left, ignore_errors=True)
-    return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": summary}
+        rows = [row for row in map(finished_row, plan.jobs) if row is not None]
+        if element and len(rows) < len(plan.jobs):
+            raise ShareDone(
+                f"element {element.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
+                "elements, are not\n  the last one writes the results; should none be left, the same command with "
+                "--executor local does the rest"
+            )
+        data = {name: split.data_hash for name, split in plan.splits.items()}
+        write_results(plan.jobs, plan.model, data, out)  # two elements that end at once write the same bytes
+        if failures:  # what is there can be looked at
+            raise failed(failures, len(plan.jobs))
+        for left in out.glob("features*"):  # by what was killed
+            shutil.rmtree(left, ignore_errors=True)
+    scores = summarize(rows)
+    return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": scores}
 
 
 @dataclass(frozen=True)
@@ -115,23 +107,34 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
         UserError: model, data or settings do not fit.
     """
     facts = read_model_folder(model)
+    check_weights(model)
     splits = {}
     for name in settings.tasks:
         task = get_task(name)
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
         splits[name] = load_splits(task, Path(settings.data), cut)
-    data = settings_hash({name: [sha256_file(path) for path in split.files] for name, split in splits.items()})
-    jobs = plan_jobs(settings, facts, splits, data, out)
+    jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), out)
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 
-def finished_row(job: Job) -> dict[str, Any] | None:
-    """Return the result row of a job that finished with the same settings, model and data, else None."""
-    try:
-        row = json.loads((Path(job.out) / "result.json").read_bytes())
-    except (OSError, ValueError):
-        return None
-    return row if row.get("fingerprint") == job.fingerprint else None
+def _do(plan: Plan, settings: KlueSettings, out: Path, element: ArrayElement | None) -> dict[str, str]:
+    """Run the jobs that wait, of an element those of its share, and return what went wrong with which."""
+    waiting, mark = plan.waiting, ""
+    if element:
+        # shares of all jobs, so that they do not depend on which are finished as an element begins
+        share = {job.name for job in plan.jobs[element.rank :: element.count]}
+        waiting, mark = [job for job in waiting if job.name in share], f"-{element.job}-{element.rank}"
+        say(f"klue: element {element.rank} of {element.count} has {len(share):,} jobs, {len(waiting):,} to do")
+    else:
+        remove_leftovers(out)
+    if not waiting:
+        return {}
+    features, logs = out / f"features{mark}", out / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    waiting = write_features(waiting, plan.splits, plan.model, features)
+    failures = run_jobs(waiting, settings, logs, f"job_server{mark}.log")
+    shutil.rmtree(features, ignore_errors=True)  # another element may be at it, too: the last one clears up
+    return failures
 
 
 def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts, folder: Path) -> list[Job]:
@@ -234,16 +237,3 @@ def _steps_done(job: Job) -> int:
 
 def _shown(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.2f}"
-
-
-def _write_results(rows: list[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
-    """Write results.jsonl and summary.json of result rows in any order, and return the summary."""
-    rows = sort_rows(rows)
-    summary = summarize(rows)
-    with atomic_write(out / "results.jsonl") as stream:
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-    with atomic_write(out / "summary.json") as stream:
-        json.dump(summary, stream, ensure_ascii=False, indent=1)
-        stream.write("\n")
-    return summary

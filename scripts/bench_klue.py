@@ -11,7 +11,7 @@ MODEL: an encoder's folder; KLUE: the benchmark's files.
 Both take the same optimizer steps with a model of their own from the same weights. A round takes other examples than
 the one before, some steps of each way in turn; the median of the rounds counts, and of their ratios. On a CPU
 one thread computes and its processor seconds count; on a GPU wall time does. Only training is measured, and inputs are
-made beforehand: both ways read them from the same cache. Exit code 1 when a bar is not reached.
+made beforehand: both ways read them from the same cache. Exit code 1 when a bar is not reached, 2 when used wrongly.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import torch
 from timing import Row, as_dicts, hardware, print_rows
 from transformers.utils import logging
 
+from common.errors import UserError
 from klue.batches import train_batches
 from klue.examples import load_splits
 from klue.features import load_tokenizer, make_features
@@ -95,7 +96,7 @@ def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job,
         data=str(data), tasks=[name], training={"max_length": length, "batch_size": batch}, device="auto"
     )
     splits = load_splits(task, data, EXAMPLES)
-    (job,) = plan_jobs(settings, facts, {name: splits}, "", Path("none"))  # its folders are never written
+    (job,) = plan_jobs(settings, facts, {name: splits}, "cpu", Path("none"))  # its folders are never written
     features = make_features(task, splits.train, load_tokenizer(model), facts, length)
     return job.model_copy(update={"device": "cuda" if torch.cuda.is_available() else "cpu"}), features
 
@@ -106,6 +107,10 @@ def measure(model: Path, data: Path, name: str, batch: int | None, steps: int, r
     task, size, length = get_task(name), job.training.batch_size, job.training.max_length
     ways = {"ours": Way(job, task, features, None), "padded": Way(job, task, features, length)}
     lengths, random = features.lengths, np.random.default_rng(0)
+    if len(lengths) < size:
+        raise UserError(
+            f"{name}: {len(lengths)} inputs to train on, {size} a batch", "batches are whole", f"--batch {len(lengths)}"
+        )
     epochs = (found for epoch in range(10**9) for found in train_batches(lengths, size, job.seed, epoch))
     whole = (found for found in epochs if len(found) == size)
     for way in ways.values():  # memory is taken, code is chosen
@@ -149,7 +154,11 @@ def main() -> int:
         print(torch.cuda.get_device_name())
     rows: list[Row] = []
     for name in options.task or TASKS:
-        found = measure(options.model, options.data, name, options.batch, options.steps, options.rounds)
+        try:
+            found = measure(options.model, options.data, name, options.batch, options.steps, options.rounds)
+        except UserError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return error.exit_code
         print_rows(get_task(name).title, found)
         rows += found
     if options.json:

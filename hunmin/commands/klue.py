@@ -147,30 +147,33 @@ def score(
 def report(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or folder of `klue finetune`.")],
     form: Annotated[
-        Literal["table", "markdown", "latex", "json"], typer.Option("--format", help="What to print; --json is json.")
+        Literal["table", "markdown", "latex", "json"],
+        typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
     ] = "table",
     plot: Annotated[str | None, typer.Option("--plot", help="Draw the scores as bars into this file (PNG).")] = None,
     published: Published = True,
     as_json: AsJson = False,
 ) -> None:
-    """Print scores beside the published dev rows."""
-    from klue.report import latex, markdown, published_rows, read_rows, results_table
+    """Print scores beside the published dev rows, and of a run what the corpus held of each task."""
+    from hunmin.report import contamination
+    from klue.report import as_tree, latex, markdown, published_rows, read_rows, results_table
 
-    path = Path(folder)
-    rows = read_rows(path / "klue" if (path / "klue").is_dir() else path)
-    beside = published_rows() if published else None
+    given = Path(folder)
+    path = given / "klue" if (given / "klue").is_dir() else given
+    rows, beside = read_rows(path), published_rows() if published else None
+    held = contamination(path.resolve().parent / "corpus" / "hits.jsonl")  # of what `klue finetune` wrote there is none
     if plot:
         from klue.plot import draw_scores
 
         draw_scores(rows, beside, Path(plot))
         say(f"plot: {plot}")
     if as_json or form == "json":
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print(json.dumps(as_tree(rows, beside, held), ensure_ascii=False, indent=1))
     elif form == "table":
         terminal = console(stderr=False)
-        terminal.print(results_table(rows, beside, terminal.width))
+        terminal.print(results_table(rows, beside, terminal.width, held))
     else:
-        print((markdown if form == "markdown" else latex)(rows, beside), end="")
+        print((markdown if form == "markdown" else latex)(rows, beside, held), end="")
 
 
 @app.command(epilog="Example: hunmin klue watch runs/x klue.seeds=1 klue.training.epochs=2")

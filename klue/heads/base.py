@@ -44,15 +44,10 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
         configuration: changes to the folder's configuration.
 
     Raises:
-        HunminError: the folder's weights do not fill the encoder.
+        HunminError: the model does not load, or the folder's weights do not fill the encoder.
     """
-    config = AutoConfig.from_pretrained(job.model, local_files_only=True, **configuration)
-    if job.init == "random":
-        model = auto.from_config(config, dtype=torch.float32)
-    else:
-        model, info = auto.from_pretrained(
-            job.model, config=config, dtype=torch.float32, local_files_only=True, output_loading_info=True
-        )
+    model, info = _load(auto, job, configuration)
+    if job.init == "pretrained":
         # transformers fills missing weights at random with a mere warning; only head and pooler may be new
         inside = f"{model.base_model_prefix}." if model.base_model is not model else ""
         missing = sorted(k for k in info["missing_keys"] if k.startswith(inside) and "pooler." not in k)
@@ -62,9 +57,27 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
                 "only the head is initialised anew",
                 "export the model again",
             )
-    if shared.get("embeddings", 0) > config.vocab_size:
+    if shared.get("embeddings", 0) > model.config.vocab_size:
         model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
     return model
+
+
+def _load(auto: Any, job: Job, configuration: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the model and what the library says of its weights; raises HunminError when it does not load."""
+    where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(job.model, **where, **configuration)
+        if job.init == "random":
+            return auto.from_config(config, dtype=torch.float32), {}
+        found: tuple[Any, dict[str, Any]] = auto.from_pretrained(
+            job.model, config=config, dtype=torch.float32, output_loading_info=True, **where
+        )
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise HunminError(
+            f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
+        ) from None
+    return found
 
 
 def encoder_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:

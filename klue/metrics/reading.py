@@ -47,7 +47,7 @@ def normalise(text: str) -> str:
     """Return the text in lower case, without ASCII punctuation, every run of white space one blank, none at the ends.
 
     The authors mean to take out 《》〈〉‘’ as well, but the pattern that should do so asks for five characters in a row
-    ("《()‘’", say), which no answer has: these brackets stay, as in all published numbers.
+    ("《()‘’", say), which no answer has: these stay, as “ ” do, which it does not name, in all published numbers.
     """
     return " ".join(text.lower().translate(_WITHOUT_PUNCTUATION).split())
 

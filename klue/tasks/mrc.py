@@ -20,7 +20,7 @@ STEP = 128
 QUESTION_TOKENS = 64
 """Longest question; what is beyond is cut."""
 BEST = 20
-"""Starts, and ends, that are looked at in a window."""
+"""Starts, and ends, that are looked at in a window, among them some that are not in the passage."""
 ANSWER_TOKENS = 30
 """Longest answer."""
 NULL_THRESHOLD = 0.0
@@ -152,8 +152,9 @@ class ReadingComprehension(Task):
             begin, stop = features.columns["starts"][row], features.columns["ends"][row]
             start_T, end_T = outputs["start"][row][: len(begin)], outputs["end"][row][: len(begin)]
             null[owner] = min(null[owner], float(start_T[0]) + float(end_T[0]))
-            starts = _highest(np.where(begin >= 0, start_T, -np.inf))
-            ends = _highest(np.where(stop >= 0, end_T, -np.inf))
+            # of the best of all tokens those of the passage, as in SQuAD's reference code
+            starts, ends = _highest(start_T), _highest(end_T)
+            starts, ends = starts[begin[starts] >= 0], ends[stop[ends] >= 0]
             length = ends[None, :] - starts[:, None] + 1
             scores = np.where(
                 (length >= 1) & (length <= ANSWER_TOKENS), start_T[starts][:, None] + end_T[ends][None, :], -np.inf
@@ -249,6 +250,5 @@ def _answer_tokens(example: Example, offsets: np.ndarray) -> tuple[int, int] | N
 
 
 def _highest(values: np.ndarray) -> np.ndarray:
-    """Return the places of the `BEST` highest finite values."""
-    places = np.argsort(-values, kind="stable")[:BEST]
-    return places[np.isfinite(values[places])]
+    """Return the places of the `BEST` highest values, the first of equals first."""
+    return np.argsort(-values, kind="stable")[:BEST]

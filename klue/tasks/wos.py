@@ -147,9 +147,11 @@ class DialogueStates(Task):
         return found
 
     def check(self, prediction: Any, label: Any) -> list[str]:
-        """Return the state; raises ValueError when it is not a list of "domain-slot-value"."""
+        """Return the state; raises ValueError when it is no list of "domain-slot-value" with the benchmark's slots."""
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
             raise ValueError('a prediction is a list of "domain-slot-value"')
+        for entry in prediction:
+            _slot_and_value(entry)
         return prediction
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
@@ -171,12 +173,20 @@ def split_state(state: Any) -> dict[str, str]:
         raise ValueError("a user turn's state is a list")
     found = {}
     for entry in state:
-        domain, _, rest = str(entry).partition("-")
-        slot, _, value = rest.partition("-")
-        if f"{domain}-{slot}" not in SLOTS or not value:
-            raise ValueError(f"{entry!r} is not a slot of the benchmark with a value")
-        found[f"{domain}-{slot}"] = value.strip()
+        slot, value = _slot_and_value(str(entry))
+        if not value:
+            raise ValueError(f"{entry!r} has no value")
+        found[slot] = value.strip()
     return found
+
+
+def _slot_and_value(entry: str) -> tuple[str, str]:
+    """Return the slot and the value, which may be empty, of "domain-slot-value"; raises ValueError for other slots."""
+    domain, _, rest = entry.partition("-")
+    slot, hyphen, value = rest.partition("-")
+    if f"{domain}-{slot}" not in SLOTS or not hyphen:
+        raise ValueError(f"{entry!r} is not a slot of the benchmark with a value")
+    return f"{domain}-{slot}", value
 
 
 def _text(decoded: str) -> str:

@@ -57,19 +57,24 @@ def write_benchmark(folder: Path, train: int = 70, dev: int = 35, sts_train: boo
     return folder
 
 
-def write_model(folder: Path, kind: str = "roberta") -> Path:
-    """Write a masked language model of 2 layers × 32 with random weights and a tokenizer of single characters."""
+def write_model(folder: Path, kind: str = "roberta", text: str = "", **changes: float) -> Path:
+    """Write a masked language model of 2 layers × 32 with random weights and a tokenizer of single characters.
+
+    They are those of the small benchmark and those of `text`; all others are unknown to it. `changes` are to the
+    configuration.
+    """
     import torch
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
     special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"]
     words = [*FILLERS, *THINGS, *PLACES, *(w for pair in TOPICS.values() for w in pair), "에", "있다", "없다", "좋다"]
-    letters = sorted({*"".join(words), *"0123456789번."})
+    letters = sorted({*"".join(words), *"0123456789번.", *text} - {" "})
     vocab = [*special, *letters, *(f"##{letter}" for letter in letters), *(w for w in words if len(w) > 1)]
     backend = Tokenizer(models.WordPiece({word: i for i, word in enumerate(vocab)}, unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
     second = 1 if kind == "bert" else 0
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
@@ -86,6 +91,7 @@ def write_model(folder: Path, kind: str = "roberta") -> Path:
         "intermediate_size": 64,
         "max_position_embeddings": 66,
         "pad_token_id": 1,
+        **changes,
     }
     torch.manual_seed(1)
     if kind == "bert":
@@ -136,6 +142,14 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sample_benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The embedded sample's eight tasks."""
     return write_sample(tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(scope="session")
+def tiny_reader(sample_benchmark: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A RoBERTa folder that knows all characters of the embedded sample and learns fast: no dropout, uneven weights."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(sample_benchmark.rglob("*_train.*")))
+    fast = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
+    return write_model(tmp_path_factory.mktemp("reader"), text="".join(sorted(set(text) - set("\n\t"))), **fast)
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import klue.devices as devices
 from common.errors import HunminError
-from klue.devices import CONTEXT, Devices, Shape, find_devices, memory_needed
+from klue.devices import CONTEXT, Devices, Shape, find_devices, kind_of_device, memory_needed
+from klue.plan import Job
 from klue.settings import KlueSettings
 
 BASE, LARGE = Shape(768, 12, 12, 32000), Shape(1024, 24, 16, 32000)
@@ -114,3 +115,14 @@ def test_gpus_that_do_not_answer(monkeypatch):
         devices._free_bytes()
     monkeypatch.setattr(devices, "_ASK", "print([1024, 2048])")
     assert devices._free_bytes() == [1024, 2048]
+
+
+def test_the_kind_of_device_decides_the_precision_before_any_job_runs(monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    kinds = {device: kind_of_device(KlueSettings(data="x", device=device)) for device in ("auto", "cpu", "cuda")}
+    assert kinds == {"auto": "cuda", "cpu": "cpu", "cuda": "cuda"}
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    assert kind_of_device(KlueSettings(data="x")) == "cpu"
+    job = Job.model_construct(device="cuda")
+    assert (job.precision, job.model_copy(update={"device": "cuda:1"}).precision) == ("bfloat16", "bfloat16")
+    assert job.model_copy(update={"device": "cpu"}).precision == "float32"

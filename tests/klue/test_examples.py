@@ -84,6 +84,8 @@ def test_without_leaks_needs_the_whole_pair():
 def test_max_train_examples(benchmark):
     splits = load_splits(YNAT, benchmark, 20)
     assert splits.counts == {"train": 20, "dev": 35, "train_in_dev": 0, "train_cut": 50}
+    assert splits.note == "trained on 20 of 70 examples"
+    assert load_splits(YNAT, benchmark, 70).note == ""
 
 
 def test_compressed_gold(tmp_path):

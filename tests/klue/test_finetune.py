@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ def make_jobs(benchmark, model, out, **changes):
     settings = KlueSettings(data=str(benchmark), **{"training": {"max_length": 64, "epochs": 1}, **changes})
     splits = {name: load_splits(TASKS[name], benchmark) for name in settings.tasks}
     facts = read_model_folder(model)
-    jobs = plan_jobs(settings, facts, splits, "d", out)
+    jobs = plan_jobs(settings, facts, splits, "cpu", out)
     return write_features(jobs, splits, facts, out / "features")
 
 
@@ -66,14 +67,20 @@ def test_initialisations(benchmark, tiny_roberta, tmp_path):
 
 
 def test_missing_encoder_weights_are_an_error(benchmark, tiny_roberta, tmp_path):
-    import shutil
-
     model = shutil.copytree(tiny_roberta, tmp_path / "model")
     weights = load_file(model / "model.safetensors")
     weights.pop("roberta.encoder.layer.0.attention.self.query.weight")
     save_file(weights, model / "model.safetensors", metadata={"format": "pt"})
     (job,) = make_jobs(benchmark, model, tmp_path, tasks=["ynat"])
     with pytest.raises(HunminError, match=r"1 encoder weights are missing.*layer\.0\.attention\.self\.query\.weight"):
+        build_head(job, TASKS["ynat"], {})
+
+
+def test_a_model_that_does_not_load_is_an_error(benchmark, tiny_roberta, tmp_path):
+    model = shutil.copytree(tiny_roberta, tmp_path / "model")
+    (job,) = make_jobs(benchmark, model, tmp_path, tasks=["ynat"])
+    (model / "model.safetensors").rename(model / "pytorch_model.bin")  # an older format, which it is not
+    with pytest.raises(HunminError, match=r"the model in .*model does not load"):
         build_head(job, TASKS["ynat"], {})
 
 

@@ -30,7 +30,7 @@ def make_job(name, data, model, out, train=40, dev=20, **training):
     whole = load_splits(TASKS[name], data)
     splits = {name: Splits(whole.train[:train], whole.dev[:dev], whole.note, {**whole.counts, "train": train})}
     facts = read_model_folder(model)
-    (job,) = write_features(plan_jobs(settings, facts, splits, "d", out), splits, facts, out / "features")
+    (job,) = write_features(plan_jobs(settings, facts, splits, "cpu", out), splits, facts, out / "features")
     return job, *(load_features(Path(job.features), split) for split in ("train", "dev"))
 
 
@@ -79,17 +79,24 @@ def test_same_job_same_outcome_and_any_predictions_are_well_formed(name, sample_
 
 @pytest.mark.parametrize(
     ("name", "count", "epochs", "least"),
-    [("klue-ner", 48, 40, 30), ("klue-dp", 12, 20, 40), ("klue-mrc", 24, 3, 0), ("wos", 48, 30, -1)],
+    [
+        ("ynat", 16, 20, 90),
+        ("klue-sts", 16, 40, 90),
+        ("klue-nli", 16, 40, 90),
+        ("klue-ner", 24, 25, 85),
+        ("klue-re", 16, 60, 90),
+        ("klue-dp", 8, 15, 60),
+        ("klue-mrc", 8, 20, 90),
+        ("wos", 4, 160, 50),
+    ],
 )
-def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_roberta, tmp_path):
-    training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 4, "max_length": 64}
-    job, _, _ = make_job(name, sample_benchmark, tiny_roberta, tmp_path, train=count, **training)
+def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_reader, tmp_path):
+    """What is learnt by heart comes out again: heads and decoding speak of the same tokens, words and slots."""
+    training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 2 if name == "wos" else 4, "max_length": 64}
+    job, _, _ = make_job(name, sample_benchmark, tiny_reader, tmp_path, train=count, **training)
     (Path(job.features) / "dev").rename(tmp_path / "other")
     (Path(job.features) / "dev").symlink_to(Path(job.features) / "train")
-    outcome = finetune(job)
-    assert outcome.best[TASKS[name].selection] > least
-    losses = [json.loads(line)["loss"] for line in Path(job.history).open() if '"loss"' in line]
-    assert losses[-1] < 0.8 * losses[0]
+    assert finetune(job).best[TASKS[name].selection] > least
 
 
 def test_parser_never_picks_a_word_that_is_not_there(sample_benchmark, tiny_bert, tmp_path):

@@ -4,7 +4,7 @@ import shutil
 import pytest
 
 from common.errors import UserError
-from klue.model_folder import read_model_folder
+from klue.model_folder import check_weights, read_model_folder
 
 
 def test_facts(tiny_roberta, tiny_bert):
@@ -42,9 +42,6 @@ def test_folders_that_are_no_encoder(folder):
     edit(folder, architectures=["LlamaModel"], model_type="llama")
     with pytest.raises(UserError, match=r"holds a decoder \(LlamaModel\)"):
         read_model_folder(folder)
-    edit(folder, architectures=["RobertaForMaskedLM"], model_type="roberta", hidden_size=None)
-    with pytest.raises(UserError, match=r"config\.json"):
-        read_model_folder(folder)
 
 
 @pytest.mark.parametrize(("name", "message"), [("tokenizer.json", "no tokenizer"), ("model.safetensors", "no weights")])
@@ -52,3 +49,61 @@ def test_missing_parts(folder, name, message):
     (folder / name).unlink()
     with pytest.raises(UserError, match=message):
         read_model_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_size": None}, r"config\.json does not load: .*hidden_size"),
+        ({"pad_token_id": "x"}, r"config\.json does not load: .*pad_token_id"),
+        ({"pad_token_id": [1]}, r"config\.json does not load: .*pad_token_id"),
+        ({"pad_token_id": -1}, r"config\.json: pad_token_id is -1"),
+        ({"type_vocab_size": "two"}, r"config\.json does not load: .*type_vocab_size"),
+        ({"model_type": "my-encoder"}, r"config\.json does not load: .*model type `my-encoder`"),
+        ({"model_type": "bart", "architectures": 5, "d_model": 32}, r"holds an encoder with a decoder \(bart\)"),
+    ],
+)
+def test_configurations_that_do_not_fit(folder, changes, message):
+    edit(folder, **changes)
+    with pytest.raises(UserError, match=message) as raised:
+        read_model_folder(folder)
+    assert len(str(raised.value).splitlines()) == 2 + bool(raised.value.remedy)
+
+
+def test_a_model_that_reads_no_text(folder):
+    (folder / "config.json").write_text('{"model_type": "vit"}')
+    with pytest.raises(UserError, match=r"config\.json: max_position_embeddings is None"):
+        read_model_folder(folder)
+
+
+@pytest.mark.parametrize("content", ["[]", "null", "{", "5"])
+def test_a_configuration_that_is_no_object(folder, content):
+    (folder / "config.json").write_text(content)
+    with pytest.raises(UserError, match=r"no readable config\.json"):
+        read_model_folder(folder)
+
+
+def test_weights_that_are_cut_short_or_missing(folder):
+    check_weights(folder)
+    whole = (folder / "model.safetensors").read_bytes()
+    for size in (len(whole) - 9, 100, 4, 0):
+        (folder / "model.safetensors").write_bytes(whole[:size])
+        with pytest.raises(UserError, match=r"model\.safetensors is damaged, cut short or missing"):
+            check_weights(folder)
+    (folder / "model.safetensors").unlink()
+    index = folder / "model.safetensors.index.json"
+    index.write_text('{"weight_map": {"a": "model-00001-of-00001.safetensors"}}')
+    with pytest.raises(UserError, match=r"model-00001-of-00001\.safetensors is damaged, cut short or missing"):
+        check_weights(folder)
+    index.write_text("[]")
+    with pytest.raises(UserError, match=r"index\.json is damaged"):
+        check_weights(folder)
+
+
+def test_names(folder, tmp_path):
+    assert read_model_folder(folder).name == "model"
+    cached = tmp_path / "models--klue--roberta-base" / "snapshots" / "0a1b"
+    shutil.copytree(folder, cached)
+    assert read_model_folder(cached).name == "klue/roberta-base"
+    (folder / "hunmin-recipe.yaml").write_text("name: mine\n")
+    assert read_model_folder(folder).name == "mine"

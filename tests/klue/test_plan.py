@@ -16,11 +16,12 @@ from tests.klue.names import SENTENCE_TASKS
 def plan(benchmark, tiny_roberta):
     splits = {name: load_splits(task, benchmark) for name, task in TASKS.items() if name in SENTENCE_TASKS}
 
-    def jobs(model=None, data="d", **changes):
+    def jobs(model=None, other_files=None, where="cpu", **changes):
         settings = KlueSettings(
             data=str(benchmark), **{"tasks": SENTENCE_TASKS, "training": {"max_length": 64}, **changes}
         )
-        return plan_jobs(settings, model or read_model_folder(tiny_roberta), splits, data, Path("out"))
+        mine = {**splits, **{name: replace(splits[name], files=files) for name, files in (other_files or {}).items()}}
+        return plan_jobs(settings, model or read_model_folder(tiny_roberta), mine, where, Path("out"))
 
     return jobs
 
@@ -46,17 +47,22 @@ def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
     before = fingerprints()
     assert len(set(before.values())) == len(before)
     for changes in (
-        {"data": "other"},
+        {"other_files": {name: [tiny_roberta / "config.json"] for name in SENTENCE_TASKS}},
         {"threads": 2},
+        {"where": "cuda"},  # another precision
         {"training": {"max_length": 32}},
         {"model": replace(facts, architecture_hash="x")},
     ):
         after = fingerprints(**changes)
         assert all(after[name] != before[name] for name in before)
-    # weights do not touch what is initialised at random; where and how many jobs run touches nothing
+    # neither other tasks in the same command nor changes to their files redo a finished job
+    after = fingerprints(other_files={"ynat": [tiny_roberta / "config.json"]})
+    assert {name for name in before if after[name] != before[name]} == {n for n in before if n.startswith("ynat")}
+    assert fingerprints(tasks=["ynat"]).items() <= before.items()
+    # weights do not touch what is initialised at random; how many jobs run at once touches nothing
     after = fingerprints(model=replace(facts, weights_hash="x"))
     assert {name for name in before if after[name] == before[name]} == {name for name in before if "random" in name}
-    assert fingerprints(workers=3, device="cpu") == before
+    assert fingerprints(workers=3) == before
 
 
 def test_inputs_longer_than_positions(plan):

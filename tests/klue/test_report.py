@@ -1,18 +1,22 @@
 import io
+import json
 import re
 
 import pytest
 from rich.console import Console
 
-from klue.report import latex, markdown, published_rows, results_table, tabulate
+from common.errors import UserError
+from hunmin.main import run_command
+from klue.report import as_tree, latex, markdown, published_rows, read_rows, results_table, tabulate
 from klue.tasks import TASKS
 
 VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
 
-def result(task, init, seed, value, **values):
+def result(task, init, seed, value, model="ours", **values):
     metrics = {**TASKS[task].metrics, **TASKS[task].extra_metrics}
     return {
+        "model": model,
         "task": task,
         "init": init,
         "seed": seed,
@@ -41,8 +45,8 @@ def test_columns_are_those_of_the_paper_and_lines_ours_then_published():
         "KLUE-STS F1 (split of dev)*",
         "KLUE-NLI accuracy",
     ]
-    assert scores.lines[0].title == "pretrained" and scores.lines[0].cells == ["71.00 ± 1.41"] * 14
-    assert scores.lines[1].title == "random initialisation" and scores.lines[1].cells == ["41.00 ± 1.41"] * 14
+    assert scores.lines[0].title == "ours, pretrained" and scores.lines[0].cells == ["71.00 ± 1.41"] * 14
+    assert scores.lines[1].title == "ours, random initialisation" and scores.lines[1].cells == ["41.00 ± 1.41"] * 14
     base = next(line for line in scores.lines if line.title == "published: KLUE-RoBERTa-base")
     assert base.cells[:4] == ["86.03", "92.70", "85.54", "85.50"] and base.seeds == ""
     assert len(scores.lines) == 2 + 9
@@ -57,8 +61,8 @@ def test_without_published_rows_and_with_gaps():
     scores = tabulate(rows)
     assert scores.columns == ["YNAT macro F1", "KLUE-NLI accuracy"]
     assert [(line.title, line.seeds, line.cells) for line in scores.lines] == [
-        ("pretrained", "1–2", ["71.00 ± 1.41", "70.00"]),
-        ("random initialisation", "2", ["41.00 ± 1.41", "–"]),
+        ("ours, pretrained", "1–2", ["71.00 ± 1.41", "70.00"]),
+        ("ours, random initialisation", "2", ["41.00 ± 1.41", "–"]),
     ]
     assert not any("published" in note for note in scores.notes)
 
@@ -120,3 +124,61 @@ def test_a_search_says_how_many_were_tried_and_on_what_they_were_chosen():
         "learning rate 5e-05, warm-up 0.1, weight decay 0, batch 32, 4 epochs."
     )
     assert not any("chosen" in note for note in tabulate(ROWS).notes)
+
+
+def test_two_models_can_be_told_apart():
+    first, second = (tabulate([result("ynat", "pretrained", 42, 70.0, model=name)]).lines[0] for name in ("a|b", "[b]"))
+    assert (first.title, second.title) == ("a|b, pretrained", "[b], pretrained")
+    row = result("ynat", "pretrained", 42, 70.0, model="[b]|c")
+    console = Console(width=110, record=True, file=io.StringIO())
+    console.print(results_table([row]))
+    assert "[b]|c," in console.export_text() and "| [b]\\|c, pretrained | 1 |" in markdown([row])
+    del row["model"]  # a row of an earlier version
+    assert tabulate([row]).lines[0].title == "pretrained"
+
+
+def test_examples_that_were_cut_are_said_beside_the_scores():
+    note = "trained on 20 of 70 examples"
+    rows = [{**result("ynat", init, 42, 70.0), "data_note": note} for init in ("pretrained", "random")]
+    scores = tabulate(rows, published_rows())
+    assert scores.columns == ["YNAT macro F1*"] and f"* YNAT: {note}." in scores.notes
+    rows[0]["data_note"] = ""
+    wanted = f"* YNAT: pretrained: all of the data; random initialisation: {note}."
+    assert wanted in tabulate(rows).notes
+
+
+def test_what_the_corpus_held_of_each_task_stands_in_all_forms():
+    held, text = {"ynat": 1200, "wos": 3}, "stand in a task's data, or all but: YNAT 1,200, WoS 3."
+    console = Console(width=400, record=True, file=io.StringIO())
+    console.print(results_table(ROWS, None, 110, held))
+    for shown in (console.export_text(), markdown(ROWS, None, held), latex(ROWS, None, held)):
+        assert text in re.sub(r"\s+", " ", shown)
+    assert as_tree(ROWS, None, held)["contamination"] == held
+    assert not any("Sentences" in note for note in tabulate(ROWS).notes)
+
+
+@pytest.mark.parametrize("line", ['{"task": "ynat"}', "1", '"x"', "{", '{"task": "no-task"}', "[]", "null"])
+def test_damaged_results(line, tmp_path, capfd):
+    whole = json.dumps(result("ynat", "pretrained", 42, 70.0))
+    (tmp_path / "results.jsonl").write_text(f"{whole}\n{line}\n")
+    with pytest.raises(UserError, match=r"results.jsonl is damaged"):
+        read_rows(tmp_path)
+    assert run_command(["klue", "report", str(tmp_path)]) == 2 and "is damaged" in capfd.readouterr().err
+
+
+def test_report_from_the_command_line(tmp_path, capfd):
+    (tmp_path / "run" / "klue").mkdir(parents=True)
+    (tmp_path / "run" / "klue" / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (tmp_path / "run" / "corpus").mkdir()
+    (tmp_path / "run" / "corpus" / "hits.jsonl").write_text('{"task": "klue-nli"}\n' * 2 + '{"task": "ynat"}\n')
+    for folder in (tmp_path / "run", tmp_path / "run" / "klue"):
+        assert run_command(["klue", "report", str(folder), "--format", "json"]) == 0
+        tree = json.loads(capfd.readouterr().out)
+        assert tree["rows"] == ROWS and tree["published"] == published_rows()
+        assert tree["summary"][0]["best"]["macro_f1"] == {"mean": 71.0, "sd": pytest.approx(2**0.5), "n": 2}
+        assert tree["summary"][0]["tried"] == 1 and tree["contamination"] == {"ynat": 1, "klue-nli": 2}
+        for form in ("table", "markdown", "latex"):
+            assert run_command(["klue", "report", str(folder), "--format", form]) == 0
+            assert "YNAT 1, KLUE-NLI 2" in re.sub(r"\s+", " ", capfd.readouterr().out)
+    assert run_command(["klue", "report", str(tmp_path / "run"), "--no-published", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["published"] is None

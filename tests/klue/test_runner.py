@@ -31,7 +31,7 @@ def finished(benchmark, tiny_roberta, tmp_path_factory):
     return out, counts
 
 
-def test_what_a_stage_leaves(finished, benchmark):
+def test_what_a_stage_leaves(finished, benchmark, tiny_roberta):
     out, counts = finished
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     assert [(row["task"], row["init"]) for row in rows] == [
@@ -39,9 +39,10 @@ def test_what_a_stage_leaves(finished, benchmark):
     ]
     assert counts["jobs"] == 6 and counts["examples"]["ynat"]["train"] == 70
     assert counts["scores"] == json.loads((out / "summary.json").read_text())
+    assert {row["model"] for row in rows} == {tiny_roberta.name}
     assert rows[0]["settings"]["precision"] == "float32" and rows[0]["last"]["epoch"] == 1
     assert not (out / "features").exists()
-    kept = {"results.jsonl", "summary.json"}
+    kept = {"results.jsonl", "summary.json", ".lock"}
     for row in rows:
         name = f"jobs/{row['task']}-{row['init']}-{row['seed']}"
         kept |= {f"{name}/result.json", f"{name}/predictions.jsonl"}
@@ -57,24 +58,128 @@ def test_same_bytes_with_any_number_of_workers(finished, benchmark, tiny_roberta
     assert contents(tmp_path / "klue") == contents(finished[0])
 
 
-def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
+@pytest.fixture
+def did(monkeypatch):
+    """Names of the jobs that run, in a list that grows."""
+    names, real = [], runner.run_jobs
+    monkeypatch.setattr(runner, "run_jobs", lambda jobs, *rest: names.extend(j.name for j in jobs) or real(jobs, *rest))
+    return names
+
+
+def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, tmp_path, did, capfd):
     out = shutil.copytree(finished[0], tmp_path / "klue")
     before = contents(out)
-    started = []
-    real = runner.run_jobs
-    monkeypatch.setattr(
-        runner, "run_jobs", lambda jobs, *rest: started.extend(j.name for j in jobs) or real(jobs, *rest)
-    )
     run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out)
-    assert started == []
+    assert did == []
     (out / "jobs" / "klue-sts-random-42" / "result.json").unlink()
     (out / "results.jsonl").unlink()
     (out / "features" / "ynat").mkdir(parents=True)
     (out / "jobs" / "ynat-random-42" / ".result.json.x.tmp").touch()  # a kill left it
     assert run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out) == finished[1]
-    assert started == ["klue-sts-random-42"]
+    assert did == ["klue-sts-random-42"]
     assert contents(out) == before
     assert "5 of 6 jobs are finished already" in capfd.readouterr().err
+
+
+def results(out):
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    summary = json.loads((out / "summary.json").read_text())
+    assert [(e["task"], e["init"]) for e in summary] == list(dict.fromkeys((r["task"], r["init"]) for r in rows))
+    return [(row["task"], row["init"], row["seed"]) for row in rows]
+
+
+def test_another_task_redoes_nothing_and_results_are_of_all_commands(benchmark, tiny_roberta, tmp_path, did, capfd):
+    out = tmp_path / "klue"
+    first = run_klue(settings(benchmark, tasks=["ynat"]), tiny_roberta, out)
+    both = settings(benchmark, tasks=["ynat", "klue-sts"])
+    assert "1 of 2 jobs are finished already" in str(plan_stage(both, tiny_roberta, out))
+    run_klue(both, tiny_roberta, out)
+    counts = run_klue(settings(benchmark, tasks=["klue-sts"], seeds=[43]), tiny_roberta, out)
+    assert did == ["ynat-pretrained-42", "klue-sts-pretrained-42", "klue-sts-pretrained-43"]
+    assert results(out) == [("ynat", "pretrained", 42), ("klue-sts", "pretrained", 42), ("klue-sts", "pretrained", 43)]
+    # what comes back is of the command alone
+    assert counts["jobs"] == 1 and [(entry["task"], entry["n"]) for entry in counts["scores"]] == [("klue-sts", 1)]
+    assert first["scores"] == json.loads((out / "summary.json").read_text())[:1]
+    assert "not in the results" not in capfd.readouterr().err
+
+
+def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(
+    benchmark, tiny_roberta, tiny_bert, tmp_path, capfd
+):
+    out, data = tmp_path / "klue", shutil.copytree(benchmark, tmp_path / "data")
+    run_klue(settings(data, tasks=["ynat", "klue-sts"]), tiny_roberta, out)
+    run_klue(settings(data, tasks=["ynat"]), tiny_bert, out)  # in the place of the other model's
+    assert results(out) == [("ynat", "pretrained", 42)]
+    assert "1 finished jobs in" in (said := capfd.readouterr().err) and "of another model or other data" in said
+    (file,) = data.glob("ynat-v1.1/*_dev.json")
+    file.write_text(json.dumps(json.loads(file.read_text())[:20]))
+    run_klue(settings(data, tasks=["ynat"], seeds=[43]), tiny_bert, out)
+    assert results(out) == [("ynat", "pretrained", 43)]
+    assert "2 finished jobs in" in capfd.readouterr().err
+    # of a task that the command has not, the newest data count
+    run_klue(settings(data, tasks=["klue-nli"]), tiny_bert, out)
+    assert results(out) == [("ynat", "pretrained", 43), ("klue-nli", "pretrained", 42)]
+
+
+def test_the_same_job_by_itself_and_in_a_search_counts_once(benchmark, tiny_roberta, tmp_path):
+    out = tmp_path / "klue"
+    once = settings(benchmark, tasks=["ynat"], training={"max_length": 64, "epochs": 1})
+    run_klue(once, tiny_roberta, out)
+    run_klue(once.model_copy(update={"search": "small"}), tiny_roberta, out)
+    (entry,) = json.loads((out / "summary.json").read_text())
+    assert (entry["n"], entry["tried"], len(results(out))) == (1, 4, 4)
+
+
+def test_two_commands_do_not_work_in_one_folder(benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
+    out, one = tmp_path / "klue", settings(benchmark, tasks=["ynat"])
+    real = runner.run_jobs
+
+    def meanwhile(*arguments):
+        features = contents(out / "features")
+        for element in (None, ArrayElement(0, 2, "7")):
+            with pytest.raises(UserError, match=r"another command is at work in .*klue"):
+                run_klue(one, tiny_roberta, out, element)
+        line = f"klue finetune {tiny_roberta} --data {benchmark} --out {out} --task ynat training.max_length=64"
+        assert run_command(line.split()) == 2
+        assert contents(out / "features") == features
+        return real(*arguments)
+
+    monkeypatch.setattr(runner, "run_jobs", meanwhile)
+    assert run_klue(one, tiny_roberta, out)["jobs"] == 1
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_an_element_survives_that_another_one_clears_up_before_it(benchmark, tiny_roberta, tmp_path, monkeypatch):
+    out, both = tmp_path / "klue", settings(benchmark, tasks=["ynat", "klue-nli"])
+    with pytest.raises(ShareDone):
+        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
+    real = runner.run_jobs
+
+    def slow(*arguments):
+        failures = real(*arguments)
+        monkeypatch.setattr(runner, "run_jobs", real)
+        # all jobs are done: the other one, started again, is the last to end
+        assert run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))["jobs"] == 2
+        assert not list(out.glob("features*"))
+        return failures
+
+    monkeypatch.setattr(runner, "run_jobs", slow)
+    assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "7"))["jobs"] == 2
+
+
+def test_arrays_that_overlap_keep_their_features_apart(benchmark, tiny_roberta, tmp_path, monkeypatch):
+    out, one = tmp_path / "klue", settings(benchmark, tasks=["ynat"])
+    real = runner.run_jobs
+
+    def slow(jobs, *rest):
+        monkeypatch.setattr(runner, "write_features", lambda jobs, splits, model, folder: folder.mkdir() or jobs)
+        monkeypatch.setattr(runner, "run_jobs", lambda *_: {"ynat-pretrained-42": "stopped"})
+        with pytest.raises(HunminError):
+            run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "8"))
+        return real(jobs, *rest)
+
+    monkeypatch.setattr(runner, "run_jobs", slow)
+    assert run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "7"))["jobs"] == 1
 
 
 def test_a_failing_job_does_not_stop_the_others(benchmark_without_sts_train, tiny_roberta, tmp_path, capfd):
@@ -152,6 +257,11 @@ def test_search_reports_the_best_and_keeps_every_row(benchmark, tiny_roberta, tm
 def test_wrong_input_before_anything_runs(benchmark, tiny_roberta, tmp_path):
     with pytest.raises(UserError, match=r"no readable config.json"):
         run_klue(settings(benchmark), tmp_path / "nowhere", tmp_path / "klue")
+    model = shutil.copytree(tiny_roberta, tmp_path / "model")
+    (model / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:-9])
+    with pytest.raises(UserError, match=r"model.safetensors is damaged, cut short or missing"):
+        run_klue(settings(benchmark), model, tmp_path / "klue")
+    assert not (tmp_path / "klue").exists()
     with pytest.raises(UserError, match="no dev file of ynat"):
         run_klue(settings(tmp_path), tiny_roberta, tmp_path / "klue")
     with pytest.raises(UserError, match="max_length 128, the model has 64 positions"):

@@ -17,7 +17,7 @@ from klue.features import load_features, load_tokenizer, make_features, save_fea
 from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
 from klue.tasks import TASKS
-from klue.tasks.base import Example
+from klue.tasks.base import Example, Features
 from klue.tasks.mrc import STEP, _most_context, _windows
 from klue.tasks.ner import IGNORED, character_labels, first_at, places
 from klue.tasks.wos import GATES, NONE, SLOTS, split_state
@@ -181,6 +181,10 @@ def test_plausible_answers_of_an_unanswerable_question_are_none():
         (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0], "labels": ["V"]}, "not a label"),
         (MRC, [], None, "answer's text"),
         (WOS, [], "식당-지역-서울", "list of"),
+        (WOS, [], ["식당-지역-서울", "없는-슬롯-값"], "'없는-슬롯-값' is not a slot of the benchmark"),
+        (WOS, [], [""], "'' is not a slot"),
+        (WOS, [], ["nonsense"], "'nonsense' is not a slot"),
+        (WOS, [], ["식당-지역"], "'식당-지역' is not a slot of the benchmark with a value"),
     ],
 )
 def test_predictions_of_the_wrong_form(task, label, prediction, message):
@@ -301,13 +305,13 @@ def test_every_token_has_most_context_in_exactly_one_window(tokens, room):
 
 
 def slow_answer(context, windows, outputs, answer_tokens=30, best=20):
-    """SQuAD's rule, candidate by candidate."""
+    """SQuAD's rule, candidate by candidate: the best of all tokens, then those that can be."""
     null, found = np.inf, []
     for (begin, stop), start, end in zip(windows, outputs["start"], outputs["end"], strict=True):
         null = min(null, start[0] + end[0])
-        for s in sorted((i for i in range(len(begin)) if begin[i] >= 0), key=lambda i: -start[i])[:best]:
-            for e in sorted((i for i in range(len(stop)) if stop[i] >= 0), key=lambda i: -end[i])[:best]:
-                if s <= e < s + answer_tokens:
+        for s in sorted(range(len(begin)), key=lambda i: -start[i])[:best]:
+            for e in sorted(range(len(stop)), key=lambda i: -end[i])[:best]:
+                if begin[s] >= 0 and stop[e] >= 0 and s <= e < s + answer_tokens:
                     found.append((start[s] + end[e], context[begin[s] : stop[e]]))
     score, text = max(found, default=(-np.inf, ""))
     return text if null - score <= 0 else ""
@@ -330,6 +334,20 @@ def test_answers_are_those_of_the_slow_rule(sample_benchmark, tiny_bert):
         mine = {name: [values[row] for row in rows] for name, values in outputs.items()}
         assert found[number] == slow_answer(example.texts[1], windows, mine)
     assert "" in found and len(set(found)) > 5
+
+
+@pytest.mark.parametrize(("high", "answer"), [(19, "가"), (20, "")])
+def test_tokens_of_the_question_take_places_among_the_best(high, answer):
+    """Twenty of them above all of the passage leave no answer, though the best one beats that of none."""
+    begin, stop = np.full(60, -1), np.full(60, -1)
+    begin[30:40], stop[30:40] = np.arange(10), np.arange(10) + 1
+    logits = np.zeros(60)
+    logits[1 : 1 + high], logits[30] = 5, 4
+    columns = {"starts": [begin], "ends": [stop], "input_ids": [np.zeros(60)]}
+    features = Features([Example("a", ("질문", "가나다라마바사아자차"), [], None)], np.array([0]), columns)
+    outputs = {"start": [logits], "end": [logits]}
+    assert MRC.decode(outputs, features) == [answer]
+    assert slow_answer(features.examples[0].texts[1], [(begin, stop)], outputs) == answer
 
 
 def test_long_questions_are_cut_and_every_character_is_in_a_window(tiny_roberta):
@@ -408,6 +426,13 @@ def test_values_with_hyphens_and_slots_in_the_ontologys_order():
         "숙소-흡연 가능": "dontcare",
     }
     assert GATES.index(NONE) == 0
+    free = [
+        "식당-이름-A-B",
+        "식당-이름-A-B",
+        "식당-지역-없는 곳",
+        "식당-지역-",
+    ]  # values are free, repeated ones count twice
+    assert WOS.check(free, []) == free
 
 
 def test_slots_at_hand_are_those_of_the_ontology(shared_klue):
@@ -437,4 +462,4 @@ def test_ner_ceiling_is_above_the_authors(shared_klue, tmp_path):
     characters = sorted({character for example in examples for character in example.texts[0]} - {" "})
     model = write_character_model(tmp_path, characters)
     (row,) = ceilings(model, shared_klue, ["klue-ner"])
-    assert row["scores"]["entity_macro_f1"] > 99.9 and row["scores"]["character_macro_f1"] > 99.9
+    assert set(row["scores"].values()) == {100.0}

@@ -1,0 +1,39 @@
+"""A lock on a folder, so that two commands do not work in it at once and take each other's files away."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from common.errors import UserError
+from common.progress import say
+
+LOCK = ".lock"
+
+
+@contextmanager
+def locked(folder: Path, share: bool = False) -> Iterator[None]:
+    """Keep other commands out of a folder for a `with` block; the system lets go of it when the process ends, too.
+
+    Args:
+        folder: made where it is not there; an empty file `.lock` stays in it.
+        share: let others in that share as well (elements of an array, say).
+
+    Raises:
+        UserError: another command is at work in it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a+") as stream:  # for reading too: network file systems want that for a shared lock
+        try:
+            fcntl.flock(stream, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"another command is at work in {folder}",
+                "one command at a time works in a folder",
+                "wait for it, or give another folder to write",
+            ) from None
+        except OSError:
+            say(f"the file system of {folder} knows no locks: run one command at a time in it", style="yellow")
+        yield

@@ -1,0 +1,61 @@
+"""What finished jobs left in a stage's folder: their result rows, and the files that gather them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from common.files import atomic_write
+from common.progress import say
+from klue.model_folder import ModelFacts
+from klue.plan import Job
+from klue.results import sort_rows, summarize
+
+
+def finished_row(job: Job) -> dict[str, Any] | None:
+    """Return the result row of a job that finished with the same settings, model and data, else None."""
+    row = _read(Path(job.out) / "result.json")
+    return row if row and row.get("fingerprint") == job.fingerprint else None
+
+
+def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str], out: Path) -> None:
+    """Write results.jsonl and summary.json of all jobs in the folder that finished with a model, of any command.
+
+    Args:
+        jobs: those of the command at hand; what an earlier one left under their names does not count.
+        model: facts about the model; rows of others are left out, and counted on stderr.
+        data: task → what identifies its files, for the command's tasks; of another task the newest row's counts.
+        out: the stage's folder.
+    """
+    planned = {job.name: job for job in jobs}
+    found = []
+    for path in sorted(out.glob("jobs/*/result.json"), key=lambda path: path.stat().st_mtime_ns):
+        job = planned.get(path.parent.name)
+        row = finished_row(job) if job else _read(path)
+        if row:
+            found.append(row)
+    mine = [row for row in found if row.get("model_hash") == model.hash_for(row.get("init", ""))]
+    data = {row["task"]: row["data_hash"] for row in mine} | dict(data)
+    mine = [{**row, "model": model.name} for row in mine if row["data_hash"] == data[row["task"]]]
+    if len(mine) < len(found):
+        left_out = f"{len(found) - len(mine):,} finished jobs in {out} are of another model or other data"
+        say(f"klue: {left_out}: they are not in the results", style="yellow")
+    # one of a search and one by itself may have been the same
+    rows = sort_rows({row["fingerprint"]: row for row in mine}.values())
+    with atomic_write(out / "results.jsonl") as stream:
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with atomic_write(out / "summary.json") as stream:
+        json.dump(summarize(rows), stream, ensure_ascii=False, indent=1)
+        stream.write("\n")
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Return a job's result row, or None where there is none, or one that is damaged."""
+    try:
+        row = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return row if isinstance(row, dict) and "fingerprint" in row else None

@@ -1,0 +1,124 @@
+"""Watching a run with fine-tuning that only pretends: what fails, what a kill leaves, scores of other settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.errors import HunminError, UserError
+from common.lock import locked
+from hunmin import watch as module
+from hunmin.main import run_command
+from hunmin.recipe import Recipe, save_recipe
+from klue.results import metrics_of
+from pretrain.metrics import read_metrics
+
+
+class Run:
+    """A run folder with checkpoints 10, 20 and 30; fine-tuning fails at the steps in `broken`."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.broken, self.did = folder / "run", {20}, list[int]()
+        self.problem: HunminError = HunminError("1 of 8 fine-tuning jobs failed\n  - ynat-pretrained-42: killed")
+        (self.folder / "pretrain.partial" / "checkpoints").mkdir(parents=True)
+        tree = {"name": "t", "out": str(self.folder), "corpus": {"inputs": ["x"]}, "pretrain": {"wandb": "off"}}
+        recipe = Recipe.model_validate({**tree, "klue": {"data": "y", "tasks": ["ynat"]}})
+        save_recipe(recipe, self.folder / "recipe.yaml")
+        monkeypatch.setattr(module, "checkpoints", lambda run: [(step, folder / str(step)) for step in (10, 20, 30)])
+        monkeypatch.setattr("pretrain.checkpoint.read_mark", lambda path: {"tokens": int(path.name) * 100})
+        monkeypatch.setattr("pretrain.export.export_checkpoint", self._export)
+        monkeypatch.setattr("klue.runner.run_klue", self._score)
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "watch"
+
+    def _export(self, checkpoint: Path, *rest: Any) -> None:
+        rest[-1].mkdir(parents=True)
+        (rest[-1] / "config.json").write_text("{}")
+
+    def _score(self, settings: Any, model: Path, out: Path) -> dict[str, Any]:
+        step = int(model.parent.name.removeprefix("step-"))
+        if step in self.broken:
+            raise self.problem
+        self.did.append(step)
+        best = {
+            name: {"mean": 50.0 + step + settings.training.epochs, "sd": None, "n": 1} for name in metrics_of("ynat")
+        }
+        return {"scores": [{"task": "ynat", "init": "pretrained", "n": 1, "best": best, "last": best}]}
+
+    def go(self, epochs: int = 1) -> list[int]:
+        """Return the steps scored by a command that looks once."""
+        self.did.clear()
+        module.watch(self.folder, [f"klue.training.epochs={epochs}"], True, 1)
+        return list(self.did)
+
+    def rows(self) -> list[tuple[int, float]]:
+        lines = (self.out / "scores.jsonl").read_text("utf-8").splitlines()
+        return [(row["step"], row["best"]["macro_f1"]["mean"]) for row in map(json.loads, lines)]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    return Run(tmp_path, monkeypatch)
+
+
+def test_a_failing_checkpoint_is_reported_and_the_others_are_scored(
+    run: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["klue", "watch", str(run.folder), "--once", "klue.training.epochs=1"]) == 1
+    said = capfd.readouterr().err
+    assert "step 20 failed: 1 of 8 fine-tuning jobs failed" in said
+    assert "checkpoints without scores: 1\n  - step 20: 1 of 8" in said and "Traceback" not in said
+    assert run.did == [10, 30] and run.rows() == [(10, 61.0), (30, 81.0)]
+    assert (run.out / "scores.png").stat().st_size > 5000
+    run.broken.clear()
+    assert run.go() == [20] and run.rows() == [(10, 61.0), (20, 71.0), (30, 81.0)]
+    assert [row["step"] for row in read_metrics(run.out / "metrics.jsonl")] == [10, 20, 30]
+    assert run.go() == [] and not list(run.out.glob("step-*/model*"))
+
+
+def test_wrong_data_end_it_at_once(run: Run) -> None:
+    run.problem = UserError("no dev file of ynat")
+    with pytest.raises(UserError, match="no dev file"):
+        run.go()
+    assert run.did == [10] and run.rows() == [(10, 61.0)]
+
+
+def test_scores_are_written_after_each_and_made_up_for_after_a_kill(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.broken.clear()
+    real, calls = module.write_scores, []
+
+    def killed(folder: Path, rows: list[dict[str, Any]]) -> None:
+        calls.append([row["step"] for row in rows])
+        if len(rows) == 3:
+            raise KeyboardInterrupt
+        real(folder, rows)
+
+    monkeypatch.setattr(module, "write_scores", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.go()
+    assert calls == [[], [10], [10, 20], [10, 20, 30]] and len(run.rows()) == 2
+    monkeypatch.setattr(module, "write_scores", real)
+    assert run.go() == [] and len(run.rows()) == 3
+    (run.out / "scores.png").unlink()
+    assert run.go() == [] and (run.out / "scores.png").is_file()
+    before = (run.out / "scores.png").stat().st_mtime_ns
+    assert run.go() == [] and (run.out / "scores.png").stat().st_mtime_ns == before
+
+
+def test_scores_by_other_settings_are_left_out(run: Run) -> None:
+    with pytest.raises(HunminError):
+        run.go()
+    run.broken = {30}
+    with pytest.raises(HunminError, match="step 30"):
+        run.go(epochs=4)
+    assert run.rows() == [(10, 64.0), (20, 74.0)]  # 30 has only the first settings' scores
+
+
+def test_two_commands_do_not_watch_one_run(run: Run) -> None:
+    with locked(run.out), pytest.raises(UserError, match="another command is at work"):
+        run.go()

@@ -1,0 +1,33 @@
+"""The benchmark of fine-tuning on the small benchmark of the tests."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from tests.klue.conftest import write_benchmark, write_model
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """The script as a module."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    spec = importlib.util.spec_from_file_location("bench_klue", SCRIPTS / "bench_klue.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "bench_klue", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypatch, capsys):
+    model, data = write_model(tmp_path / "model"), write_benchmark(tmp_path / "data")
+    with pytest.raises(UserError, match="70 inputs to train on, 80 a batch"):
+        bench.measure(model, data, "ynat", 80, 1, 1)
+    monkeypatch.setattr(sys, "argv", ["x", str(model), "--data", str(data), "--task", "ynat", "--batch", "80"])
+    assert bench.main() == 2 and "remedy: --batch 70" in capsys.readouterr().err
+    rows = bench.measure(model, data, "ynat", 35, 1, 1)
+    assert [row.name for row in rows] == ["ynat, ours", "ynat, padded", "ynat, ratio"]
