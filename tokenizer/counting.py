@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from common.errors import UserError
 from common.files import is_remote
+from common.process import available_cores
 from common.progress import ProgressBar, say
 from common.settings import dump_settings, settings_hash
-from data.executors import available_workers
 from data.executors.local import LocalPool
 from data.readers.volume import content_hash, file_version
 from data.shards import read_shard_manifest
@@ -79,7 +79,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
     if content is None:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    workers = settings.workers or available_workers()
+    workers = settings.workers or available_cores()
     with LocalPool(workers if len(pieces) > 1 else 1) as execute:
         sizes: Counter[str] = Counter()
         for part in execute(source_sizes, pieces):

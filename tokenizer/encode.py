@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
+from common.process import available_cores
 from common.progress import ProgressBar
-from data.executors import available_workers, open_executor
+from data.executors import open_executor
 from data.shards import read_shard, row_groups, shard_paths
 from tokenizer.encoder import Batch, Encoder
 from tokenizer.save import load_tokenizer
@@ -53,7 +54,7 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
     work = partial(_encode_task, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
     workers = settings.workers
     if settings.executor == "local":
-        workers = max(1, min(workers or available_workers(), len(tasks)))
+        workers = max(1, min(workers or available_cores(), len(tasks)))
     megabytes = [sum(task.megabytes for task in some) for some in (every, tasks)]
     with (
         open_executor(settings.executor, workers, settings.ray_address, out, threads=True) as execute,
