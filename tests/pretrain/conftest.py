@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,8 +25,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def straight(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
-    """A run that nothing disturbs; read only."""
+    """A run that nothing disturbs, started as `hunmin run` starts it; read only."""
     out = tmp_path_factory.mktemp("straight")
-    code, errors = finish(start(out, tokens, tokenizer))
+    code, errors = finish(start(out, tokens, tokenizer, stderr=subprocess.PIPE))
     assert code == 0, errors
     return out

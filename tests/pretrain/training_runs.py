@@ -12,6 +12,11 @@ from typing import Any
 
 from pretrain.metrics import read_metrics
 
+sys.path.insert(0, str(Path(__file__).parent))
+from warm_start import WarmProcess
+
+Process = subprocess.Popen[bytes] | WarmProcess
+
 RUN: dict[str, Any] = {
     "model": {"layers": 2, "hidden": 32, "heads": 2},
     "samples": "contiguous",
@@ -56,30 +61,36 @@ def start(
     tokenizer: Path,
     processes: int = 1,
     patch: str = "",
-    stderr: int = subprocess.PIPE,
+    stderr: int | None = None,
     **changes: Any,
-) -> subprocess.Popen[bytes]:
-    """Start a run; `patch` is Python that comes before it in each of its processes."""
+) -> Process:
+    """Start a run; `patch` is Python that comes before it in each of its processes.
+
+    One of several processes, or with a `stderr` of its own, starts as `hunmin run` starts it; all others are forked.
+    """
     settings = {**RUN, **changes, "processes": processes}
     (out / "logs").mkdir(parents=True, exist_ok=True)
     job = out / "logs" / "job.json"
     paths = {"tokens": str(tokens), "tokenizer": str(tokenizer), "out": str(out)}
     job.write_text(json.dumps({"settings": settings, **paths}))
+    if patch:
+        (out / "sitecustomize.py").write_text(patch)
+    if processes == 1 and stderr is None:
+        return WarmProcess(job, out)
     command = [sys.executable, "-m", "pretrain.train", str(job)]
     if processes > 1:
         command[2:3] = ["pretrain.launch", str(processes)]
-    if patch:
-        (out / "sitecustomize.py").write_text(patch)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{out}:{Path(__file__).parents[2]}"}
-    return subprocess.Popen(command, env=environment, stderr=stderr)
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE if stderr is None else stderr)
 
 
-def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+def finish(process: Process) -> tuple[int, str]:
     _, errors = process.communicate(timeout=240)
+    assert process.returncode is not None
     return process.returncode, errors.decode()
 
 
-def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+def wait_for(path: Path, process: Process) -> None:
     until = time.monotonic() + 120
     while not path.exists():
         assert process.poll() is None and time.monotonic() < until

@@ -1,0 +1,126 @@
+"""Training processes forked from one that has imported everything: it saves the seconds of imports of every test's run.
+
+Started as a program, this is that process: it forks for each line on its standard input and says which process it is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from functools import cache
+from pathlib import Path
+
+
+class WarmProcess:
+    """A training process; has what of `subprocess.Popen` the tests use."""
+
+    def __init__(self, job: Path, out: Path) -> None:
+        server = _server()
+        assert server.stdin and server.stdout
+        server.stdin.write(json.dumps([str(job), str(out)]) + "\n")
+        server.stdin.flush()
+        self.pid = int(server.stdout.readline())
+        self._errors, self._exit = out / f".errors-{self.pid}", out / f".exit-{self.pid}"
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and self._exit.exists():
+            self.returncode = int(self._exit.read_text())
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        until = time.monotonic() + timeout
+        while self.poll() is None:
+            assert time.monotonic() < until, f"no end within {timeout} s"
+            time.sleep(0.01)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def communicate(self, timeout: float) -> tuple[None, bytes]:
+        self.wait(timeout)
+        return None, self._errors.read_bytes()
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    """Return the process that forks; it ends with this one, whose end of the pipe is then closed."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, __file__]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def serve() -> None:
+    """Fork for each line until there are no more, and note how each process ends."""
+    from pretrain import processes
+
+    processes.prepare_environment(1)
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        del os.environ[name]  # each run finds a port of its own
+    import deepspeed  # noqa: F401
+
+    import pretrain.loop
+    import pretrain.train  # noqa: F401
+
+    running: dict[int, Path] = {}
+    line = b""
+    while True:
+        ready, _, _ = select.select([0], [], [], 0.01)
+        while running:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                break
+            ended = running.pop(pid)
+            ended.with_suffix(".tmp").write_text(str(os.waitstatus_to_exitcode(status)))
+            ended.with_suffix(".tmp").rename(ended)
+        if not ready:
+            continue
+        some = os.read(0, 1 << 16)
+        if not some:
+            return
+        line += some
+        if not line.endswith(b"\n"):
+            continue
+        job, out = json.loads(line)
+        line = b""
+        pid = os.fork()
+        if not pid:
+            _become(job, Path(out))
+        running[pid] = Path(out) / f".exit-{pid}"
+        print(pid, flush=True)
+
+
+def _become(job: str, out: Path) -> None:
+    """Be the training process of a job."""
+    code = 1
+    try:
+        errors = os.open(out / f".errors-{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for old, new in ((nothing, 0), (nothing, 1), (errors, 2)):
+            os.dup2(old, new)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if (patch := out / "sitecustomize.py").exists():
+            exec(compile(patch.read_text(), str(patch), "exec"), {})
+        from pretrain.train import main
+
+        code = main(job)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        atexit._run_exitfuncs()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve()
