@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -37,7 +38,7 @@ def descendants(pid: int) -> list[int]:
 def test_kills_and_stops_change_nothing(zero: int, tmp_path: Path) -> None:
     tokens, tokenizer = make_tokens(tmp_path / "tokens"), make_tokenizer(tmp_path / "tokenizer")
     started = time.monotonic()
-    straight = start(tmp_path / "straight", tokens, tokenizer, 2, **RUN, zero_stage=zero)
+    straight = start(tmp_path / "straight", tokens, tokenizer, 2, stderr=subprocess.PIPE, **RUN, zero_stage=zero)
     wait_for(tmp_path / "straight" / "logs" / "metrics.jsonl", straight)
     begin = time.monotonic() - started
     code, errors = finish(straight)
@@ -48,7 +49,7 @@ def test_kills_and_stops_change_nothing(zero: int, tmp_path: Path) -> None:
     run, name = tmp_path / "run", "model/model.safetensors"
     resumed = 0
     for number in disturbances:
-        process = start(run, tokens, tokenizer, 2, **RUN, zero_stage=zero)
+        process = start(run, tokens, tokenizer, 2, stderr=subprocess.PIPE, **RUN, zero_stage=zero)
         time.sleep(draw.uniform(0.1, LONGEST) * begin)
         everyone = descendants(process.pid)
         if number == signal.SIGKILL:
@@ -66,7 +67,7 @@ def test_kills_and_stops_change_nothing(zero: int, tmp_path: Path) -> None:
         while any(Path(f"/proc/{pid}").exists() for pid in everyone):
             assert time.monotonic() < until, everyone
             time.sleep(0.1)
-    code, errors = finish(start(run, tokens, tokenizer, 2, **RUN, zero_stage=zero))
+    code, errors = finish(start(run, tokens, tokenizer, 2, stderr=subprocess.PIPE, **RUN, zero_stage=zero))
     assert code == 0 and resumed > 10, errors
     assert (run / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
     assert losses(run) == losses(tmp_path / "straight")

@@ -66,7 +66,7 @@ def start(
 ) -> Process:
     """Start a run; `patch` is Python that comes before it in each of its processes.
 
-    One of several processes, or with a `stderr` of its own, starts as `hunmin run` starts it; all others are forked.
+    With a `stderr` it starts as `hunmin run` starts it; else its processes are forked from one that has imported all.
     """
     settings = {**RUN, **changes, "processes": processes}
     (out / "logs").mkdir(parents=True, exist_ok=True)
@@ -75,13 +75,13 @@ def start(
     job.write_text(json.dumps({"settings": settings, **paths}))
     if patch:
         (out / "sitecustomize.py").write_text(patch)
-    if processes == 1 and stderr is None:
-        return WarmProcess(job, out)
+    if stderr is None:
+        return WarmProcess(job, out, processes)
     command = [sys.executable, "-m", "pretrain.train", str(job)]
     if processes > 1:
         command[2:3] = ["pretrain.launch", str(processes)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{out}:{Path(__file__).parents[2]}"}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE if stderr is None else stderr)
+    return subprocess.Popen(command, env=environment, stderr=stderr)
 
 
 def finish(process: Process) -> tuple[int, str]:

@@ -14,17 +14,19 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 
 class WarmProcess:
-    """A training process; has what of `subprocess.Popen` the tests use."""
+    """A training process, or the launcher of several; has what of `subprocess.Popen` the tests use."""
 
-    def __init__(self, job: Path, out: Path) -> None:
+    def __init__(self, job: Path, out: Path, processes: int) -> None:
         server = _server()
         assert server.stdin and server.stdout
-        server.stdin.write(json.dumps([str(job), str(out)]) + "\n")
+        server.stdin.write(json.dumps([str(job), str(out), processes]) + "\n")
         server.stdin.flush()
         self.pid = int(server.stdout.readline())
         self._errors, self._exit = out / f".errors-{self.pid}", out / f".exit-{self.pid}"
@@ -91,19 +93,57 @@ def serve() -> None:
         line += some
         if not line.endswith(b"\n"):
             continue
-        job, out = json.loads(line)
+        job, out, processes = json.loads(line)
         line = b""
         pid = os.fork()
         if not pid:
-            _become(job, Path(out))
+            _become(job, Path(out), processes)
         running[pid] = Path(out) / f".exit-{pid}"
         print(pid, flush=True)
 
 
-def _become(job: str, out: Path) -> None:
-    """Be the training process of a job."""
-    code = 1
-    try:
+class _Rank:
+    """What the launcher takes for `subprocess.Popen`: a process that is forked and trains."""
+
+    def __init__(self, command: list[str], env: dict[str, str], preexec_fn: Callable[[], None]) -> None:
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
+            os.environ.update(env)
+            preexec_fn()
+            _end(lambda: _train(command[-1]))
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def _train(job: str) -> int:
+    from pretrain.train import main
+
+    return main(job)
+
+
+def _launch(job: str, processes: int) -> int:
+    from pretrain import launch
+
+    launch.subprocess = SimpleNamespace(Popen=_Rank)  # type: ignore[assignment]
+    return launch.launch([job], processes)
+
+
+def _become(job: str, out: Path, processes: int) -> None:
+    """Be the training process of a job, or its launcher."""
+
+    def work() -> int:
         errors = os.open(out / f".errors-{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         nothing = os.open(os.devnull, os.O_RDWR)
         for old, new in ((nothing, 0), (nothing, 1), (errors, 2)):
@@ -111,9 +151,16 @@ def _become(job: str, out: Path) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if (patch := out / "sitecustomize.py").exists():
             exec(compile(patch.read_text(), str(patch), "exec"), {})
-        from pretrain.train import main
+        return _train(job) if processes == 1 else _launch(job, processes)
 
-        code = main(job)
+    _end(work)
+
+
+def _end(work: Callable[[], int]) -> None:
+    """Do the work and end the process as an interpreter ends."""
+    code = 1
+    try:
+        code = work()
     except BaseException:
         traceback.print_exc()
     finally:
