@@ -114,8 +114,11 @@ class ChildrenPeak:
 
     def __init__(self) -> None:
         self.peaks: dict[int, int] = {}
+        self._earlier: set[int] = set()
 
     def __enter__(self) -> ChildrenPeak:
+        self._look("self")
+        self._earlier, self.peaks = set(self.peaks), {}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -136,8 +139,9 @@ class ChildrenPeak:
             except OSError:  # the thread has ended since
                 continue
             for child in found:
-                self.note(child)
-                self._look(child)
+                if int(child) not in self._earlier:
+                    self.note(child)
+                    self._look(child)
 
     def note(self, child: str) -> None:
         """Keep what a process holds at its most so far; what it held stays when it has ended."""

@@ -54,8 +54,13 @@ def test_a_run_over_the_limit_is_given_up():
 def test_the_peak_of_a_child_is_its_own():
     ballast = bytearray(200_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
+    hold = "x = bytearray({} * 10**6); import time; time.sleep({})"
+    earlier = subprocess.Popen([sys.executable, "-c", hold.format(160, 60)])  # is none of those that are started within
+    time.sleep(0.3)
     with timing.ChildrenPeak() as peak:
-        subprocess.run([sys.executable, "-c", "x = bytearray(60_000_000); import time; time.sleep(0.5)"], check=True)
+        subprocess.run([sys.executable, "-c", hold.format(60, 0.5)], check=True)
+    earlier.kill()
+    earlier.wait()
     assert 60e6 < peak.largest < 150e6 < timing.peak_bytes()
 
 
