@@ -11,7 +11,7 @@ import yaml
 from common.errors import UserError
 from common.files import atomic_write
 from common.settings import dump_settings
-from tokenizer.compare import compare
+from tokenizer.compare import compare, shown
 from tokenizer.settings import TokenizerSettings
 from tokenizer.show import EXAMPLE, show
 
@@ -54,6 +54,6 @@ def _figures(folder: Path, held_out: Sequence[Path]) -> str:
         except UserError:
             return "No figures: there is no text that was held out.\n"
     rows = "\n".join(
-        f"| {name.replace('_', ' ')} | {value:.4f} |" for name, value in row.items() if isinstance(value, float)
+        f"| {name.replace('_', ' ')} | {shown(value)} |" for name, value in row.items() if isinstance(value, float)
     )
     return f"On {size:,} bytes of documents that were held out:\n\n| | |\n|---|---:|\n{rows}\n"

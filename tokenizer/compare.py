@@ -106,6 +106,11 @@ def _spans(encoding: Any) -> tuple[list[int], list[tuple[int, int]]]:
     return [index for index, _ in kept], [(max(0, start - first), end - first) for _, (start, end) in kept]
 
 
+def shown(figure: float) -> str:
+    """Return a figure in four decimals, a small one in six: shares of unknown subwords differ in the fifth."""
+    return f"{figure:.6f}" if 0 < figure < 0.01 else f"{figure:.4f}"
+
+
 def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float]:
     unknown_id = _unknown_id(tokenizer)
     subwords = continued = unknown = 0

@@ -175,6 +175,7 @@ def compare(
 ) -> None:
     """Fertility, continued words, unknowns, morpheme boundaries and more (KLUE paper, Table 35)."""
     from tokenizer.compare import compare as compare_tokenizers
+    from tokenizer.compare import shown
 
     rows = compare_tokenizers([Path(folder) for folder in folders], Path(text))
     if plot:
@@ -190,7 +191,7 @@ def compare(
         column.justify = "right"
     for name in list(rows[0])[1:]:
         values = (row[name] for row in rows)
-        table.add_row(name.replace("_", " "), *(f"{v:.4f}" if isinstance(v, float) else f"{v:,}" for v in values))
+        table.add_row(name.replace("_", " "), *(shown(v) if isinstance(v, float) else f"{v:,}" for v in values))
     console(stderr=False).print(table)
 
 

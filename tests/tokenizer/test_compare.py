@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from common.errors import UserError
-from tokenizer.compare import compare
+from tokenizer.compare import compare, shown
 from tokenizer.save import build_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
@@ -90,6 +90,12 @@ def test_a_text_in_another_encoding_is_refused(tokenizer_folder: Path, tmp_path:
     (tmp_path / "t.txt").write_bytes("학교에서 음악을 봤어요.\n".encode("cp949"))
     with pytest.raises(UserError, match=r"1 of 1 lines of .* are not UTF-8"):
         compare([tokenizer_folder], tmp_path / "t.txt")
+
+
+def test_small_figures_are_told_apart() -> None:
+    assert [shown(figure) for figure in (0.0, 0.000364, 0.000441, 0.01, 2.0245)] == [
+        "0.0000", "0.000364", "0.000441", "0.0100", "2.0245",
+    ]  # fmt: skip
 
 
 def test_empty_text_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
