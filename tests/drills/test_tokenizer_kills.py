@@ -76,7 +76,9 @@ def test_five_kills_at_random_moments(
             killed += 1
             psutil.wait_procs(family, timeout=10)
             assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-            assert not out.exists()
+            if out.exists():  # the kill came after the folder was in its place
+                assert contents(out) == straight[0]
+                return
         else:
             finish(process)
             assert contents(out) == straight[0]
