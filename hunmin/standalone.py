@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import publish_folder, remove_leftovers
+from common.files import expand, publish_folder, remove_leftovers
 from common.manifest import MANIFEST, Manifest, describe_outputs, package_versions, write_manifest
 from common.settings import dump_settings, settings_hash
 from data.shards import SHARDS
-from tokenizer.counting import corpus_hash
 from tokenizer.extend import extend_tokenizer
 from tokenizer.save import read_tokenizer
 from tokenizer.train import TokenizerSettings, train_tokenizer
-from tokenizer.words import corpus_pieces
 
 
 def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) -> dict[str, Any]:
@@ -24,8 +22,8 @@ def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) 
     Raises:
         UserError: `out` is not empty, or the corpus is not there.
     """
-    inputs = {"corpus": _corpus_version(corpus)}
-    return _publish(out, settings, inputs, lambda temporary: train_tokenizer(settings, corpus, temporary))
+    _refuse_unfinished(corpus)
+    return _publish(out, settings, {}, lambda temporary: train_tokenizer(settings, corpus, temporary))
 
 
 def extend_tokenizer_folder(
@@ -36,26 +34,23 @@ def extend_tokenizer_folder(
     Raises:
         UserError: `out` is not empty, or the corpus or tokenizer is not there or not fit.
     """
+    if corpus is not None:
+        _refuse_unfinished(corpus)
     inputs = {"tokenizer": settings_hash(read_tokenizer(folder).to_str())}
     inputs |= {"words": settings_hash(words)} if words else {}
-    inputs |= {"corpus": _corpus_version(corpus)} if corpus else {}
     return _publish(
         out, settings, inputs, lambda temporary: extend_tokenizer(folder, temporary, words, corpus, settings)
     )
 
 
-def _corpus_version(corpus: str) -> str:
-    """Return what identifies the text of a corpus.
-
-    Raises:
-        UserError: it is not there, or a corpus folder that is not finished.
-    """
+def _refuse_unfinished(corpus: str) -> None:
+    """Raise a UserError when a corpus is not there, or a corpus folder is not finished."""
+    expand(corpus)
     if (Path(corpus) / SHARDS).is_dir() and not (Path(corpus) / MANIFEST).is_file():
         raise UserError(
             f"{corpus} holds no {MANIFEST}", "a corpus folder is read when it is finished",
             "finish it with the command that began it",
         )  # fmt: skip
-    return corpus_hash(corpus_pieces(corpus)) or "of a version nobody knows"
 
 
 def _publish(
@@ -66,10 +61,11 @@ def _publish(
     temporary.mkdir(parents=True, exist_ok=True)
     counts = work(temporary)
     remove_leftovers(temporary)
+    corpus = {"corpus": counts["corpus"] or "of a version nobody knows"} if "corpus" in counts else {}
     manifest = Manifest(
         stage="tokenizer",
         settings=dump_settings(settings) | {"vocab_size": counts["vocab_size"]},
-        inputs=inputs,
+        inputs=inputs | corpus,
         outputs=describe_outputs(temporary),
         counts=counts,
         versions=package_versions("hunmin", "tokenizers", "transformers", "python-mecab-ko"),

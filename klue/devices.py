@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from common.errors import HunminError
+from common.process import available_cores
 from klue.plan import Job
 from klue.settings import KlueSettings
 from klue.tasks import get_task
@@ -98,8 +98,7 @@ def find_devices(settings: KlueSettings) -> Devices:
     Raises:
         HunminError: GPUs are asked for and there are none.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    places = max(1, cores // settings.threads)
+    places = max(1, available_cores() // settings.threads)
     gpus = 0
     if settings.device != "cpu":
         import torch

@@ -59,8 +59,8 @@ def begin(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     if fault := settings.batch_fault(world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
     stated = dump_settings(settings)
-    facts = {"fingerprint": fingerprint(stated, tokens), "world": world, "zero_stage": settings.zero_stage}
-    facts |= {"settings": stated}
+    run = fingerprint(stated, tokens)
+    facts = {"fingerprint": run, "settings": stated, "world": world, "zero_stage": settings.zero_stage}
     checkpoints = out / "checkpoints"
     if rank == 0:
         checkpoints.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def begin(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     dist.barrier()
     # before anything that takes long: a run that cannot go on says so at once
     source, mark = latest_checkpoint(checkpoints, facts)
-    plans = out / PLANS.replace("*", facts["fingerprint"][:12])
+    plans = out / PLANS.replace("*", run[:12])
     if rank == 0:
         for other in set(out.glob(PLANS)) - {plans}:
             shutil.rmtree(other, ignore_errors=True)
@@ -76,7 +76,7 @@ def begin(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
     dist.barrier()
     loader = Loader(settings, tokens, tokenizer, plans, rank, world)
     hub = _hub_model(settings, TokenShards(tokens), tokenizer, mark)
-    facts |= {"positions": hub.config.max_position_embeddings}
+    facts["positions"] = hub.config.max_position_embeddings
     model = MaskedRowsModel(hub)
     speed_up(model, settings)
     rehearse(model, to_device(*loader.micro_batches(0)[0], settings.samples, device()), settings, world)

@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import xxhash
-
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, publish_folder
+from common.files import atomic_write, disk_errors, publish_folder, xxh3_file
 from common.progress import say
 from common.settings import changed_keys
 
@@ -57,16 +55,10 @@ def read_mark(path: Path) -> dict[str, Any] | None:
 
 def is_sound(path: Path, mark: dict[str, Any]) -> bool:
     """Return whether the files of a checkpoint hold what its mark says: they are read for it, all of them."""
-    return all(_content(path / name) == content for name, (_, content) in mark["files"].items())
-
-
-def _content(path: Path) -> str:
-    """Return a hash of a file, by one that is faster than a disk."""
-    digest = xxhash.xxh3_128()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 24):
-            digest.update(block)
-    return digest.hexdigest()
+    try:
+        return all(xxh3_file(path / name) == content for name, (_, content) in mark["files"].items())
+    except OSError:  # a bad sector, say
+        return False
 
 
 def save_checkpoint(
@@ -107,7 +99,7 @@ def save_checkpoint(
         dist.barrier()
         if first:
             files = {
-                p.relative_to(temporary).as_posix(): (p.stat().st_size, _content(p))
+                p.relative_to(temporary).as_posix(): (p.stat().st_size, xxh3_file(p))
                 for p in temporary.rglob("*")
                 if p.is_file()
             }
@@ -153,7 +145,7 @@ def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None,
     chosen: list[str | None] = [None]
     if not dist.is_initialized() or dist.get_rank() == 0:
         for _, path in reversed(complete_checkpoints(folder)):
-            if is_sound(path, read_mark(path) or {"files": {}}):
+            if (mark := read_mark(path)) and is_sound(path, mark):
                 chosen = [path.name]
                 break
             say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")

@@ -69,6 +69,7 @@ class Loop:
             DiskFullError: no space for a checkpoint; earlier ones stay.
         """
         steps, stopped, due = self._settings.steps, False, False
+        figures: dict[str, float] = {}
         # collections amid a step cost a few percent; what is there now stays to the end, so none need look at it
         gc.collect()
         gc.freeze()
@@ -86,7 +87,7 @@ class Loop:
                     micro_batches = next(batches)
                 self._step(micro_batches)
                 if self._done % self._settings.validate_every == 0 or self._done == steps:
-                    self._validate()
+                    figures = self._validate()
                 stopped = any_process(asked())
                 due = due or stopped or self._done % self._settings.checkpoint_every == 0 or self._done == steps
                 # weights that a batch has just failed on must not replace good ones: the next good step saves
@@ -94,7 +95,7 @@ class Loop:
                     self._save()
                     due = False
             if self._done == steps and due:
-                self._save_last()
+                self._save_last(figures)
         if self._log:
             self._log.close()
             if self._done < steps:
@@ -204,9 +205,9 @@ class Loop:
         self._saved = self._done
         self._meter.restart()
 
-    def _save_last(self) -> None:
-        """Save after a last step whose batch was skipped, if the fault was the batch's and not the weights'."""
-        if not math.isfinite(self._validate().get("loss", math.nan)):
+    def _save_last(self, figures: dict[str, float]) -> None:
+        """Save after a last step whose batch was skipped, if by its validation the weights are not to blame."""
+        if not math.isfinite(figures.get("loss", math.nan)):
             raise HunminError(
                 f"the last batch was skipped, and no held-out text shows that the weights after step {self._done} "
                 "are sound",

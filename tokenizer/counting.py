@@ -69,7 +69,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         UserError: the corpus is missing, no text or holds no words; the analyser is not installed.
     """
     pieces = corpus_pieces(corpus)
-    content = corpus_hash(pieces)
+    content = _content_hash(pieces)
     folder = work / settings_hash(
         {"format": FORMAT, "corpus": content, **{k: dump_settings(settings)[k] for k in COUNTED_SETTINGS}}
     )
@@ -138,7 +138,7 @@ def refuse_other_encodings(path: str, lines: int, broken: int) -> None:
         )
 
 
-def corpus_hash(pieces: list[Piece]) -> str | None:
+def _content_hash(pieces: list[Piece]) -> str | None:
     """Return a hash of what the pieces hold, or None when there is a remote file whose version its store does not say.
 
     Names of files count, as documents of text files are drawn by them; folders do not.

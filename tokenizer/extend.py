@@ -115,7 +115,7 @@ def extend_tokenizer(
     facts = counts | (counted.facts if counted else {})
     write_card(out, whole, _origin(folder, counted), facts, counted.held_out if counted else ())
     shutil.rmtree(out / WORK, ignore_errors=True)
-    return counts
+    return counts | ({"corpus": counted.corpus} if counted else {})
 
 
 def _origin(folder: str | Path, counted: Counted | None) -> str:

@@ -52,7 +52,7 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
     facts = {"alphabet": len(alphabet), "characters_left_out": left_out, **counted.facts}
     write_card(out, settings, f"Corpus: `{counted.corpus or 'of a version nobody knows'}`.", facts, counted.held_out)
     shutil.rmtree(out / WORK)
-    return {"vocab_size": vocabulary_size(built, out), **facts}
+    return {"vocab_size": vocabulary_size(built, out), "corpus": counted.corpus, **facts}
 
 
 def covered(counted: Counted, settings: TokenizerSettings) -> list[str]:

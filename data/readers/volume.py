@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import xxhash
-
-from common.files import COMPRESSED, compression_ratio, is_remote
+from common.files import COMPRESSED, compression_ratio, is_remote, xxh3_file
 
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again within one tick of its file system's clock."""
@@ -81,11 +79,7 @@ def content_hash(path: str) -> str:
     """Return the 128-bit xxh3 of a local file's bytes as hex; of a remote one what the store says of its version."""
     if is_remote(path) or not Path(path).exists():
         return repr(file_version(path).facts)
-    digest = xxhash.xxh3_128()
-    with Path(path).open("rb") as stream:
-        while piece := stream.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
+    return xxh3_file(path)
 
 
 class TextSize:

@@ -84,7 +84,7 @@ def two_gpus(monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(devices, "_free_bytes", lambda: [20.0 * GIB, 3.0 * GIB])
-    monkeypatch.setattr(devices.os, "sched_getaffinity", lambda _: range(64))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(64))
 
 
 def placed(settings, need):
