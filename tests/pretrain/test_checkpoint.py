@@ -1,0 +1,86 @@
+"""Which checkpoint a run goes on from: the newest that is whole, readable and its own."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.errors import UserError
+from common.files import xxh3_file
+from pretrain import checkpoint
+from pretrain.checkpoint import MARK, complete_checkpoints, latest_checkpoint, step_folder
+
+FACTS: dict[str, Any] = {"fingerprint": "f", "settings": {"seed": 1}, "zero_stage": 0, "world": 1}
+
+
+def write(folder: Path, step: int, **changed: Any) -> Path:
+    """Write a whole checkpoint of one file and return that file's path."""
+    path = step_folder(folder, step)
+    path.mkdir()
+    state = path / "state.bin"
+    state.write_bytes(bytes([step]) * 100)
+    files = {state.name: [100, xxh3_file(state)]}
+    (path / MARK).write_text(json.dumps({"step": step, "files": files, **FACTS, **changed}), encoding="utf-8")
+    return state
+
+
+def chosen(folder: Path, **changed: Any) -> str | None:
+    """Return the name of the checkpoint that a run with these facts goes on from."""
+    path, mark = latest_checkpoint(folder, {**FACTS, **changed})
+    assert (path is None) == (mark == {})
+    return path and path.name
+
+
+def test_the_newest_is_taken(tmp_path: Path) -> None:
+    assert chosen(tmp_path) is None
+    for step in (5, 20, 10):
+        write(tmp_path, step)
+    assert chosen(tmp_path) == "step-00000020"
+
+
+def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first, second, third, fourth = (write(tmp_path, step) for step in (1, 2, 3, 4))
+    fourth.write_bytes(b"short")
+    assert chosen(tmp_path) == "step-00000003"
+    third.unlink()
+    assert chosen(tmp_path) == "step-00000002"
+    assert [step for step, _ in complete_checkpoints(tmp_path)] == [1, 2]
+    second.write_bytes(second.read_bytes()[:-1] + b"?")  # the size is right
+    assert chosen(tmp_path) == "step-00000001"
+    (first.parent / MARK).write_text("{")
+    assert chosen(tmp_path) is None
+    said = capfd.readouterr().err
+    assert "step-00000002 is damaged" in said
+    assert "step-00000001 is not whole" in said
+
+
+def test_what_cannot_be_read_gives_way_to_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, 1)
+    bad = write(tmp_path, 2)
+
+    def read(path: Path) -> str:
+        if path == bad:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return xxh3_file(path)
+
+    monkeypatch.setattr(checkpoint, "xxh3_file", read)
+    assert chosen(tmp_path) == "step-00000001"
+
+
+def test_another_runs_is_refused_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, 1, fingerprint="other", settings={"seed": 2})
+    with pytest.raises(UserError, match="seed"):
+        chosen(tmp_path)
+    with pytest.raises(UserError, match="the corpus"):
+        chosen(tmp_path, settings={"seed": 2})
+
+
+def test_a_split_state_wants_as_many_processes(tmp_path: Path) -> None:
+    write(tmp_path, 1, zero_stage=3, world=4)
+    assert chosen(tmp_path, zero_stage=3, world=4) == "step-00000001"
+    with pytest.raises(UserError, match="4 processes"):
+        chosen(tmp_path, zero_stage=3, world=2)
