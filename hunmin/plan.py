@@ -45,19 +45,14 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
     per_token = flops_per_token(p.model, vocab, p.length, (p.masking.rate + p.masking.last_rate) / 2)
     positions = p.length + (2 if p.model.type == "roberta" else 0)
     weights = parameters(p.model, vocab, positions, p.objective == "mlm+nsp")
-    from pretrain.peak import PEAKS, measured_rate
-
-    if device is None:
-        rate, basis = measured_rate() * CPU_SHARE * devices, f"matrix product measured here × {CPU_SHARE}"
-    elif device in REACHED:
-        share = REACHED[device]
-        rate, basis = PEAKS[device] * share * devices, f"published peak × {share} assumed"
-    else:
-        raise UserError(
-            f"unknown device '{device}'{nearest(device, list(REACHED))}", f"known devices: {', '.join(REACHED)}"
-        )
-    # activations: about 34 bytes a token, layer and width at bf16 (Korthikanti et al. 2022, without attention scores)
-    activations = 34 * p.micro_batch * p.length * p.model.hidden * p.model.layers
+    rate, basis = _rate(device)
+    # activations: about 34 bytes a token, layer and width at bf16 (Korthikanti et al. 2022, without attention scores);
+    # where they are computed again, 2 for what goes into each layer and all of one layer
+    widths = 2 * p.model.layers + 34 if p.gradient_checkpointing else 34 * p.model.layers
+    activations = widths * p.micro_batch * p.length * p.model.hidden
+    # weights, gradients and Adam's two moments in fp32; ZeRO 1 splits the moments, 2 the gradients, 3 the weights
+    split = (0, 8, 12, 16)[p.zero_stage]
+    kept = p.keep_last + (p.steps // p.keep_every if p.keep_every else 0)
     return {
         "parameters": weights,
         "tokens": p.tokens,
@@ -65,13 +60,34 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
         "flops": per_token * p.tokens,
         "device": device or "this machine",
         "devices": devices,
-        "flops_per_second": rate,
+        "flops_per_second": rate * devices,
         "basis": basis,
-        "tokens_per_second": rate / per_token,
-        "hours": p.tokens * per_token / rate / 3600,
-        "memory_bytes_per_device": 16 * weights + activations,
-        "disk_bytes": (p.keep_last * 12 + 8) * weights,
+        "tokens_per_second": rate * devices / per_token,
+        "hours": p.tokens * per_token / (rate * devices) / 3600,
+        "memory_bytes_per_device": (16 - split) * weights + split * weights // devices + activations,
+        "disk_bytes": (kept * 12 + 8) * weights,
     }
+
+
+def _rate(device: str | None) -> tuple[float, str]:
+    """Return the FLOP/s that one device is assumed to reach, and how that is known."""
+    import torch
+
+    from pretrain.peak import PEAKS, known_device, measured_rate
+
+    if device and device not in REACHED:
+        raise UserError(
+            f"unknown device '{device}'{nearest(device, list(REACHED))}", f"known devices: {', '.join(REACHED)}"
+        )
+    if device:
+        return PEAKS[device] * REACHED[device], f"published peak × {REACHED[device]} assumed"
+    if not torch.cuda.is_available():
+        return measured_rate() * CPU_SHARE, f"matrix product measured here × {CPU_SHARE}"
+    known = known_device(torch.cuda.get_device_name())
+    share = REACHED.get((known or "").split(" ")[0], min(REACHED.values()))
+    if known:
+        return PEAKS[known] * share, f"published peak of {known} × {share} assumed"
+    return measured_rate(torch.device("cuda")) * share, f"matrix product measured here × {share} assumed"
 
 
 def print_cost(plan: dict[str, Any]) -> None:
@@ -143,7 +159,10 @@ def _expected_seconds(recipe: Recipe, stage: str, source_bytes: int, resumes: bo
             if rows:
                 left = p.tokens - p.samples_before(rows[-1]["step"]) * p.length
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
-        return cost_plan(recipe)["hours"] * 3600
+        import torch
+
+        # processes on one CPU share what it does
+        return cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"] * 3600
     return None if stage == "klue" else 10.0
 
 

@@ -34,13 +34,14 @@ def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
     return found
 
 
-def log_scores(recipe: Recipe, folder: Path, step: int, summary: Sequence[dict[str, Any]]) -> None:
+def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summary: Sequence[dict[str, Any]]) -> None:
     """Append a row of scores to `folder`/metrics.jsonl, and to wandb unless `pretrain.wandb` is off.
 
     Args:
         recipe: the run's recipe.
         folder: folder for logs.
         step: optimizer steps of the scored weights; a row of theirs is replaced, those of later ones stay.
+        tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.
     """
     from common.settings import dump_settings
@@ -49,7 +50,7 @@ def log_scores(recipe: Recipe, folder: Path, step: int, summary: Sequence[dict[s
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe.klue)}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
     log = MetricsLog(folder, step - 1, p.wandb, p.wandb_project, config)
-    for row in ({"step": step, "tokens": p.samples_before(step) * p.length, **flat_scores(summary)}, *later):
+    for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):
         log.log(row)
     log.close()
 

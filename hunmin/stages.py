@@ -12,6 +12,7 @@ from typing import Any
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
+from common.manifest import read_manifest
 from common.process import available_cores, run_child
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
@@ -161,7 +162,9 @@ def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     from klue.runner import run_klue
 
     counts = run_klue(recipe.klue, run / "export", out)
-    log_scores(recipe, out / "logs", recipe.pretrain.steps, counts["scores"])
+    trained = read_manifest(run / "pretrain")
+    tokens = trained.counts.get("tokens") if trained else None
+    log_scores(recipe, out / "logs", recipe.pretrain.steps, tokens, counts["scores"])
     return counts
 
 

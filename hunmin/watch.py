@@ -53,27 +53,37 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
 
 def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
     """Do what `watch` says, in a folder that is this command's alone."""
-    gone: set[int] = set()
+    from pretrain.checkpoint import read_mark
+
+    missed: set[int] = set()
     failed: dict[int, str] = {}
     done = 0
     while True:
-        ended = read_manifest(run / "pretrain") is not None
+        training = training_folder(run)
+        ended = training == run / "pretrain" and read_manifest(training) is not None
         there = checkpoints(run)
-        write_scores(run, collect(recipe, run))  # a kill may have come before it
+        for step in sorted(missed - {step for step, _ in there}):
+            say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or keep_every")
+        missed.clear()
+        # what other trainings in this folder, or other settings, have left does not count
+        wanted = identity(recipe, read_mark(there[-1][1]) or {} if there else {})
+        write_scores(run, collect(run, wanted))  # a kill may have come before it
         for step, path in there:
-            if step in gone or step in failed or scored(recipe, run, step):
+            if step in failed or scored(run, step, wanted):
                 continue
             try:
                 if score_checkpoint(recipe, run, step, path):
                     done += 1
-                    write_scores(run, collect(recipe, run))
+                    write_scores(run, collect(run, wanted))
                 else:
-                    gone.add(step)
+                    missed.add(step)
             except (UserError, DiskFullError):  # it would be the same with all others
                 raise
             except HunminError as error:
                 failed[step] = str(error)
                 say(f"watch: step {step:,} failed: {error}", style="red")
+        if missed:  # removed; or training has ended meanwhile and its folder has its final name
+            continue
         if once or ended:
             say(f"watch: {len(there)} checkpoints, {done} newly scored")
             break
@@ -85,12 +95,12 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
             "every checkpoint gets its scores",
             "mend the cause and run the same command again: what is scored is kept",
         )
-    return collect(recipe, run)
+    return collect(run, wanted)
 
 
 def training_folder(run: Path) -> Path | None:
-    """Return where the run's training stands: finished, under way, or None before it has begun."""
-    for name in ("pretrain", "pretrain.partial"):
+    """Return where the run's training stands: under way, finished, or None before it has begun."""
+    for name in ("pretrain.partial", "pretrain"):
         if (run / name / "checkpoints").is_dir():
             return run / name
     return None
@@ -104,14 +114,19 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
     return complete_checkpoints(training / "checkpoints") if training else []
 
 
-def scored(recipe: Recipe, run: Path, step: int) -> bool:
-    """Return whether a checkpoint has its scores by the recipe's `klue` section."""
+def identity(recipe: Recipe, mark: dict[str, Any]) -> dict[str, Any]:
+    """Return what scores are of: the recipe's `klue` section, and the training that a checkpoint's mark names."""
+    return {"settings": settings_hash(dump_settings(recipe.klue)), "fingerprint": mark.get("fingerprint")}
+
+
+def scored(run: Path, step: int, wanted: dict[str, Any]) -> bool:
+    """Return whether a checkpoint has its scores, of the identity that is wanted."""
     path = _folder(run, step) / "scores.json"
-    return path.is_file() and bool(json.loads(path.read_bytes()).get("settings") == _settings_of(recipe))
+    return path.is_file() and wanted.items() <= json.loads(path.read_bytes()).items()
 
 
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:
-    """Export and fine-tune one checkpoint; return False if training removed it meanwhile.
+    """Export and fine-tune one checkpoint; return False if it is not there any more.
 
     Raises:
         HunminError: fine-tuning failed.
@@ -122,28 +137,23 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
 
     folder = _folder(run, step)
     model = folder / "model"
-    mark = read_mark(checkpoint)
-    if not (model / "config.json").is_file():
-        unfinished = folder / "model.partial"
-        shutil.rmtree(unfinished, ignore_errors=True)
-        try:
-            export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", unfinished)
-        except (OSError, HunminError, IndexError):
-            if checkpoint.is_dir() and read_mark(checkpoint):
-                raise
-            say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or keep_every")
-            shutil.rmtree(folder, ignore_errors=True)
-            return False
-        save_recipe(recipe, unfinished / "hunmin-recipe.yaml", drop="runtime")  # with the model's name
-        unfinished.rename(model)
+    mark = read_mark(checkpoint) or {}
+    shutil.rmtree(model, ignore_errors=True)  # a killed command's, perhaps of an earlier training
+    try:
+        export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", model)
+    except (OSError, HunminError, IndexError):
+        if checkpoint.is_dir() and read_mark(checkpoint):
+            raise
+        return False
+    save_recipe(recipe, model / "hunmin-recipe.yaml", drop="runtime")  # with the model's name
     say(f"watch: scoring step {step:,}")
     counts = run_klue(recipe.klue, model, folder / "klue")
-    log_scores(recipe, run / FOLDER, step, counts["scores"])
+    log_scores(recipe, run / FOLDER, step, mark.get("tokens"), counts["scores"])
     shutil.rmtree(model)  # it can be exported again
     row = {
         "step": step,
-        "tokens": (mark or {}).get("tokens"),
-        "settings": _settings_of(recipe),
+        "tokens": mark.get("tokens"),
+        **identity(recipe, mark),
         "scores": counts["scores"],
     }
     with atomic_write(folder / "scores.json") as stream:  # the last of all: with it the checkpoint is done
@@ -151,15 +161,16 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     return True
 
 
-def collect(recipe: Recipe, run: Path) -> list[dict[str, Any]]:
-    """Return one row a task and initialisation of each checkpoint that the recipe's `klue` section has scored.
+def collect(run: Path, wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return one row a task and initialisation of each checkpoint that has scores of the identity that is wanted.
 
-    Rows are {"step", "tokens", "task", "init", "best", …}; scores by other settings are left out.
+    Rows are {"step", "tokens", "task", "init", "best", …}; scores by other settings, or of an earlier training in the
+    same folder, are left out.
     """
     rows = []
     for path in sorted((run / FOLDER).glob("step-*/scores.json")):
         found = json.loads(path.read_bytes())
-        if found["settings"] == _settings_of(recipe):
+        if wanted.items() <= found.items():
             rows += [{"step": found["step"], "tokens": found["tokens"], **entry} for entry in found["scores"]]
     return rows
 
@@ -176,10 +187,6 @@ def write_scores(run: Path, rows: list[dict[str, Any]]) -> None:
     with atomic_write(lines) as stream:  # the last: where it holds the rows, the picture shows them
         stream.write(text)
     say(f"watch: {curve}")
-
-
-def _settings_of(recipe: Recipe) -> str:
-    return settings_hash(dump_settings(recipe.klue))
 
 
 def _folder(run: Path, step: int) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,17 @@ import torch.distributed as dist
 from transformers import PreTrainedModel
 
 from common.errors import UserError
-from common.manifest import read_manifest
 from common.progress import say
-from common.settings import dump_settings, settings_hash
-from pretrain.checkpoint import STATE, latest_checkpoint, must_reshard, remove_unfinished, reshard, universal_folder
+from common.settings import dump_settings
+from pretrain.checkpoint import (
+    STATE,
+    fingerprint,
+    latest_checkpoint,
+    must_reshard,
+    remove_unfinished,
+    reshard,
+    universal_folder,
+)
 from pretrain.continuation import load_model
 from pretrain.engine import rehearse, restore, speed_up, start_engine
 from pretrain.loader import Loader, plan_samples, read_vocabulary
@@ -91,18 +97,6 @@ def begin(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         if rank == 0:
             remove_unfinished(checkpoints)
     return Beginning(loader, engine, facts, mark)
-
-
-def fingerprint(stated: dict[str, Any], tokens: Path) -> str:
-    """Return what identifies a run's course: every setting that matters, and the corpus.
-
-    Args:
-        stated: the settings, see `dump_settings`.
-        tokens: token folder.
-    """
-    manifest = read_manifest(tokens)
-    data = manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
-    return settings_hash({"settings": stated, "tokens": data})
 
 
 def _hub_model(

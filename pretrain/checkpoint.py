@@ -15,8 +15,9 @@ from typing import Any
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, publish_folder, xxh3_file
+from common.manifest import read_manifest
 from common.progress import say
-from common.settings import changed_keys
+from common.settings import changed_keys, settings_hash
 
 MARK = "complete.json"
 STATE = "state"
@@ -59,6 +60,18 @@ def is_sound(path: Path, mark: dict[str, Any]) -> bool:
         return all(xxh3_file(path / name) == content for name, (_, content) in mark["files"].items())
     except OSError:  # a bad sector, say
         return False
+
+
+def fingerprint(stated: dict[str, Any], tokens: Path) -> str:
+    """Return what identifies a run's course: every setting that matters, and the corpus.
+
+    Args:
+        stated: the settings, see `dump_settings`.
+        tokens: token folder.
+    """
+    manifest = read_manifest(tokens)
+    data = manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
+    return settings_hash({"settings": stated, "tokens": data})
 
 
 def save_checkpoint(
@@ -106,9 +119,13 @@ def save_checkpoint(
             with atomic_write(temporary / MARK) as stream:
                 json.dump({"step": step, "files": files, **facts}, stream, indent=1, sort_keys=True)
             publish_folder(temporary, final)
-            for old_step, old in complete_checkpoints(folder)[:-keep_last]:
-                if not keep_every or old_step % keep_every:
-                    shutil.rmtree(old)
+            # those of later steps are damaged ones that this run was resumed before: they must not count
+            upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
+            for done, path in upto[:-keep_last]:
+                if not keep_every or done % keep_every:
+                    leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one
+                    path.rename(leaving)
+                    shutil.rmtree(leaving)
     dist.barrier()
     return final
 
@@ -128,7 +145,7 @@ def library_disk_errors(path: Path) -> Iterator[None]:
 
 
 def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None, dict[str, Any]]:
-    """Return the newest checkpoint that is whole and sound, and its mark: (None, {}) when there is none.
+    """Return the newest checkpoint that is whole and sound, and its mark: (None, {}) when there is no checkpoint.
 
     The first process reads it through and tells the others.
 
@@ -138,7 +155,8 @@ def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None,
             `settings` tell what has changed.
 
     Raises:
-        UserError: the checkpoint belongs to other settings or another corpus, or (at ZeRO 3) another world size.
+        UserError: the checkpoint belongs to other settings or another corpus, or (at ZeRO 3) another world size; or
+            all that there are are damaged.
     """
     import torch.distributed as dist
 
@@ -149,10 +167,18 @@ def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None,
                 chosen = [path.name]
                 break
             say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
+        if chosen == [None] and any(folder.glob("step-*")):
+            chosen = [""]
     if dist.is_initialized():
         dist.broadcast_object_list(chosen)
     if chosen[0] is None:
         return None, {}
+    if not chosen[0]:
+        raise UserError(
+            f"none of the checkpoints in {folder} is whole",
+            "a run that has been trained does not begin anew unasked",
+            f"restore one of them from a copy; to begin anew, move {folder} away",
+        )
     path = folder / chosen[0]
     mark = read_mark(path) or {}
     if mark.get("fingerprint") != facts["fingerprint"]:
@@ -208,7 +234,8 @@ def reshard(path: Path) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove temporary folders that a killed run left behind."""
-    for path in (*folder.glob(".step-*.tmp"), *folder.glob(".step-*.universal")):
-        shutil.rmtree(path, ignore_errors=True)
+    for ending in ("tmp", "old", "universal"):
+        for path in folder.glob(f".step-*.{ending}"):
+            shutil.rmtree(path, ignore_errors=True)
     if folder.is_dir():
         os.sync()

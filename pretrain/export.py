@@ -15,7 +15,8 @@ from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors
-from pretrain.checkpoint import STATE, WEIGHTS, library_disk_errors, read_mark
+from common.settings import dump_settings
+from pretrain.checkpoint import STATE, WEIGHTS, fingerprint, library_disk_errors, read_mark
 from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -82,11 +83,20 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
         out: folder to write.
 
     Raises:
+        UserError: it was trained with other settings or on other tokens than those given.
         HunminError: the checkpoint's weights are not those of this configuration.
     """
     shards = TokenShards(tokens)
     config = build_config(settings, shards.vocab_size, shards.special_ids)
     state = checkpoint_state(checkpoint)
+    # the ids of another vocabulary of the same size would fit its weights, and mean nothing to them
+    if (read_mark(checkpoint) or {}).get("fingerprint") != fingerprint(dump_settings(settings), tokens):
+        raise UserError(
+            f"{checkpoint} was trained with other settings or on other tokens than those in {tokens.parent}",
+            "weights are exported with the settings and the vocabulary that they were trained with",
+            "take the recipe, tokenizer/ and tokens/ back to what they were; if pretraining is to be done anew, export "
+            "when that has a checkpoint",
+        )
     if settings.init_from:  # it may have more positions than the run needs
         config.max_position_embeddings = len(state[f"{settings.model.type}.embeddings.position_embeddings.weight"])
     model = model_class(settings)(config)

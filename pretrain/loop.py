@@ -206,8 +206,9 @@ class Loop:
         self._meter.restart()
 
     def _save_last(self, figures: dict[str, float]) -> None:
-        """Save after a last step whose batch was skipped, if by its validation the weights are not to blame."""
-        if not math.isfinite(figures.get("loss", math.nan)):
+        """Save after a last step whose batch was skipped, if the weights are not to blame: by their validation, or as
+        only the loss scale was too large."""
+        if not (self._trainer.overflowed or math.isfinite(figures.get("loss", math.nan))):
             raise HunminError(
                 f"the last batch was skipped, and no held-out text shows that the weights after step {self._done} "
                 "are sound",

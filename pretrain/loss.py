@@ -34,16 +34,23 @@ def linear_cross_entropy(
     """
     device = hidden_RH.device.type
     dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden_RH.dtype
-    loss, right = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype)  # type: ignore[no-untyped-call]
+    wanted = torch.is_grad_enabled()  # within `forward` it never is, and `needs_input_grad` does not ask
+    loss, right = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)  # type: ignore[no-untyped-call]
     return loss, right, (labels_R != IGNORE).sum()
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor, dtype: torch.dtype
+        ctx: Any,
+        hidden_RH: Tensor,
+        weight_VH: Tensor,
+        bias_V: Tensor,
+        labels_R: Tensor,
+        dtype: torch.dtype,
+        wanted: bool,
     ) -> tuple[Tensor, Tensor]:
-        wanted = any(ctx.needs_input_grad[:3])
+        wanted = wanted and any(ctx.needs_input_grad[:3])
         with torch.autocast(hidden_RH.device.type, enabled=False):
             loss, right, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
         ctx.save_for_backward(*gradients)
@@ -54,7 +61,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, loss_gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
         scaled = (gradient.mul(loss_gradient).to(t) for gradient, t in zip(ctx.saved_tensors, ctx.dtypes, strict=True))
-        return (*scaled, None, None)
+        return (*scaled, None, None, None)
 
 
 def _compute(

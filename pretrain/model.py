@@ -138,7 +138,8 @@ class MaskedRowsModel(nn.Module):
                 a sample of its own.
             follows_B: bool; whether the second text follows the first.
         """
-        inputs: dict[str, Tensor | None] = {"input_ids": ids_BS, "attention_mask": None}
+        # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
+        inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
         if lengths_B is not None:
             inputs["attention_mask"] = (torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]).long()
         if texts_BS is not None and follows_B is not None:

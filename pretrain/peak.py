@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 
 import torch
 
-PEAKS = {"V100": 125e12, "A100": 312e12, "H100": 989e12, "H200": 989e12}
-"""GPU → published dense bf16 or fp16 peak, FLOP/s."""
+PEAKS = {
+    "H100 PCIe": 756e12,
+    "H100 NVL": 835e12,
+    "H200 NVL": 835e12,
+    "V100": 125e12,
+    "A100": 312e12,
+    "H100": 989e12,
+    "H200": 989e12,
+}
+"""GPU → published dense bf16 or fp16 peak, FLOP/s; the first that its name holds, as whole words, counts."""
 
 
 def device_peak(device: torch.device) -> float:
     """Return the FLOP/s by which a run's utilisation is reckoned: a GPU's published peak, else a measured product."""
     if device.type == "cuda":
-        name = torch.cuda.get_device_name(device)
-        for known, peak in PEAKS.items():
-            if known in name:
-                return peak
+        known = known_device(torch.cuda.get_device_name(device))
+        if known:
+            return PEAKS[known]
     return measured_rate(device)
+
+
+def known_device(name: str) -> str | None:
+    """Return the key in `PEAKS` of a GPU by the name that its driver gives, None where there is none.
+
+    >>> known_device("NVIDIA H100 80GB HBM3"), known_device("Tesla V100-SXM2-32GB"), known_device("NVIDIA RTX A1000")
+    ('H100', 'V100', None)
+    """
+    return next((known for known in PEAKS if re.search(rf"\b{known}\b", name)), None)
 
 
 def measured_rate(device: torch.device | None = None) -> float:

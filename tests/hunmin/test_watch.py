@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,12 @@ class Run:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.broken, self.did = folder / "run", {20}, list[int]()
         self.problem: HunminError = HunminError("1 of 8 fine-tuning jobs failed\n  - ynat-pretrained-42: killed")
-        (self.folder / "pretrain.partial" / "checkpoints").mkdir(parents=True)
+        self.meanwhile = lambda: None
+        """What happens while a checkpoint is fine-tuned."""
+        self.train("pretrain.partial")
         tree = {"name": "t", "out": str(self.folder), "corpus": {"inputs": ["x"]}, "pretrain": {"wandb": "off"}}
         recipe = Recipe.model_validate({**tree, "klue": {"data": "y", "tasks": ["ynat"]}})
         save_recipe(recipe, self.folder / "recipe.yaml")
-        monkeypatch.setattr(module, "checkpoints", lambda run: [(step, folder / str(step)) for step in (10, 20, 30)])
-        monkeypatch.setattr("pretrain.checkpoint.read_mark", lambda path: {"tokens": int(path.name) * 100})
         monkeypatch.setattr("pretrain.export.export_checkpoint", self._export)
         monkeypatch.setattr("klue.runner.run_klue", self._score)
 
@@ -36,18 +37,28 @@ class Run:
     def out(self) -> Path:
         return self.folder / "watch"
 
+    def train(self, folder: str, fingerprint: str = "first", steps: tuple[int, ...] = (10, 20, 30)) -> Path:
+        """Leave checkpoints of a training, whose identity is `fingerprint`, and return their folder."""
+        for step in steps:
+            checkpoint = self.folder / folder / "checkpoints" / f"step-{step:08d}"
+            checkpoint.mkdir(parents=True)
+            mark = {"step": step, "tokens": 100 * step, "fingerprint": fingerprint, "files": {}}
+            (checkpoint / "complete.json").write_text(json.dumps(mark))
+        return self.folder / folder
+
     def _export(self, checkpoint: Path, *rest: Any) -> None:
-        rest[-1].mkdir(parents=True)
-        (rest[-1] / "config.json").write_text("{}")
+        fingerprint = json.loads((checkpoint / "complete.json").read_bytes())["fingerprint"]
+        rest[-1].mkdir(parents=True)  # nothing may be there
+        (rest[-1] / "config.json").write_text(fingerprint)
 
     def _score(self, settings: Any, model: Path, out: Path) -> dict[str, Any]:
         step = int(model.parent.name.removeprefix("step-"))
+        self.meanwhile()
         if step in self.broken:
             raise self.problem
         self.did.append(step)
-        best = {
-            name: {"mean": 50.0 + step + settings.training.epochs, "sd": None, "n": 1} for name in metrics_of("ynat")
-        }
+        score = 50.0 + step + settings.training.epochs + len((model / "config.json").read_text()) - len("first")
+        best = {name: {"mean": score, "sd": None, "n": 1} for name in metrics_of("ynat")}
         return {"scores": [{"task": "ynat", "init": "pretrained", "n": 1, "best": best, "last": best}]}
 
     def go(self, epochs: int = 1) -> list[int]:
@@ -77,7 +88,8 @@ def test_a_failing_checkpoint_is_reported_and_the_others_are_scored(
     assert (run.out / "scores.png").stat().st_size > 5000
     run.broken.clear()
     assert run.go() == [20] and run.rows() == [(10, 61.0), (20, 71.0), (30, 81.0)]
-    assert [row["step"] for row in read_metrics(run.out / "metrics.jsonl")] == [10, 20, 30]
+    rows = read_metrics(run.out / "metrics.jsonl")
+    assert [(row["step"], row["tokens"]) for row in rows] == [(10, 1000), (20, 2000), (30, 3000)]
     assert run.go() == [] and not list(run.out.glob("step-*/model*"))
 
 
@@ -122,3 +134,33 @@ def test_scores_by_other_settings_are_left_out(run: Run) -> None:
 def test_two_commands_do_not_watch_one_run(run: Run) -> None:
     with locked(run.out), pytest.raises(UserError, match="another command is at work"):
         run.go()
+
+
+def test_a_run_that_is_trained_anew_is_scored_anew(run: Run) -> None:
+    run.broken.clear()
+    finished = run.folder / "pretrain"
+    (run.folder / "pretrain.partial").rename(finished)
+    assert run.go() == [10, 20, 30]
+    # the new training stands beside the old one until it has ended, and another command's export was killed
+    partial = run.train("pretrain.partial", "the second", (10, 20))
+    (run.out / "step-00000010" / "model").mkdir()
+    assert run.go() == [10, 20] and run.rows() == [(10, 66.0), (20, 76.0)]
+    finished.rename(run.folder / "pretrain.before-1")
+    partial.rename(finished)
+    assert run.go() == []
+
+
+def test_a_training_that_ends_meanwhile_is_scored_to_its_end(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    run.broken.clear()
+    partial = run.folder / "pretrain.partial"
+    run.meanwhile = lambda: partial.rename(run.folder / "pretrain") if partial.exists() else None
+    assert run.go() == [10, 20, 30]
+    assert "is gone" not in capfd.readouterr().err
+
+
+def test_a_checkpoint_that_training_removes_is_passed_over(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    run.broken.clear()
+    removed = run.folder / "pretrain.partial" / "checkpoints" / "step-00000020"
+    run.meanwhile = lambda: shutil.rmtree(removed, ignore_errors=True)
+    assert run.go() == [10, 30]
+    assert "checkpoint 20 is gone before its turn" in capfd.readouterr().err

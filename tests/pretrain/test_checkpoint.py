@@ -12,7 +12,7 @@ import pytest
 from common.errors import UserError
 from common.files import xxh3_file
 from pretrain import checkpoint
-from pretrain.checkpoint import MARK, complete_checkpoints, latest_checkpoint, step_folder
+from pretrain.checkpoint import MARK, complete_checkpoints, latest_checkpoint, remove_unfinished, step_folder
 
 FACTS: dict[str, Any] = {"fingerprint": "f", "settings": {"seed": 1}, "zero_stage": 0, "world": 1}
 
@@ -52,7 +52,8 @@ def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pyte
     second.write_bytes(second.read_bytes()[:-1] + b"?")  # the size is right
     assert chosen(tmp_path) == "step-00000001"
     (first.parent / MARK).write_text("{")
-    assert chosen(tmp_path) is None
+    with pytest.raises(UserError, match="none of the checkpoints"):  # it would begin at step 0, after all that work
+        chosen(tmp_path)
     said = capfd.readouterr().err
     assert "step-00000002 is damaged" in said
     assert "step-00000001 is not whole" in said
@@ -84,3 +85,72 @@ def test_a_split_state_wants_as_many_processes(tmp_path: Path) -> None:
     assert chosen(tmp_path, zero_stage=3, world=4) == "step-00000001"
     with pytest.raises(UserError, match="4 processes"):
         chosen(tmp_path, zero_stage=3, world=2)
+
+
+class Engine:
+    """What writes a state into a checkpoint."""
+
+    def save_checkpoint(self, folder: str, tag: str, **_: Any) -> None:
+        """Write a file that stands for the state."""
+        (Path(folder) / tag).mkdir()
+        (Path(folder) / tag / "state.bin").write_bytes(b"state" * 20)
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: 0)
+    monkeypatch.setattr("torch.distributed.barrier", lambda: None)
+
+
+def save(folder: Path, step: int, keep_last: int, keep_every: int | None = None) -> None:
+    checkpoint.save_checkpoint(Engine(), folder, step, FACTS, keep_last, keep_every)
+
+
+def steps(folder: Path) -> list[int]:
+    return [step for step, _ in complete_checkpoints(folder)]
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_last_ones_and_every_nth_are_kept(tmp_path: Path) -> None:
+    for step in range(1, 11):
+        save(tmp_path, step, keep_last=2, keep_every=4)
+    assert steps(tmp_path) == [4, 8, 9, 10] and chosen(tmp_path) == "step-00000010"
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("keep_last", [1, 2])
+def test_a_damaged_later_checkpoint_never_costs_the_new_one(keep_last: int, tmp_path: Path) -> None:
+    """A run goes on from before a damaged checkpoint: what it saves on the way stays, and counts."""
+    for step in (10, 14):
+        save(tmp_path, step, keep_last=1, keep_every=10)
+    later = step_folder(tmp_path, 14) / "state" / "state.bin"
+    later.write_bytes(later.read_bytes().replace(b"a", b"b"))
+    assert chosen(tmp_path) == "step-00000010"
+    for step in (12, 13):
+        save(tmp_path, step, keep_last, keep_every=10)
+    assert steps(tmp_path) == ([10, 13, 14] if keep_last == 1 else [10, 12, 13, 14])
+    assert chosen(tmp_path) == "step-00000013"
+    save(tmp_path, 14, keep_last, keep_every=10)
+    assert chosen(tmp_path) == "step-00000014"
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_checkpoint_killed_amid_its_removal_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path, 1, keep_last=1)
+    remove = checkpoint.shutil.rmtree
+
+    def killed(path: Path, **how: Any) -> None:
+        if how:
+            return remove(path, **how)
+        (path / "state" / "state.bin").unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, 2, keep_last=1)
+    monkeypatch.undo()
+    assert steps(tmp_path) == [2] and "not whole" not in capfd.readouterr().err
+    remove_unfinished(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000002"]

@@ -14,6 +14,7 @@ from common.errors import UserError
 from pretrain import engine as engines
 from pretrain import processes
 from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.peak import known_device
 from pretrain.settings import ModelSettings, PretrainSettings
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
@@ -98,3 +99,33 @@ def test_dropout_of_attention_alone() -> None:
     assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob) == (0.1, 0.0)
     config = build_config(PretrainSettings(model=ModelSettings(dropout=0.2)), 50, SPECIAL)
     assert config.attention_probs_dropout_prob == 0.2
+
+
+def test_a_model_whose_layers_are_computed_again_is_one_graph() -> None:
+    """transformers warns, amid the forward pass, of a cache that an encoder has not: a break in the graph."""
+    model, _ = model_of()
+    model.hub.activation_checkpointing_enable({"use_reentrant": False})
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    model.train().compile(dynamic=False, backend="aot_eager")
+    model(**arguments()).loss.backward()
+    assert sum(torch._dynamo.utils.counters["graph_break"].values()) == 0
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("NVIDIA H100 80GB HBM3", "H100"),
+        ("NVIDIA H100 PCIe", "H100 PCIe"),
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA H200 NVL", "H200 NVL"),
+        ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("Tesla V100-SXM2-32GB", "V100"),
+        ("NVIDIA RTX A1000", None),
+        ("NVIDIA GeForce RTX 4090", None),
+    ],
+)
+def test_a_gpu_is_known_by_the_whole_words_of_its_name(name: str, known: str | None) -> None:
+    assert known_device(name) == known

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -59,6 +61,23 @@ def test_loss_and_gradients_are_those_of_the_whole_logits(
     (expected * 0.25).backward()
     for mine, theirs in zip(tensors[:3], exact, strict=True):
         assert torch.allclose(mine.grad.double(), theirs.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_a_validation_computes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be as large as the vocabulary's weights, and thrown away."""
+    asked: list[bool] = []
+    compute = losses._compute
+
+    def noting(*given: Any) -> tuple[torch.Tensor, ...]:
+        asked.append(given[-1])
+        return compute(*given)
+
+    monkeypatch.setattr(losses, "_compute", noting)
+    tensors = problem(3, 4, 5, 0.0, 0, torch.float32)
+    trained = linear_cross_entropy(*tensors)[0]
+    with torch.no_grad():
+        validated = linear_cross_entropy(*tensors)[0]
+    assert asked == [True, False] and torch.equal(trained, validated)
 
 
 def test_large_logits_do_not_overflow() -> None:

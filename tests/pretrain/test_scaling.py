@@ -108,3 +108,12 @@ def test_a_batch_without_a_finite_loss_is_no_overflow(
     assert code == 0 and "batch 7 is skipped" in errors and "batch 23 is skipped" in errors, errors
     row = [row for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "skipped" in row][-1]
     assert row["skipped"] == 2 and row["loss_scale"] == 65536
+
+
+def test_an_overflow_in_the_last_batch_ends_a_run_as_well(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    """Nothing was held out that could vouch for the weights; they are those of the step before."""
+    patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch, **{**HALF, "validation_samples": 0}))
+    assert code == 0 and "Traceback" not in errors, errors
+    assert complete_checkpoints(tmp_path / "checkpoints")[-1][0] == 24
+    assert (tmp_path / "model" / "model.safetensors").exists()

@@ -16,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from common.errors import UserError
 from pretrain.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint
 from pretrain.metrics import read_metrics
@@ -201,6 +202,13 @@ def test_exported_checkpoint_has_the_final_weights(
 
     step, checkpoint = complete_checkpoints(straight / "checkpoints")[-1]
     assert step == 60
+    with pytest.raises(UserError, match="trained with other settings or on other tokens"):
+        export_checkpoint(checkpoint, PretrainSettings(**{**RUN, "seed": 7}), tokens, tokenizer, tmp_path / "model")
+    other = shutil.copytree(tokens, tmp_path / "tokens")
+    meta = json.loads((other / "tokens.json").read_bytes())
+    (other / "tokens.json").write_text(json.dumps({**meta, "unk": meta["unk"] + 1}))
+    with pytest.raises(UserError, match="trained with other settings or on other tokens"):
+        export_checkpoint(checkpoint, PretrainSettings(**RUN), other, tokenizer, tmp_path / "model")
     export_checkpoint(checkpoint, PretrainSettings(**RUN), tokens, tokenizer, tmp_path / "model")
     weights = load_file(tmp_path / "model" / "model.safetensors")
     for name, tensor in load_file(straight / "model" / "model.safetensors").items():

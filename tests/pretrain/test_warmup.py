@@ -175,8 +175,7 @@ def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path
     ],
 )
 def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
-    from pretrain.begin import fingerprint
-    from pretrain.checkpoint import latest_checkpoint
+    from pretrain.checkpoint import fingerprint, latest_checkpoint
 
     def facts(**more: Any) -> dict[str, Any]:
         stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))
