@@ -76,6 +76,12 @@ def run_command(arguments: list[str]) -> int:
         say(f"error: {error.filename}: {error.strerror}", style="red")
         say("  rule:   files that are read exist, and folders that are written to can be written to")
         return EXIT_FAILED
+    except UnicodeEncodeError as error:  # Python keeps bytes that are no text as lone surrogates
+        if not any(0xDC80 <= ord(character) <= 0xDCFF for character in error.object):
+            raise
+        say("error: an argument, or the name of a file, is not UTF-8", style="red")
+        say("  rule:   names are text in UTF-8\n  remedy: rename the file, or set a UTF-8 locale")
+        return EXIT_MISUSED
     except Exception as error:
         if _is_usage_error(error):
             error.show()  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from common.files import expand, publish_folder, remove_leftovers
 from common.manifest import MANIFEST, Manifest, describe_outputs, package_versions, write_manifest
 from common.settings import dump_settings, settings_hash
 from data.shards import SHARDS
-from tokenizer.extend import extend_tokenizer
+from tokenizer.extend import extend_tokenizer, stated
 from tokenizer.save import read_tokenizer
 from tokenizer.train import TokenizerSettings, train_tokenizer
 
@@ -23,7 +23,7 @@ def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) 
         UserError: `out` is not empty, or the corpus is not there.
     """
     _refuse_unfinished(corpus)
-    return _publish(out, settings, {}, lambda temporary: train_tokenizer(settings, corpus, temporary))
+    return _publish(out, dump_settings(settings), {}, lambda temporary: train_tokenizer(settings, corpus, temporary))
 
 
 def extend_tokenizer_folder(
@@ -38,8 +38,9 @@ def extend_tokenizer_folder(
         _refuse_unfinished(corpus)
     inputs = {"tokenizer": settings_hash(read_tokenizer(folder).to_str())}
     inputs |= {"words": settings_hash(words)} if words else {}
+    described = stated(settings, folder, settings.vocab_size, corpus is not None)
     return _publish(
-        out, settings, inputs, lambda temporary: extend_tokenizer(folder, temporary, words, corpus, settings)
+        out, described, inputs, lambda temporary: extend_tokenizer(folder, temporary, words, corpus, settings)
     )
 
 
@@ -54,7 +55,7 @@ def _refuse_unfinished(corpus: str) -> None:
 
 
 def _publish(
-    out: Path, settings: TokenizerSettings, inputs: dict[str, str], work: Callable[[Path], dict[str, Any]]
+    out: Path, settings: dict[str, Any], inputs: dict[str, str], work: Callable[[Path], dict[str, Any]]
 ) -> dict[str, Any]:
     refuse_full_folder(out)
     temporary = out.with_name(f"{out.name}.partial")
@@ -64,7 +65,7 @@ def _publish(
     corpus = {"corpus": counts["corpus"] or "of a version nobody knows"} if "corpus" in counts else {}
     manifest = Manifest(
         stage="tokenizer",
-        settings=dump_settings(settings) | {"vocab_size": counts["vocab_size"]},
+        settings=settings | {"vocab_size": counts["vocab_size"]},
         inputs=inputs | corpus,
         outputs=describe_outputs(temporary),
         counts=counts,

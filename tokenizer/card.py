@@ -5,27 +5,26 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from common.errors import UserError
 from common.files import atomic_write
-from common.settings import dump_settings
 from tokenizer.compare import compare, shown
-from tokenizer.settings import TokenizerSettings
 from tokenizer.show import EXAMPLE, show
 
 CARD = "README.md"
 
 
 def write_card(
-    folder: Path, settings: TokenizerSettings, origin: str, facts: Mapping[str, int], held_out: Sequence[Path]
+    folder: Path, settings: Mapping[str, Any], origin: str, facts: Mapping[str, int], held_out: Sequence[Path]
 ) -> None:
     """Write the card of the tokenizer in `folder`: its origin and settings, and the paper's Tables 30 and 35 for it.
 
     Args:
         folder: with the tokenizer's files.
-        settings: that it was made with.
+        settings: that it was made with, `vocab_size` among them.
         origin: what it was made of, a sentence.
         facts: sizes.
         held_out: files of text that it was not trained on, a sentence or document a line.
@@ -33,12 +32,12 @@ def write_card(
     sizes = "\n".join(f"| {name.replace('_', ' ')} | {number:,} |" for name, number in facts.items())
     with atomic_write(folder / CARD) as stream:
         stream.write(
-            f"# A Korean vocabulary of {settings.vocab_size:,} entries\n\n"
+            f"# A Korean vocabulary of {settings['vocab_size']:,} entries\n\n"
             f"Made with hunmin. {origin}\n\n"
             f"| | |\n|---|---:|\n{sizes}\n\n"
             f"{_figures(folder, held_out)}\n"
             f"> {EXAMPLE}\n>\n> {show([folder])[-1]['line']}\n\n"
-            f"```yaml\n{yaml.safe_dump(dump_settings(settings), allow_unicode=True, sort_keys=False)}```\n"
+            f"```yaml\n{yaml.safe_dump(dict(settings), allow_unicode=True, sort_keys=False)}```\n"
         )
 
 

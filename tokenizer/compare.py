@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tokenizers import Tokenizer, normalizers
 
 from common.errors import UserError
-from common.files import decompression_errors, open_bytes
+from common.files import decompression_errors, is_remote, open_bytes
 from tokenizer.counting import refuse_other_encodings
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import pre_tokenizer, split_eojeols
@@ -27,6 +27,9 @@ BOUNDARY_CHARACTERS = 1_000_000
 """Characters of the text, evenly spread over it, on which morpheme boundaries are compared (mecab-ko in context)."""
 
 
+LONGEST_EOJEOL = 1000
+"""Characters; of longer ones (text that lost its blanks, data) no boundaries are looked for: the analyser takes time by
+the square of them."""
 CONTEXT_EOJEOL = 100
 """Eojeol that mecab-ko is given at once."""
 BEFORE = "가 "
@@ -63,6 +66,12 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     Raises:
         UserError: the text or a tokenizer is missing, or the text is not UTF-8 or holds no word.
     """
+    if (
+        not is_remote(text_path)
+        and Path(text_path).exists()
+        and not (Path(text_path).is_file() or Path(text_path).is_dir())
+    ):
+        raise UserError(f"{text_path} is no file", "the text is read twice", "write it into a file first")
     eojeols: Counter[str] = Counter()
     for line in _lines(text_path):
         eojeols.update(line)
@@ -177,8 +186,9 @@ def _inner_places(eojeol: str) -> set[int]:
 
 def _gold_cuts(lines: Iterator[list[str]], step: int) -> Counter[_Cut]:
     """Return how often each eojeol has which morphemes, by mecab-ko in context, in every `step`-th passage of lines."""
+    short = ([eojeol for eojeol in line if len(eojeol) <= LONGEST_EOJEOL] for line in lines)
     passages = (
-        eojeols[start : start + CONTEXT_EOJEOL] for eojeols in lines for start in range(0, len(eojeols), CONTEXT_EOJEOL)
+        eojeols[start : start + CONTEXT_EOJEOL] for eojeols in short for start in range(0, len(eojeols), CONTEXT_EOJEOL)
     )
     cuts: Counter[_Cut] = Counter()
     for passage in islice(passages, 0, None, step):

@@ -24,12 +24,12 @@ from data.readers.volume import content_hash, file_version
 from data.shards import read_shard_manifest
 from tokenizer.counts import Counts, read_facts, write_counts
 from tokenizer.morphemes import CUTTERS, count_pieces
-from tokenizer.pipeline import split_spaces, split_words
+from tokenizer.pipeline import split_known_words, split_spaces
 from tokenizer.sampling import Sample, source_shares
 from tokenizer.settings import TokenizerSettings
 from tokenizer.words import Piece, Tally, WordsTask, WordsWork, corpus_pieces, count_characters, source_sizes
 
-FORMAT = 2
+FORMAT = 3
 """Version of the files; those of another version are not taken up."""
 COUNTED_SETTINGS = ("model", "pretokenizer", "sample_mb", "seed", "user_tokens")
 """Settings that the counts depend on."""
@@ -89,7 +89,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
         sampled = sum(sizes[name] * shares[name] for name in sizes) * (1 - sample.held_out)
         partitions = max(1, min(MOST_PARTITIONS, round(sampled / PARTITION_BYTES)))
         tasks = [WordsTask(piece, number) for number, piece in enumerate(pieces)]
-        split = split_spaces if settings.model == "unigram" else split_words
+        split = split_spaces if settings.model == "unigram" else split_known_words
         say(f"tokenizer: counting words of {sampled / 1e6:.1f} MB")
         count = WordsWork(folder, sample, split, tuple(settings.user_tokens), partitions)
         with ProgressBar("words", len(tasks), "pieces") as bar:

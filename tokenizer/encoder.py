@@ -24,6 +24,7 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from common.errors import UserError
+from tokenizer.pipeline import keeps_plain_words
 from tokenizer.save import special_ids, vocabulary_size
 from tokenizer.shards import token_dtype
 from tokenizer.table import UnitTable, gather
@@ -123,7 +124,7 @@ class Encoder:
         self.vocab_size = vocabulary_size(tokenizer, folder)
         self.dtype = token_dtype(self.vocab_size)
         # for words that nothing before WordPiece would change
-        self._model = parts["model"] if not added and _keeps_plain_words(parts["normalizer"]) else None
+        self._model = parts["model"] if not added and keeps_plain_words(parts["normalizer"]) else None
         self._known = _Known(not added, self.special_ids["sep"], self.dtype)
 
     def encode(self, documents: pa.ListArray) -> Batch:
@@ -180,15 +181,6 @@ class Encoder:
         ends_R = np.empty(len(plain_R), np.int64)
         ends_R[order] = np.cumsum(lengths_R[order])
         return np.concatenate(flats), np.stack((ends_R - lengths_R, ends_R), axis=1)
-
-
-def _keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:
-    """Return whether a normalizer leaves words of Hangul syllables, ASCII letters and digits as they are."""
-    if normalizer is None or normalizer["type"] in ("NFC", "NFKC"):
-        return True
-    if normalizer["type"] == "Sequence":
-        return all(map(_keeps_plain_words, normalizer["normalizers"]))
-    return normalizer["type"] == "BertNormalizer" and not (normalizer["lowercase"] or normalizer["strip_accents"])
 
 
 def _normalizer_types(normalizer: dict[str, Any] | None) -> set[str]:

@@ -14,11 +14,12 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import atomic_write
+from common.settings import dump_settings
 from tokenizer.card import write_card
 from tokenizer.counting import Counted, count_corpus
-from tokenizer.pipeline import CONTINUATION
+from tokenizer.pipeline import CONTINUATION, keeps_plain_words
 from tokenizer.save import CONFIG_FILE, TOKENIZER_FILE, VOCABULARY_FILE, entries, read_tokenizer, vocabulary_size
 from tokenizer.settings import TokenizerSettings
 from tokenizer.train import WORK, covered
@@ -51,7 +52,7 @@ def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Pat
         return extend_tokenizer(settings.base, out, (), corpus, settings)
     _write(base, settings.base, out)
     counts = {"vocab_size": size, "entries_before": size, "named": 0, "learnt": 0}
-    write_card(out, settings, _origin(settings.base, None), counts, ())
+    write_card(out, stated(settings, settings.base, size, False), _origin(settings.base, None), counts, ())
     return counts
 
 
@@ -84,7 +85,8 @@ def extend_tokenizer(
             "train a tokenizer with: hunmin tokenizer train",
         )
     vocabulary_size(base, folder)
-    known = set(base.get_vocab())
+    ids = base.get_vocab()
+    known = set(ids)
     new = [word for word in dict.fromkeys(_whole(base, word, folder) for word in words) if word not in known]
     named = len(new)
     counted = None
@@ -96,14 +98,21 @@ def extend_tokenizer(
                 "an extended vocabulary is larger than the one it extends",
                 f"set it above {len(known) + named}",
             )
+        _refuse_other_words(parts, folder)
         counted = count_corpus(settings, corpus, out / WORK)
         new += _learn(counted, known.union(new), room, settings)
     if not new:
         raise UserError(
             "nothing to add: every word is in the vocabulary", "an extension has a new entry", "name others"
         )
+    # tokens that were added later stand beside the model, and would be numbered anew after its last entry
+    parts["model"]["vocab"].update({token["content"]: token["id"] for token in parts["added_tokens"]})
     parts["model"]["vocab"].update({entry: len(known) + place for place, entry in enumerate(new)})
     extended = Tokenizer.from_str(json.dumps(parts))
+    if vocabulary_size(extended, out) != len(known) + len(new) or any(extended.token_to_id(t) != ids[t] for t in ids):
+        raise HunminError(
+            f"the ids of {folder} would not stay as they are", "an extension keeps every id", "report this tokenizer"
+        )
     _write(extended, folder, out)
     counts = {
         "vocab_size": extended.get_vocab_size(),
@@ -111,11 +120,39 @@ def extend_tokenizer(
         "named": named,
         "learnt": len(new) - named,
     }
-    whole = settings.model_copy(update={"vocab_size": counts["vocab_size"]})
     facts = counts | (counted.facts if counted else {})
-    write_card(out, whole, _origin(folder, counted), facts, counted.held_out if counted else ())
+    described = stated(settings, folder, counts["vocab_size"], counted is not None)
+    write_card(out, described, _origin(folder, counted), facts, counted.held_out if counted else ())
     shutil.rmtree(out / WORK, ignore_errors=True)
     return counts | ({"corpus": counted.corpus} if counted else {})
+
+
+def stated(settings: TokenizerSettings, folder: str | Path, size: int, learns: bool) -> dict[str, Any]:
+    """Return the settings that an extended tokenizer is made by; all others are those of its base.
+
+    Args:
+        settings: how entries are learnt.
+        folder: the base.
+        size: entries in all.
+        learns: whether entries are learnt from a corpus.
+    """
+    learning = ("pretokenizer", "min_character_count", "min_pair_count", "sample_mb", "seed")
+    values = dump_settings(settings)
+    return {
+        "base": Path(folder).resolve().name,
+        "vocab_size": size,
+        **{name: values[name] for name in learning if learns},
+    }
+
+
+def _refuse_other_words(parts: dict[str, Any], folder: str | Path) -> None:
+    """Raise a UserError when a tokenizer sees other words in a text than those that entries are learnt from."""
+    if (parts["pre_tokenizer"] or {}).get("type") != "BertPreTokenizer" or not keeps_plain_words(parts["normalizer"]):
+        raise UserError(
+            f"the tokenizer in {folder} changes words (lower case, accents, jamo) or cuts them otherwise than BERT's",
+            "entries are learnt from words as they are written; there they could never occur",
+            "name entries (--words), or train a vocabulary of your own with: hunmin tokenizer train",
+        )
 
 
 def _origin(folder: str | Path, counted: Counted | None) -> str:
@@ -158,6 +195,14 @@ def _whole(base: Tokenizer, word: str, folder: str | Path) -> str:
 def _learn(counted: Counted, known: set[str], room: int, settings: TokenizerSettings) -> list[str]:
     """Return `room` entries that are not known, in the order in which they are learnt from a corpus."""
     alphabet = covered(counted, settings)
+    forms = {form for character in alphabet for form in (character, CONTINUATION + character)} - known
+    if len(forms) > room:
+        raise UserError(
+            f"vocab_size {settings.vocab_size} leaves {room} entries for what is new: {len(forms)} are needed for the "
+            "characters alone",
+            "a character is covered in both its forms, at a word's beginning and after it",
+            f"set vocab_size above {settings.vocab_size - room + len(forms)}, or raise min_character_count",
+        )
     size = max(len(known) + room, 2 * len(alphabet))
     while True:
         found = learn_entries(counted.pieces, alphabet, size, settings.min_pair_count, settings.seed)

@@ -82,7 +82,7 @@ def morpheme_spans(text: str) -> list[Span]:
     Surfaces are found in the text one after the other: mecab-ko's own offsets slip where the text begins with a blank.
     """
     spans, cursor = [], 0
-    for morpheme in _tagger().parse(text):
+    for morpheme in _tagger().parse(text.replace("\0", " ")):  # which ends its reading
         start = text.find(morpheme.surface, cursor)
         if start >= 0:
             cursor = start + len(morpheme.surface)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 from tokenizers import normalizers, pre_tokenizers
 
@@ -60,6 +61,20 @@ def split_words(eojeol: str) -> list[str]:
         return [eojeol]
     normalize, pre_tokenize = _stages()
     return [word for word, _ in pre_tokenize.pre_tokenize_str(normalize.normalize_str(eojeol))]
+
+
+def keeps_plain_words(normalizer: dict[str, Any] | None) -> bool:
+    """Return whether a normalizer leaves words of Hangul syllables, ASCII letters and digits as they are."""
+    if normalizer is None or normalizer["type"] in ("NFC", "NFKC"):
+        return True
+    if normalizer["type"] == "Sequence":
+        return all(map(keeps_plain_words, normalizer["normalizers"]))
+    return normalizer["type"] == "BertNormalizer" and not (normalizer["lowercase"] or normalizer["strip_accents"])
+
+
+def split_known_words(eojeol: str) -> list[str]:
+    """Return the words of `split_words` but those that are too long to be anything but one [UNK]."""
+    return [word for word in split_words(eojeol) if len(word) <= MAX_WORD_CHARACTERS]
 
 
 def split_spaces(eojeol: str) -> list[str]:

@@ -120,7 +120,7 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
     """Return the tokenizer of a folder as it is saved there: in tokenizer.json, or as BERT's vocab.txt.
 
     Raises:
-        UserError: the folder holds neither.
+        UserError: the folder holds neither, or a WordPiece vocabulary without its unknown token.
         HunminError: the file is damaged.
     """
     path = Path(folder) / TOKENIZER_FILE
@@ -128,7 +128,12 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
         if (path.with_name(VOCABULARY_FILE)).is_file() and (path.with_name(CONFIG_FILE)).is_file():
             from transformers import BertTokenizer
 
-            return BertTokenizer.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+            try:
+                return BertTokenizer.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+            except Exception as error:  # of many kinds, by what is wrong
+                raise HunminError(
+                    f"{folder} is damaged: {error}", f"{VOCABULARY_FILE} and {CONFIG_FILE} are whole", "restore them"
+                ) from None
         raise UserError(
             f"{folder} holds no {TOKENIZER_FILE}",
             f"a tokenizer is a folder in the form of transformers ({TOKENIZER_FILE}; or BERT's {VOCABULARY_FILE} with "
@@ -136,18 +141,34 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
             "make one with: hunmin tokenizer train",
         )
     try:
-        return Tokenizer.from_file(str(path))
+        loaded = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception for a file it cannot parse
         raise HunminError(f"{path} is damaged: {error}", "tokenizer.json is whole", "train it again") from None
+    model = loaded.model
+    if isinstance(model, models.WordPiece) and model.token_to_id(model.unk_token) is None:
+        raise UserError(
+            f"the vocabulary in {folder} lacks {model.unk_token}",
+            "a WordPiece vocabulary has an entry for words that it cannot cut",
+            "add it to tokenizer.json, or train a vocabulary with: hunmin tokenizer train",
+        )
+    return loaded
 
 
 def vocabulary_size(loaded: Tokenizer, folder: str | Path) -> int:
     """Return the number of entries, which are numbered from 0 without gaps.
 
     Raises:
-        UserError: there are gaps; a model of that many entries would have no row for the largest ids.
+        UserError: there are gaps (a model of that many entries would have no row for the largest ids), or entries
+            share an id.
     """
-    size, last = loaded.get_vocab_size(), max(loaded.get_vocab().values(), default=-1)
+    ids = loaded.get_vocab().values()
+    size, last = len(ids), max(ids, default=-1)
+    if len(set(ids)) < size:
+        raise UserError(
+            f"entries of the tokenizer in {folder} share an id: {size:,} entries have {len(set(ids)):,} ids",
+            "every entry has an id of its own",
+            "renumber its added tokens in tokenizer.json",
+        )
     if last + 1 != size:
         raise UserError(
             f"the ids of the tokenizer in {folder} have gaps: {size:,} entries, the last with id {last:,}",

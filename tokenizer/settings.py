@@ -34,7 +34,8 @@ class TokenizerSettings(Settings):
     """A character seen at least this often in the sample gets both its forms (x and ##x), whatever its merges are
     worth; words with a rarer one become [UNK]. Each costs two entries."""
     min_pair_count: int = Field(default=2, ge=1)
-    """Two pieces are merged only if they stand side by side at least this often."""
+    """Two pieces are merged only if they stand side by side at least this often. In a sample of more pieces than
+    `tokenizer.wordpiece.FEED_LIMIT` counts are scaled down, and it is about the scaled ones."""
     sample_mb: float = Field(default=1000.0, gt=0)
     """Megabytes (10^6 bytes of UTF-8) of the corpus to train on. A larger corpus is sampled by document, seeded, and
     balanced: small sources are taken whole before a large one gets more than they. One document in a hundred (some
@@ -95,6 +96,8 @@ class TokenizerSettings(Settings):
     def _unigram_takes_whole_words(self) -> TokenizerSettings:
         if self.model == "unigram" and self.pretokenizer != "none":
             raise ValueError("model=unigram is trained on whole words: set pretokenizer=none")
+        if self.model == "unigram" and self.min_pair_count != type(self).model_fields["min_pair_count"].default:
+            raise ValueError("model=unigram merges no pairs: leave out min_pair_count")
         return self
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common.progress import say
+from common.settings import dump_settings
 from tokenizer.card import write_card
 from tokenizer.counting import Counted, count_corpus
 from tokenizer.save import build_tokenizer, frame, save_tokenizer, vocabulary_size
@@ -50,7 +51,8 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
     save_tokenizer(built, settings.special, settings.max_length, out)
     left_out = sum(count for c, count in counted.characters.items() if count < settings.min_character_count)
     facts = {"alphabet": len(alphabet), "characters_left_out": left_out, **counted.facts}
-    write_card(out, settings, f"Corpus: `{counted.corpus or 'of a version nobody knows'}`.", facts, counted.held_out)
+    origin = f"Corpus: `{counted.corpus or 'of a version nobody knows'}`."
+    write_card(out, dump_settings(settings), origin, facts, counted.held_out)
     shutil.rmtree(out / WORK)
     return {"vocab_size": vocabulary_size(built, out), "corpus": counted.corpus, **facts}
 

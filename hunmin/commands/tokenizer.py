@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from common.progress import console, say
@@ -152,7 +153,14 @@ def extend(
     named: list[str] = []
     if words:
         with open_bytes(words) as stream, decompression_errors(words):
-            named = [line for raw in stream.read().decode("utf-8", "replace").splitlines() if (line := raw.strip())]
+            try:
+                read = stream.read().decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise UserError(
+                    f"{words} is not UTF-8: byte {error.start}", "words are UTF-8 text, one a line",
+                    "convert it: iconv -f cp949 -t utf-8",
+                ) from None  # fmt: skip
+            named = [line for raw in read.splitlines() if (line := raw.strip())]
     counts = extend_tokenizer_folder(folder, named, corpus, settings, Path(out))
     if as_json:
         print(json.dumps(counts, ensure_ascii=False, indent=1))
@@ -177,7 +185,7 @@ def compare(
     from tokenizer.compare import compare as compare_tokenizers
     from tokenizer.compare import shown
 
-    rows = compare_tokenizers([Path(folder) for folder in folders], Path(text))
+    rows = compare_tokenizers([Path(folder) for folder in folders], text)
     if plot:
         from tokenizer.plots import draw_comparison
 
@@ -186,7 +194,7 @@ def compare(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("", *(str(row["tokenizer"]) for row in rows))
+    table = Table("", *(escape(str(row["tokenizer"])) for row in rows))
     for column in table.columns[1:]:
         column.justify = "right"
     for name in list(rows[0])[1:]:
@@ -211,5 +219,5 @@ def show(
         return
     table = Table("tokenizer", "words / pieces")
     for row in rows:
-        table.add_row(row["tokenizer"], row["line"])
+        table.add_row(escape(row["tokenizer"]), escape(row["line"]))
     console(stderr=False).print(table)

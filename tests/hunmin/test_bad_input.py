@@ -185,6 +185,38 @@ def test_an_extended_tokenizer_tells_what_it_was_made_of(tmp_path: Path, said) -
     assert "vocabulary of 33 entries" in (two / "README.md").read_text(encoding="utf-8")
 
 
+def test_words_in_another_encoding_are_refused(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    train = ["tokenizer", "train", "--corpus", str(write_lines(tmp_path / "a.txt")), "--vocab-size", "100"]
+    assert run_command([*train, "--out", str(tmp_path / "tok"), "--min-character-count", "1"]) == 0
+    (tmp_path / "words.txt").write_bytes("COVID감염증\nRNA백신\n".encode("cp949"))
+    extend = ["tokenizer", "extend", str(tmp_path / "tok"), "--words", str(tmp_path / "words.txt")]
+    assert run_command([*extend, "--out", str(tmp_path / "x")]) == 2
+    assert "is not UTF-8" in said()
+    (tmp_path / "words.txt").write_bytes(b"\xef\xbb\xbf" + b"COVID\n")  # a byte order mark
+    assert run_command([*extend, "--out", str(tmp_path / "x")]) == 0
+    assert (tmp_path / "x" / "vocab.txt").read_text(encoding="utf-8").splitlines()[-1] == "COVID"
+    said()
+
+
+def test_text_that_is_no_markup_is_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    train = ["tokenizer", "train", "--corpus", str(write_lines(tmp_path / "a.txt")), "--vocab-size", "100"]
+    tokens = ["--token", "[url]", "--token", "[/b]"]
+    assert run_command([*train, "--out", str(tmp_path / "[b]"), "--min-character-count", "1", *tokens]) == 0
+    capfd.readouterr()
+    assert run_command(["tokenizer", "show", str(tmp_path / "[b]"), "[url] [/b]"]) == 0
+    assert "[url] / [/b]" in capfd.readouterr().out
+    assert run_command(["tokenizer", "compare", str(tmp_path / "[b]"), "--text", str(tmp_path / "a.txt")]) == 0
+    assert "/[b]" in capfd.readouterr().out.replace("\n", "").replace(" ", "")
+
+
+def test_arguments_that_are_no_text(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
+    name = b"\xb0\xa1.txt".decode("utf-8", "surrogateescape")
+    (tmp_path / name).write_bytes(write_lines(tmp_path / "a.txt").read_bytes())
+    train = ["tokenizer", "train", "--corpus", str(tmp_path / name), "--vocab-size", "100"]
+    assert run_command([*train, "--out", str(tmp_path / "tok")]) == 2
+    assert "is not UTF-8" in said()
+
+
 def test_an_output_that_cannot_be_written(tmp_path: Path, said, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "file").write_text("")
     (tmp_path / "klue").mkdir()

@@ -1,5 +1,6 @@
 """The figures of Table 35, by hand on a small vocabulary and in their directions on trained ones."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -102,3 +103,21 @@ def test_empty_text_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text(" \n")
     with pytest.raises(UserError, match="no words"):
         compare([tokenizer_folder], tmp_path / "empty.txt")
+
+
+def test_a_pipe_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
+    """At the second reading nothing would be left of it, and no boundary found."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="read twice"):
+        compare([tokenizer_folder], tmp_path / "pipe")
+
+
+def test_what_stops_the_analyser_stops_no_figures(tokenizer_folder: Path, tmp_path: Path) -> None:
+    """mecab-ko ends at a NUL byte, and takes time by the square of a word's length."""
+    lines = made_up_lines(50, 3)
+    (tmp_path / "plain.txt").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "nul.txt").write_text("\n".join("\0" + line for line in lines), encoding="utf-8")
+    plain, nul = (compare([tokenizer_folder], tmp_path / name)[0] for name in ("plain.txt", "nul.txt"))
+    assert nul["josa_coverage"] == plain["josa_coverage"] > 0
+    (tmp_path / "long.txt").write_text("\n".join([*lines, "학교에서" * 50_000]), encoding="utf-8")
+    assert compare([tokenizer_folder], tmp_path / "long.txt")[0]["josa_coverage"] == plain["josa_coverage"]

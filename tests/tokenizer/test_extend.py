@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer, BertTokenizer
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from tokenizer.extend import continue_tokenizer, extend_tokenizer
 from tokenizer.save import entries, load_tokenizer, read_tokenizer
 from tokenizer.settings import TokenizerSettings
@@ -117,3 +117,77 @@ def test_a_base_is_taken_as_it_is_or_extended_to_the_size(tokenizer_folder: Path
 def test_a_base_brings_its_own_tokens(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="its own tokens"):
         TokenizerSettings.model_validate({"base": "some/folder", **change})
+
+
+def test_tokens_that_were_added_later_keep_their_ids(tokenizer_folder: Path, tmp_path: Path) -> None:
+    """They stand beside the model's vocabulary, and the library numbers them after its last entry."""
+    base, out = tmp_path / "base", tmp_path / "out"
+    out.mkdir()
+    loaded = AutoTokenizer.from_pretrained(str(tokenizer_folder))
+    loaded.add_tokens(["<URL>", "‹개인정보>"])
+    loaded.add_special_tokens({"additional_special_tokens": ["[화자]"]})
+    loaded.save_pretrained(base)
+    extend_tokenizer(base, out, ["초전도체", "##학파"])
+    after = AutoTokenizer.from_pretrained(str(out))
+    assert loaded.get_vocab().items() <= after.get_vocab().items()
+    assert sorted(after.get_vocab().values()) == list(range(245))
+    text = "초전도체학파 <URL> ‹개인정보> [화자]"
+    assert after(text, add_special_tokens=False)["input_ids"] == [243, 244, 240, 241, 242]
+
+
+def test_entries_that_share_an_id_are_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tree["model"]["vocab"]["초전도체"] = 239
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(UserError, match="share an id"):
+        extend_tokenizer(tmp_path, tmp_path, ["학파"])
+
+
+def test_a_base_that_changes_words_takes_only_named_ones(
+    tokenizer_folder: Path, text_file: Path, tmp_path: Path
+) -> None:
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tree["normalizer"] = {
+        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+        "lowercase": True,
+    }  # fmt: skip
+    base, out = tmp_path / "base", tmp_path / "out"
+    base.mkdir()
+    out.mkdir()
+    (base / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(UserError, match="changes words"):
+        extend_tokenizer(base, out, [], text_file, LEARN)
+    extend_tokenizer(base, out, ["azure"])
+    assert load_tokenizer(out).encode("AZURE", add_special_tokens=False).tokens == ["azure"]
+
+
+def test_characters_alone_that_do_not_fit_are_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
+    """Taken up to the room, they would be the first by code point, without their forms inside words."""
+    text = tmp_path / "rare.txt"
+    text.write_text("걡곂괣궄귥깆꺧둖뛟쀍 메타버스플랫폼\n" * 100, encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(UserError, match="needed for the characters alone"):
+        extend_tokenizer(tokenizer_folder, out, [], text, LEARN)
+
+
+def test_a_card_states_only_what_the_extension_is_made_by(tokenizer_folder: Path, tmp_path: Path) -> None:
+    extend_tokenizer(tokenizer_folder, tmp_path, ["초전도체"])
+    card = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f"base: {tokenizer_folder.name}\nvocab_size: 241\n```" in card
+
+
+def test_a_vocabulary_without_its_unknown_token_is_refused(tokenizer_folder: Path, tmp_path: Path) -> None:
+    tree = json.loads((tokenizer_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    del tree["model"]["vocab"]["[UNK]"]
+    tree["added_tokens"] = [token for token in tree["added_tokens"] if token["content"] != "[UNK]"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(UserError, match=r"lacks \[UNK\]"):
+        read_tokenizer(tmp_path)
+
+
+def test_a_damaged_configuration_beside_vocab_txt_is_named(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n", encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(HunminError, match="damaged"):
+        read_tokenizer(tmp_path)

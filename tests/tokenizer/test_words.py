@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tokenizer.words as words_module
 from common.errors import UserError
 from tokenizer.counts import Counts
-from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_words
+from tokenizer.pipeline import normalizer, pre_tokenizer, split_eojeols, split_known_words, split_words
 from tokenizer.sampling import Sample
 from tokenizer.words import (
     Piece,
@@ -141,3 +141,8 @@ def test_corpus_folder_sizes_and_words(corpus_folder: Path) -> None:
 
 def test_characters_are_weighed_by_words() -> None:
     assert count_characters({"가나": 3, "가": 2}) == {"가": 5, "나": 3}
+
+
+def test_words_that_are_always_unknown_are_not_learnt_from() -> None:
+    assert split_known_words("가" * 100) == ["가" * 100] and split_known_words("가" * 101) == []
+    assert split_known_words("나" * 101 + "(가)") == ["(", "가", ")"]
