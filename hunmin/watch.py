@@ -115,8 +115,15 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
 
 
 def identity(recipe: Recipe, mark: dict[str, Any]) -> dict[str, Any]:
-    """Return what scores are of: the recipe's `klue` section, and the training that a checkpoint's mark names."""
-    return {"settings": settings_hash(dump_settings(recipe.klue)), "fingerprint": mark.get("fingerprint")}
+    """Return what scores are of: the recipe's `klue` section, its data, and the training that a mark names."""
+    from klue.examples import files_hash
+    from klue.tasks import get_task
+
+    return {
+        "settings": settings_hash(dump_settings(recipe.klue)),
+        "data": settings_hash([files_hash(get_task(name), Path(recipe.klue.data)) for name in recipe.klue.tasks]),
+        "fingerprint": mark.get("fingerprint"),
+    }
 
 
 def scored(run: Path, step: int, wanted: dict[str, Any]) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import decompression_errors, open_bytes, sha256_file
+from common.files import COMPRESSED, decompression_errors, open_bytes, sha256_file
 from common.settings import settings_hash
 from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.tasks.base import Example, Task
@@ -28,12 +27,8 @@ class Splits:
     """Empty when both come from the official files, and all of them was taken."""
     counts: dict[str, int]
     """train, dev, train_in_dev (dropped from train, as their text is a dev text), train_cut (by max_train_examples)."""
-    files: list[Path] = field(default_factory=list)
-
-    @cached_property
-    def data_hash(self) -> str:
-        """Return what identifies the files' contents."""
-        return settings_hash([sha256_file(path) for path in self.files])
+    data_hash: str = ""
+    """Identifies the files' contents."""
 
 
 def find_file(task: Task, data: Path, split: str) -> Path | None:
@@ -47,11 +42,13 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     """
     folder = data / task.folder
     official = folder / f"{task.folder}_{split}.{task.suffix}"
-    if official.is_file():
-        return official
+    for ending in ("", *COMPRESSED):
+        if (path := official.with_name(official.name + ending)).is_file():
+            return path
     partial = (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}")
-    for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *(f"{task.folder}/{name}" for name in partial)):
-        found = sorted(data.glob(pattern))
+    names = (f"{task.folder}/{name}" for name in partial)
+    for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *names):
+        found = sorted(path for ending in ("", *COMPRESSED) for path in data.glob(pattern + ending))
         if len(found) > 1:
             raise UserError(
                 f"{found[0].parent} holds {len(found)} files for {task.name} {split}: "
@@ -62,6 +59,16 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
         if found:
             return found[0]
     return None
+
+
+def files_hash(task: Task, data: Path) -> str:
+    """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
+
+    Raises:
+        UserError: see `find_file`.
+    """
+    files = (find_file(task, data, split) for split in ("train", "dev"))
+    return settings_hash([sha256_file(path) for path in files if path is not None])
 
 
 def read_examples(task: Task, path: Path) -> list[Example]:
@@ -134,15 +141,18 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
         shares = [hash_share(task.document(example)) for example in dev]
         train = [example for example, share in zip(dev, shares, strict=True) if share < SPLIT_TRAIN_SHARE]
         dev = [example for example, share in zip(dev, shares, strict=True) if share >= SPLIT_TRAIN_SHARE]
+    else:
+        train = read_examples(task, train_file)
+    train, leaked = without_leaks(train, dev)
+    if train_file is None:
         notes.append(
             f"split of dev: no train file, {len(train)} dev examples to train on and the other {len(dev)} scored"
         )
-    else:
-        train = read_examples(task, train_file)
+    if leaked:
+        notes.append(f"{leaked:,} train examples left out, as their text is a dev text")
     for split, file in (("train", train_file), ("dev", dev_file)):
         if file and file.suffix != SUFFIX and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
             notes.append(f"{split} from {file.name}")
-    train, leaked = without_leaks(train, dev)
     kept = train if max_train is None else sample_by_hash(train, max_train)
     if not kept or not dev:
         raise UserError(
@@ -153,7 +163,7 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
     if len(kept) < len(train):
         notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
-    return Splits(kept, dev, "; ".join(notes), counts, [p for p in (train_file, dev_file) if p is not None])
+    return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data))
 
 
 def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:

@@ -136,8 +136,8 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
     lengths = features.lengths
     outputs: dict[str, list[Any]] = {}
     for batch in evaluation_batches(lengths, max(1, EVALUATION_TOKENS[device.type] // int(lengths.max()))):
-        with _precision(device):
-            found = model.predict(batch_tensors(features, batch, task, job, device))
+        # without autocast: scores of bfloat16 come in steps, and ties and thresholds would decide by them
+        found = model.predict(batch_tensors(features, batch, task, job, device))
         for name, values in found.items():
             rows = outputs.setdefault(name, [None] * len(lengths))
             array = values.double().cpu().numpy() if values.is_floating_point() else values.cpu().numpy()

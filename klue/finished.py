@@ -24,7 +24,8 @@ def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str
     """Write results.jsonl and summary.json of all jobs in the folder that finished with a model, of any command.
 
     Args:
-        jobs: those of the command at hand; what an earlier one left under their names does not count.
+        jobs: those of the command at hand; what an earlier one left under their names, or of their tasks by other
+            settings, does not count.
         model: facts about the model; rows of others are left out, and counted on stderr.
         data: task → what identifies its files, for the command's tasks; of another task the newest row's counts.
         out: the stage's folder.
@@ -39,8 +40,13 @@ def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str
     mine = [row for row in found if row.get("model_hash") == model.hash_for(row.get("init", ""))]
     data = {row["task"]: row["data_hash"] for row in mine} | dict(data)
     mine = [{**row, "model": model.name} for row in mine if row["data_hash"] == data[row["task"]]]
+    # of what the command at hand asks for, an earlier one's jobs count only where they were trained alike: a seed that
+    # is left over of other settings must not pass for a choice
+    asked = {(job.task, job.init) for job in jobs}
+    values = {_trained(row) for row in mine if row["fingerprint"] in {job.fingerprint for job in jobs}}
+    mine = [row for row in mine if (row["task"], row["init"]) not in asked or _trained(row) in values]
     if len(mine) < len(found):
-        left_out = f"{len(found) - len(mine):,} finished jobs in {out} are of another model or other data"
+        left_out = f"{len(found) - len(mine):,} finished jobs in {out} are of another model, other data or settings"
         say(f"klue: {left_out}: they are not in the results", style="yellow")
     # one of a search and one by itself may have been the same
     rows = sort_rows({row["fingerprint"]: row for row in mine}.values())
@@ -50,6 +56,11 @@ def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str
     with atomic_write(out / "summary.json") as stream:
         json.dump(summarize(rows), stream, ensure_ascii=False, indent=1)
         stream.write("\n")
+
+
+def _trained(row: dict[str, Any]) -> tuple[str, str, str]:
+    """Return a row's task, initialisation and settings."""
+    return row["task"], row["init"], json.dumps(row["settings"], sort_keys=True)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

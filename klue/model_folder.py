@@ -22,7 +22,16 @@ OFFSET_POSITIONS = (
 )
 """Model types whose position ids start at pad id + 1, so that so many rows of the table hold no position."""
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
-TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model")
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "vocab.txt",
+    "spiece.model",
+    "spm.model",
+    "sentencepiece.bpe.model",
+    "vocab.json",
+    "merges.txt",
+)
+BESIDE_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 RULE = "a model is a folder with config.json, weights and a tokenizer, as `hunmin export` writes it"
 
 
@@ -74,7 +83,7 @@ def read_model_folder(folder: Path) -> ModelFacts:
     positions = _whole(folder, config, "max_position_embeddings")
     if config.model_type in OFFSET_POSITIONS:
         positions -= pad_id + 1
-    beside = [folder / "tokenizer_config.json", folder / "special_tokens_map.json"]
+    beside = [folder / name for name in BESIDE_TOKENIZER]
     described = [folder / "config.json", *tokenizer, *(path for path in beside if path.is_file())]
     return ModelFacts(
         folder=folder,

@@ -114,6 +114,8 @@ def tabulate(
         for entry in summary
         if entry["tried"] > 1
     ]
+    if any(entry["settings"].get("pos_tags") is False for entry in summary if entry["task"] == "klue-dp"):
+        notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
     if contamination:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in contamination.items())
         notes.append(f"Sentences of the corpus taken out because they stand in a task's data, or all but: {found}.")

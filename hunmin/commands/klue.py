@@ -20,7 +20,12 @@ Overrides = Annotated[
 Data = Annotated[str, typer.Option("--data", help="Folder with the benchmark's files.")]
 TaskNames = Annotated[list[str] | None, typer.Option("--task", help="Task; repeat for several. Default: all.")]
 Published = Annotated[
-    bool, typer.Option(help="Show the paper's dev rows; --no-published for data that is not the benchmark.")
+    bool | None,
+    typer.Option(
+        "--published/--no-published",
+        help="Show the paper's dev rows; not for data that is not the benchmark.",
+        show_default="the setting klue.published",
+    ),
 ]
 
 
@@ -51,7 +56,7 @@ def finetune(
         ),
     ] = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
-    published: Published = True,
+    published: Published = None,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on KLUE tasks and score it on their dev sets.
@@ -81,7 +86,8 @@ def finetune(
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
         terminal = console(stderr=False)
-        terminal.print(results_table(rows, published_rows() if published else None, terminal.width))
+        beside = published_rows() if (settings.published if published is None else published) else None
+        terminal.print(results_table(rows, beside, terminal.width))
 
 
 @app.command(epilog="Example: hunmin klue ceiling runs/x/export --data klue/ --task klue-ner")
@@ -151,7 +157,7 @@ def report(
         typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
     ] = "table",
     plot: Annotated[str | None, typer.Option("--plot", help="Draw the scores as bars into this file (PNG).")] = None,
-    published: Published = True,
+    published: Published = None,
     as_json: AsJson = False,
 ) -> None:
     """Print scores beside the published dev rows, and of a run what the corpus held of each task."""
@@ -160,7 +166,13 @@ def report(
 
     given = Path(folder)
     path = given / "klue" if (given / "klue").is_dir() else given
-    rows, beside = read_rows(path), published_rows() if published else None
+    rows = read_rows(path)
+    recipe = path.resolve().parent / "recipe.yaml"
+    if published is None and recipe.is_file():
+        from hunmin.recipe import load_recipe
+
+        published = load_recipe(recipe, []).klue.published
+    beside = published_rows() if published is not False else None
     held = contamination(path.resolve().parent / "corpus" / "hits.jsonl")  # of what `klue finetune` wrote there is none
     if plot:
         from klue.plot import draw_scores

@@ -4,7 +4,8 @@ import json
 import pytest
 
 from common.errors import UserError
-from klue.examples import find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
+from common.files import COMPRESSED
+from klue.examples import files_hash, find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
 from klue.tasks import TASKS
 from klue.tasks.base import Example
 from tests.klue.names import SENTENCE_TASKS
@@ -50,8 +51,9 @@ def test_competition_copy_with_dev_inside(tmp_path):
     write(folder / "ynat_train.labelled_part.from_somewhere.json", copy)
     splits = load_splits(YNAT, tmp_path)
     assert splits.counts == {"train": 5, "dev": 3, "train_in_dev": 3, "train_cut": 0}
-    assert splits.note == "train from ynat_train.labelled_part.from_somewhere.json"
-    assert splits.train[0].guid == "ynat_train.labelled_part.from_somewhere-3"
+    stem = "ynat_train.labelled_part.from_somewhere"
+    assert splits.note == f"3 train examples left out, as their text is a dev text; train from {stem}.json"
+    assert splits.train[0].guid == f"{stem}-3"
 
 
 def test_split_of_dev_without_train_file(tmp_path):
@@ -65,6 +67,36 @@ def test_split_of_dev_without_train_file(tmp_path):
     assert not {e.guid for e in splits.train} & {e.guid for e in splits.dev}
     write(tmp_path / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json", records[::-1])
     assert {e.guid for e in load_splits(STS, tmp_path).dev} == {e.guid for e in splits.dev}
+
+
+def test_a_split_counts_what_is_trained_on(tmp_path):
+    class ByGuid(type(YNAT)):
+        """Equal texts may stand in different documents, as turns of WoS do."""
+
+        def document(self, example):
+            return example.guid
+
+    write(tmp_path / "ynat-v1.1" / "ynat-v1.1_dev.json", [headline(i, f"제목 {i // 2}") for i in range(400)])
+    splits = load_splits(ByGuid(), tmp_path)
+    train, left_out = splits.counts["train"], splits.counts["train_in_dev"]
+    assert left_out > 0 and f"no train file, {train} dev examples to train on" in splits.note
+    assert f"{left_out:,} train examples left out" in splits.note
+
+
+@pytest.mark.parametrize("ending", COMPRESSED)
+def test_compressed_files_are_found(ending, tmp_path):
+    for split, name in (("dev", f"ynat-v1.1_dev.json{ending}"), ("train", f"ynat-v1.1_train.reduced.json{ending}")):
+        write(tmp_path / "ynat-v1.1" / name, [headline(0)])
+        assert find_file(YNAT, tmp_path, split).name == name
+
+
+def test_the_hash_of_the_files_is_that_of_their_examples(tmp_path):
+    write(tmp_path / "ynat-v1.1" / "ynat-v1.1_dev.json", [headline(0)])
+    before = files_hash(YNAT, tmp_path)
+    train = write(tmp_path / "ynat-v1.1" / "ynat-v1.1_train.json", [headline(1)])
+    assert before != files_hash(YNAT, tmp_path) == load_splits(YNAT, tmp_path).data_hash
+    write(train, [headline(2)])
+    assert files_hash(YNAT, tmp_path) == load_splits(YNAT, tmp_path).data_hash
 
 
 def test_sample_is_nested_and_does_not_depend_on_order():

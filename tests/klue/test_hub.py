@@ -117,7 +117,7 @@ def hub(sample_benchmark, tmp_path_factory) -> Path:
 def test_examples_are_those_of_the_official_files(task, hub, sample_benchmark):
     official, found = (load_splits(task, folder) for folder in (sample_benchmark, hub))
     assert found.counts == official.counts and found.note == official.note
-    assert all(file.suffix == ".parquet" for file in found.files) and len(found.files) == len(official.files)
+    assert find_file(task, hub, "dev").suffix == ".parquet" and found.data_hash != official.data_hash
     for mine, other in ((found.train, official.train), (found.dev, official.dev)):
         assert [(e.texts, e.label) for e in mine] == [(e.texts, e.label) for e in other]
         assert [e.given for e in mine] == [e.given for e in other]

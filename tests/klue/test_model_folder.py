@@ -107,3 +107,19 @@ def test_names(folder, tmp_path):
     assert read_model_folder(cached).name == "klue/roberta-base"
     (folder / "hunmin-recipe.yaml").write_text("name: mine\n")
     assert read_model_folder(folder).name == "mine"
+
+
+@pytest.mark.parametrize("files", [("spm.model",), ("vocab.json", "merges.txt")])
+def test_tokenizers_of_other_kinds_are_seen(folder, files):
+    """What DeBERTa-v2 and byte-level RoBERTa come with, without tokenizer.json."""
+    for path in (*folder.glob("tokenizer*"), *folder.glob("vocab.txt")):
+        path.unlink()
+    with pytest.raises(UserError, match="has no tokenizer"):
+        read_model_folder(folder)
+    for name in files:
+        (folder / name).write_text("a")
+    before = read_model_folder(folder).architecture_hash
+    (folder / files[0]).write_text("b")
+    assert read_model_folder(folder).architecture_hash != before
+    (folder / "added_tokens.json").write_text("{}")
+    assert read_model_folder(folder).architecture_hash != before

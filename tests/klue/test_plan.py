@@ -16,11 +16,14 @@ from tests.klue.names import SENTENCE_TASKS
 def plan(benchmark, tiny_roberta):
     splits = {name: load_splits(task, benchmark) for name, task in TASKS.items() if name in SENTENCE_TASKS}
 
-    def jobs(model=None, other_files=None, where="cpu", **changes):
+    def jobs(model=None, other_data=None, where="cpu", **changes):
         settings = KlueSettings(
             data=str(benchmark), **{"tasks": SENTENCE_TASKS, "training": {"max_length": 64}, **changes}
         )
-        mine = {**splits, **{name: replace(splits[name], files=files) for name, files in (other_files or {}).items()}}
+        mine = {
+            **splits,
+            **{name: replace(splits[name], data_hash=other) for name, other in (other_data or {}).items()},
+        }
         return plan_jobs(settings, model or read_model_folder(tiny_roberta), mine, where, Path("out"))
 
     return jobs
@@ -47,7 +50,7 @@ def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
     before = fingerprints()
     assert len(set(before.values())) == len(before)
     for changes in (
-        {"other_files": {name: [tiny_roberta / "config.json"] for name in SENTENCE_TASKS}},
+        {"other_data": dict.fromkeys(SENTENCE_TASKS, "other")},
         {"threads": 2},
         {"where": "cuda"},  # another precision
         {"training": {"max_length": 32}},
@@ -56,7 +59,7 @@ def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
         after = fingerprints(**changes)
         assert all(after[name] != before[name] for name in before)
     # neither other tasks in the same command nor changes to their files redo a finished job
-    after = fingerprints(other_files={"ynat": [tiny_roberta / "config.json"]})
+    after = fingerprints(other_data={"ynat": "other"})
     assert {name for name in before if after[name] != before[name]} == {n for n in before if n.startswith("ynat")}
     assert fingerprints(tasks=["ynat"]).items() <= before.items()
     # weights do not touch what is initialised at random; how many jobs run at once touches nothing

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from common.errors import UserError
 from hunmin.main import run_command
+from hunmin.recipe import Recipe, save_recipe
 from klue.report import as_tree, latex, markdown, published_rows, read_rows, results_table, tabulate
 from klue.tasks import TASKS
 
@@ -182,3 +183,25 @@ def test_report_from_the_command_line(tmp_path, capfd):
             assert "YNAT 1, KLUE-NLI 2" in re.sub(r"\s+", " ", capfd.readouterr().out)
     assert run_command(["klue", "report", str(tmp_path / "run"), "--no-published", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["published"] is None
+
+
+def test_a_parser_without_gold_parts_of_speech_is_told_apart():
+    said = "without gold parts of speech"
+    assert said not in markdown([result("klue-dp", "pretrained", 42, 60.0, pos_tags=True)], published_rows())
+    assert said in markdown([result("klue-dp", "pretrained", 42, 60.0, pos_tags=False)], published_rows())
+
+
+def test_a_run_on_other_data_stays_away_from_published_rows(tmp_path, capfd):
+    tree = {"name": "t", "out": str(tmp_path), "corpus": {"inputs": ["x"]}}
+    (tmp_path / "klue").mkdir()
+    (tmp_path / "klue" / "results.jsonl").write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS), encoding="utf-8"
+    )
+    for published in (True, False):
+        recipe = Recipe.model_validate({**tree, "klue": {"data": "y", "published": published}})
+        save_recipe(recipe, tmp_path / "recipe.yaml")
+        for folder in (tmp_path, tmp_path / "klue"):
+            assert run_command(["klue", "report", str(folder), "--format", "markdown"]) == 0
+            assert ("mBERT-base" in capfd.readouterr().out) == published
+    assert run_command(["klue", "report", str(tmp_path), "--published", "--format", "markdown"]) == 0
+    assert "mBERT-base" in capfd.readouterr().out

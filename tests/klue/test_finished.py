@@ -1,0 +1,74 @@
+"""Which finished jobs the results of a command are made of."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from klue.finished import write_results
+from klue.model_folder import read_model_folder
+from klue.plan import plan_jobs
+from klue.settings import KlueSettings
+
+DATA = SimpleNamespace(data_hash="d", note="", counts={"train": 10, "dev": 10, "train_in_dev": 0, "train_cut": 0})
+
+
+@pytest.fixture
+def command(tiny_roberta, tmp_path):
+    """A command that pretends to fine-tune: {seed: score} and settings → the summary's entry of its task."""
+    model = read_model_folder(tiny_roberta)
+
+    def go(scores, task="ynat", device="cpu", **settings):
+        training = {"max_length": 64, **settings.pop("training", {})}
+        asked = KlueSettings(data="x", tasks=[task], seeds=list(scores), training=training, **settings)
+        jobs = plan_jobs(asked, model, {task: DATA}, device, tmp_path)
+        for job in jobs:
+            found = {"macro_f1": scores[job.seed], "accuracy": scores[job.seed]}
+            row = {
+                "task": task,
+                "init": job.init,
+                "seed": job.seed,
+                "best": found,
+                "last": found,
+                "data_note": "",
+                "examples": job.examples,
+                "settings": {**job.training.model_dump(), "threads": job.threads, "precision": job.precision},
+                "model_hash": job.model_hash,
+                "data_hash": job.data_hash,
+                "fingerprint": job.fingerprint,
+            }
+            Path(job.out).mkdir(parents=True, exist_ok=True)
+            (Path(job.out) / "result.json").write_text(json.dumps(row))
+        write_results(jobs, model, {task: "d"}, tmp_path)
+        summary = {entry["task"]: entry for entry in json.loads((tmp_path / "summary.json").read_bytes())}
+        best = next(iter(summary[task]["best"].values()))
+        return best["mean"], best["n"], summary[task]["tried"], sorted(summary)
+
+    return go
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"threads": 2},
+        {"device": "cuda"},
+        {"training": {"evaluations_per_epoch": 1}},
+        {"training": {"max_train_examples": 5}},
+        {"training": {"learning_rate": 1e-5}},
+    ],
+)
+def test_a_lucky_seed_of_other_settings_is_no_choice(command, changed):
+    assert command({42: 85.0, 43: 85.5, 44: 87.0}) == (pytest.approx(85.8333, abs=1e-3), 3, 1, ["ynat"])
+    assert command({42: 85.0, 43: 85.5}, **changed) == (85.25, 2, 1, ["ynat"])
+
+
+def test_seeds_that_come_later_and_other_tasks_count(command):
+    command({42: 80.0})
+    assert command({43: 82.0}) == (81.0, 2, 1, ["ynat"])
+    assert command({42: 50.0}, task="klue-nli") == (50.0, 1, 1, ["klue-nli", "ynat"])
+
+
+def test_after_a_search_one_set_by_itself_is_what_was_asked_for(command):
+    command({42: 80.0}, search="small")
+    assert command({42: 70.0})[:3] == (70.0, 1, 1)
