@@ -110,7 +110,9 @@ def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(
     run_klue(settings(data, tasks=["ynat", "klue-sts"]), tiny_roberta, out)
     run_klue(settings(data, tasks=["ynat"]), tiny_bert, out)  # in the place of the other model's
     assert results(out) == [("ynat", "pretrained", 42)]
-    assert "1 finished jobs in" in (said := capfd.readouterr().err) and "of another model, other data or settings" in said
+    assert (
+        "1 finished jobs in" in (said := capfd.readouterr().err) and "of another model, other data or settings" in said
+    )
     (file,) = data.glob("ynat-v1.1/*_dev.json")
     file.write_text(json.dumps(json.loads(file.read_text())[:20]))
     run_klue(settings(data, tasks=["ynat"], seeds=[43]), tiny_bert, out)
