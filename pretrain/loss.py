@@ -50,6 +50,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         dtype: torch.dtype,
         wanted: bool,
     ) -> tuple[Tensor, Tensor]:
+        """Return loss and rows predicted right; where `wanted`, gradients are computed as well and kept."""
         wanted = wanted and any(ctx.needs_input_grad[:3])
         with torch.autocast(hidden_RH.device.type, enabled=False):
             loss, right, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
