@@ -65,7 +65,7 @@ def write_shard(
     tokens_name, *offset_names = shard_files(index, prefix)
     folder = Path(folder)
     with atomic_write(folder / tokens_name, "wb") as stream:
-        stream.write(tokens_T.astype(tokens_T.dtype.newbyteorder("<"), copy=False).tobytes())
+        stream.write(np.ascontiguousarray(tokens_T, tokens_T.dtype.newbyteorder("<")).data)
     for name, offsets in zip(offset_names, arrays, strict=True):
         with atomic_write(folder / name, "wb") as stream:
             np.save(stream, offsets)

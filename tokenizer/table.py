@@ -39,7 +39,7 @@ class UnitTable:
 
     def __init__(self, cut_plain: bool = True) -> None:
         self._cut_plain = cut_plain
-        self._slots = np.zeros(1 << 17, np.uint64)
+        self._slots = np.zeros(1 << 19, np.uint64)
         self._texts = np.zeros(1 << 20, np.uint8)
         self._text_ends = np.zeros(1 << 15, np.int64)
         self._rows = END_ROW + 1  # it has no text
@@ -62,10 +62,17 @@ class UnitTable:
         Returns:
             rows_W; the unit index at which each sentence starts, (S,); that of each document's end, (D,).
         """
-        rows_W, sentence_units, end_units, self._slots, self._texts, self._text_ends, self._rows = _look_up(
-            data_B, sentences, documents, self._cut_plain, self._slots, self._texts, self._text_ends, self._rows
+        # large arrays are asked for here, not in compiled code: numpy has them in huge pages
+        if 4 * self._rows > len(self._slots):  # half full
+            self._slots = _rehash(self._slots, np.zeros(2 * len(self._slots), np.uint64))
+        rows_W = np.empty(len(data_B) + len(documents), np.int32)  # a unit has a byte; what stays unused costs nothing
+        sentence_units = np.empty(len(sentences) - 1, np.int64)
+        end_units = np.empty(len(documents) - 1, np.int64)
+        table = self._slots, self._texts, self._text_ends, self._rows
+        count, self._slots, self._texts, self._text_ends, self._rows = _look_up(
+            data_B, sentences, documents, self._cut_plain, rows_W, sentence_units, end_units, *table
         )
-        return rows_W, sentence_units, end_units
+        return rows_W[:count], sentence_units, end_units
 
     def units(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the units of the rows from `first` on (at least 1), and which of them are plain words.
@@ -166,9 +173,8 @@ def _same_bytes(data, start, end, texts, begin):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _rehash(slots):  # type: ignore[no-untyped-def]
-    """Return the slots, which are pairs of words, in twice the room."""
-    larger = np.zeros(2 * len(slots), np.uint64)
+def _rehash(slots, larger):  # type: ignore[no-untyped-def]
+    """Move the slots, which are pairs of words, into `larger` (zeros, a power of two long), and return it."""
     mask = np.uint64(len(larger) // 2 - 1)
     for old in range(0, len(slots), 2):
         if slots[old + 1] == 0:
@@ -181,15 +187,14 @@ def _rehash(slots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _look_up(data, sentences, documents, cut_plain, slots, texts, text_ends, rows):  # type: ignore[no-untyped-def]
-    """Return the rows of the text's units, (W,) int32, where things start in it, and the table with new units in it.
+def _look_up(  # type: ignore[no-untyped-def]
+    data, sentences, documents, cut_plain, rows_W, sentence_units, end_units, slots, texts, text_ends, rows
+):
+    """Write the rows of the text's units and where things start in them; return W and the table with new units in it.
 
     Units are cut and looked up some documents at a time, so that what stands between the two stays near the processor.
     """
     starts = sentences[documents]  # in bytes
-    rows_W = np.empty(len(data) + len(documents), np.int32)  # a unit has a byte; what is never written costs nothing
-    sentence_units = np.empty(len(sentences) - 1, np.int64)
-    end_units = np.empty(len(documents) - 1, np.int64)
     keys_U2, places_U2 = np.empty((0, 2), np.uint64), np.empty((0, 2), np.int64)
     count = first = 0
     while first < len(documents) - 1:
@@ -207,7 +212,7 @@ def _look_up(data, sentences, documents, cut_plain, slots, texts, text_ends, row
         )
         count += found
         first = last
-    return rows_W[:count], sentence_units, end_units, slots, texts, text_ends, rows
+    return count, slots, texts, text_ends, rows
 
 
 @njit(cache=True, nogil=True)
@@ -293,7 +298,7 @@ def _find(data, keys_U2, places_U2, rows_U, slots, texts, text_ends, rows):  # t
             slots[2 * slot + _ONE] = second | (np.uint64(row) << _KEY_BITS)
             rows += 1
             if 8 * rows > 3 * len(slots):  # three quarters full
-                slots = _rehash(slots)
+                slots = _rehash(slots, np.zeros(2 * len(slots), np.uint64))
                 mask = np.uint64(len(slots) // 2 - 1)
                 for later in range(unit + 1, len(keys_U2)):
                     homes[later] = _home(keys_U2[later, 0], keys_U2[later, 1], mask)

@@ -36,9 +36,10 @@ class WordPieceTrie:
         # an entry that begins with the prefix continues a word, and may start one too, as it is written
         entries = [(entry, _START, index) for entry, index in vocabulary.items()]
         entries += [(e.removeprefix(prefix), _CONTINUED, i) for e, i in vocabulary.items() if e.startswith(prefix)]
-        codes_C = np.array([ord(character) for entry, _, _ in entries for character in entry], np.int64)
-        ends_E = np.cumsum([len(entry) for entry, _, _ in entries], dtype=np.int64)
-        roots_E, ids_E = (np.array([entry[field] for entry in entries], np.int64) for field in (1, 2))
+        texts, roots, ids = zip(*entries, strict=True)
+        codes_C = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int64)
+        ends_E = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        roots_E, ids_E = np.array(roots, np.int64), np.array(ids, np.int64)
         self._keys_S, self._nodes_S, self._ids_N = _build(codes_C, ends_E, roots_E, ids_E)
 
     def encode(self, text_B: np.ndarray, ends: np.ndarray, wanted_R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

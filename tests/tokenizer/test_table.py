@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,11 +48,13 @@ def test_units_are_plain_words_or_whole_eojeol(text: str) -> None:
         assert flags[unit] == (whole and split_words(unit) == [unit])
 
 
-def test_rows_stay_when_the_table_grows() -> None:
+@pytest.mark.parametrize("parts", [1, 7], ids=["within a batch", "between batches"])
+def test_rows_stay_when_the_table_grows(parts: int) -> None:
     table = UnitTable()
-    words = [f"낱말{number}가나다라마바사" * (1 + number % 3) for number in range(70_000)]
-    words += [str(number) for number in range(70_000)]
-    first = look_up(table, [" ".join(words)])
+    words = [f"낱말{number}가나다라마바사" * (1 + number % 3) for number in range(120_000)]
+    words += [str(number) for number in range(120_000)]
+    first = np.concatenate([look_up(table, [" ".join(words[part::parts])]) for part in range(parts)])
+    words = [word for part in range(parts) for word in words[part::parts]]
     assert len(np.unique(first)) == len(words) == len(table) - 1
     assert first.tolist() == list(range(1, len(words) + 1))
     assert np.array_equal(look_up(table, words), first)
