@@ -10,7 +10,8 @@ CORPUS: a finished corpus folder (`hunmin corpus build`); the bars hold from 200
   share of the same sentences, both in processor seconds of this process. Every id of that share is compared.
 - encode, workers: `encode_corpus` with one worker and with two, by wall time, in turn, each in a fresh process that has
   encoded one sentence before (loading the compiled code, whose time is a row of its own, is not work of the stage, and
-  in `hunmin run` earlier stages have done it); the same bytes.
+  in `hunmin run` earlier stages have done it); the same bytes. Beside it the limit that the machine sets: how much more
+  two processes that share nothing, each with one worker over the whole corpus, do in the same time.
 
 Exit code 1 when a bar is not reached.
 """
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +35,17 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core: the library would ta
 
 import numpy as np
 import pyarrow as pa
-from timing import ChildrenPeak, Row, as_dicts, cpu_seconds, hardware, in_fresh_process, peak_bytes, print_rows
+from timing import (
+    ChildrenPeak,
+    Row,
+    as_dicts,
+    cpu_seconds,
+    hardware,
+    in_fresh_process,
+    in_fresh_processes,
+    peak_bytes,
+    print_rows,
+)
 
 from common.manifest import describe_outputs
 from common.settings import settings_hash
@@ -164,15 +176,19 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
 def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> list[Row]:
     """Return the rows of the stage with one and two workers, run in turn."""
     runs: dict[int, list[Measured]] = {1: [], 2: []}
+    apart: list[Measured] = []
+    prepare = partial(load_compiled_code, tokenizer)
     for _ in range(repeat):
         for workers, done in runs.items():
-            stage, prepare = Encode(corpus, tokenizer, workers), partial(load_compiled_code, tokenizer)
-            done.append(in_fresh_process(measure, stage, None, prepare))
+            done.append(in_fresh_process(measure, Encode(corpus, tokenizer, workers), None, prepare))
+        apart += in_fresh_processes(2, measure, Encode(corpus, tokenizer, 1), None, prepare)
     wall = {workers: statistics.median(run.wall for run in done) for workers, done in runs.items()}
-    hashes = {run.hash for done in runs.values() for run in done}
+    limit = 2 * wall[1] / statistics.median(run.wall for run in apart)
+    hashes = {run.hash for run in chain(*runs.values(), apart)}
     return [
         *(Row(f"encode stage, {n} worker{'s' if n > 1 else ''}", seconds, "s") for n, seconds in wall.items()),
         Row("two workers beside one", wall[1] / wall[2], "x", 1.8 if bars else None, note=f"{os.cpu_count()} cores"),
+        Row("limit: two processes that share nothing", limit, "x"),
         Row("loading of compiled code, before", statistics.median(run.start for run in runs[1]), "s"),
         *(Row(f"memory with {n}", max(run.own_peak for run in done) / 1e9, "GB") for n, done in runs.items()),
         Row("different results among these runs", len(hashes) - 1, "", 0, most=True),

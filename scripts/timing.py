@@ -95,8 +95,13 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 def in_fresh_process(work: Callable[..., R], *arguments: object) -> R:
     """Return what `work` returns for the arguments, all of them picklable, called in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(work, *arguments).result()
+    return in_fresh_processes(1, work, *arguments)[0]
+
+
+def in_fresh_processes(count: int, work: Callable[..., R], *arguments: object) -> list[R]:
+    """Return what `work` returns in each of so many processes of its own, all of them at work at once."""
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return [done.result() for done in [pool.submit(work, *arguments) for _ in range(count)]]
 
 
 def cpu_seconds() -> float:
