@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,13 +22,16 @@ from klue.tasks.base import Example, Features, Task
 def load_tokenizer(folder: Path) -> Any:
     """Return the model folder's tokenizer, as transformers loads it without a network.
 
+    It states no longest input: tasks cut by `max_length`, some of them only after they have seen the whole text, and a
+    warning that the model cannot take it all would be wrong.
+
     Raises:
         UserError: the files are there but do not load.
     """
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, model_max_length=sys.maxsize)
     except Exception as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(

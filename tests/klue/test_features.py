@@ -1,3 +1,5 @@
+import json
+import logging
 import shutil
 
 import numpy as np
@@ -57,3 +59,16 @@ def test_damaged_tokenizer(tiny_roberta, tmp_path):
     (folder / "tokenizer.json").write_text("{")
     with pytest.raises(UserError, match="does not load"):
         load_tokenizer(folder)
+
+
+def test_no_warning_of_texts_that_a_task_cuts_itself(tiny_roberta, tmp_path, caplog):
+    folder = shutil.copytree(tiny_roberta, tmp_path / "model")
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "model_max_length": 8}))
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    try:
+        assert len(load_tokenizer(folder)("학교에 있다. " * 20)["input_ids"]) > 8
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert "longer than" not in caplog.text
