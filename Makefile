@@ -11,6 +11,7 @@
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer CORPUS=runs/x/corpus
 # make bench-pretrain RUN=runs/x
+# make gpu [OUT=runs/gpu] [GPU_PYTHON=python3]                    on a GPU: its tests, then the table of speeds
 # make bench-klue MODEL=runs/x/export DATA=klue
 
 PYTHON ?= python3
@@ -21,7 +22,7 @@ PEERS := $(VENV)/.peers
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint install drills
+.PHONY: quickstart test lint install drills gpu gpu-tests gpu-bench
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
@@ -74,6 +75,18 @@ bench-tokenizer: $(STAMP)
 
 bench-pretrain: $(STAMP)
 	$(BIN)/python scripts/bench_pretrain.py --tokens $(RUN)/tokens --tokenizer $(RUN)/tokenizer --base
+
+# from the source tree, by a Python that has torch for CUDA (a machine without network: scripts/offline_wheels.py);
+# each part ends within 9 minutes, and the benchmark goes on where it stopped
+OUT ?= runs/gpu
+GPU_PYTHON ?= $(BIN)/python
+gpu: gpu-tests gpu-bench
+
+gpu-tests:
+	PYTHONPATH=. timeout 540 $(GPU_PYTHON) -m pytest -q -s -m gpu tests/pretrain/test_gpu.py
+
+gpu-bench:
+	PYTHONPATH=. $(GPU_PYTHON) scripts/bench_gpu.py --out $(OUT) --minutes 8
 
 bench-klue: $(STAMP)
 	$(BIN)/python scripts/bench_klue.py $(MODEL) --data $(DATA)

@@ -15,7 +15,9 @@ from common.manifest import read_manifest
 from common.process import available_cores
 from common.progress import console, duration, short_number
 from hunmin.recipe import Recipe
-from hunmin.run import judge_all
+from hunmin.run import SHARED_EXECUTOR, SHARED_STAGE, judge_all
+from hunmin.stages import STAGE_NAMES, stage_named
+from hunmin.state import Verdict
 from pretrain.flops import flops_per_token, parameters
 from pretrain.metrics import read_metrics
 
@@ -38,9 +40,13 @@ def cost_plan(recipe: Recipe, devices: int = 1, device: str | None = None) -> di
         device: name in REACHED; None measures a matrix product on this machine.
 
     Raises:
-        UserError: the device is not known.
+        UserError: the device is not known, or the run would be refused: so many devices cannot share its batches, or
+            what it begins with is not there.
     """
     p = recipe.pretrain
+    if fault := p.batch_fault(devices):
+        raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
+    stage_named("pretrain").files(recipe)  # refuses a model to go on with that is not there
     vocab = recipe.tokenizer.vocab_size
     per_token = flops_per_token(p.model, vocab, p.length, (p.masking.rate + p.masking.last_rate) / 2)
     positions = p.length + (2 if p.model.type == "roberta" else 0)
@@ -111,8 +117,13 @@ def print_cost(plan: dict[str, Any]) -> None:
 
 
 def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[str, Any]:
-    """Return {"stages": what would run and why, size of what is there, expected seconds; "tokens", "seconds"}."""
+    """Return {"stages": what would run and why, size of what is there, expected seconds; "tokens", "seconds"}.
+
+    Raises:
+        UserError: the run would be refused before it does anything.
+    """
     verdicts = judge_all(recipe, first, last)
+    _refuse_as_run_does(recipe, verdicts, first, last)
     source_bytes = _input_bytes(recipe)
     rows = []
     for verdict in verdicts:
@@ -137,6 +148,35 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[st
         "stages": rows,
         "seconds": round(sum(known), 1),
     }
+
+
+def _refuse_as_run_does(recipe: Recipe, verdicts: list[Verdict], first: str | None, last: str | None) -> None:
+    """Refuse what `hunmin.run.run` and pretraining itself refuse, as far as it is known beforehand."""
+    if recipe.corpus.executor == SHARED_EXECUTOR and (first or last != SHARED_STAGE):
+        raise UserError(
+            f"corpus.executor={SHARED_EXECUTOR} in a run of other stages",
+            f"the elements of an array do the stage '{SHARED_STAGE}' alone",
+            f"submit hunmin corpus build RECIPE --executor {SHARED_EXECUTOR}; then run the recipe without it",
+        )
+    begin = STAGE_NAMES.index(first) if first else 0
+    waiting = [v for v in verdicts if not v.done]
+    if waiting and STAGE_NAMES.index(waiting[0].stage.name) < begin:
+        name = waiting[0].stage.name
+        raise UserError(
+            f"stage '{name}' is not done ({waiting[0].why})",
+            f"--from {first} needs every stage before it",
+            f"run without --from, or with --from {name}",
+        )
+    if any(v.stage.name == "pretrain" for v in waiting):
+        import torch
+
+        processes, gpus = recipe.pretrain.processes, torch.cuda.device_count()
+        if torch.cuda.is_available() and processes > gpus:
+            raise UserError(
+                f"{processes} processes on a machine with {gpus} GPUs",
+                "a process has a GPU of its own",
+                f"set pretrain.processes={gpus}",
+            )
 
 
 def _input_bytes(recipe: Recipe) -> int:

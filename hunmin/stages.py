@@ -117,6 +117,7 @@ def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
 def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     settings = recipe.pretrain
     job = {
+        "parent": _parent(settings.branch_from, run),
         "settings": settings.model_dump(mode="json"),
         "tokens": str(run / "tokens"),
         "tokenizer": str(run / "tokenizer"),
@@ -149,6 +150,19 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     loaded: Counts = json.loads(counts.read_bytes())
     counts.unlink()
     return loaded
+
+
+def _parent(branch_from: str | None, run: Path) -> str | None:
+    """Return where the checkpoint is that a run branches from: training that a new recipe replaces is moved aside."""
+    if branch_from is None or Path(branch_from).exists():
+        return branch_from
+    for name in ("pretrain.partial", "pretrain"):
+        if Path(branch_from).is_relative_to(run / name):
+            within = Path(branch_from).relative_to(run / name)
+            moved = [p for p in run.glob("pretrain.before-*") if (p / within).exists()]
+            if moved:
+                return str(max(moved, key=lambda p: int(p.name.rpartition("-")[2])) / within)
+    return branch_from
 
 
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:

@@ -1,115 +1,187 @@
-"""How a run begins: its samples, its model and its engine, fresh or with the state of its newest whole checkpoint."""
+"""How a run begins: its samples, its model and its engine; fresh, with its newest checkpoint, or as a branch."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import torch.distributed as dist
+import torch
 from transformers import PreTrainedModel
 
 from common.errors import UserError
 from common.progress import say
 from common.settings import dump_settings
+from pretrain.branch import read_parent
 from pretrain.checkpoint import (
-    STATE,
+    check_mark,
     fingerprint,
-    latest_checkpoint,
-    must_reshard,
+    load_optimizer,
+    load_weights,
+    newest_checkpoint,
     remove_unfinished,
-    reshard,
-    universal_folder,
+    tokens_fingerprint,
 )
 from pretrain.continuation import load_model
-from pretrain.engine import rehearse, restore, speed_up, start_engine
+from pretrain.engines import Engine, engine_name, start_engine
+from pretrain.guard import StepGuard
+from pretrain.lifeline import probe_shared_folder
 from pretrain.loader import Loader, plan_samples, read_vocabulary
 from pretrain.model import MaskedRowsModel, build_config, build_model
-from pretrain.processes import device
+from pretrain.precision import half_type, resolve_dtype
+from pretrain.processes import Process
+from pretrain.rehearsal import rehearse
 from pretrain.settings import PretrainSettings
-from pretrain.trainer import to_device
+from pretrain.speed import prepare, speed_up
 from tokenizer.shards import TokenShards
 
 PLANS = "samples-*"
 """Folders, in that of a run, of samples that were drawn or packed before it."""
+NOTED = ("world", "zero_stage", "engine", "compile")
+"""Facts that may change when a run goes on; what changed is said."""
 
 
 @dataclass(frozen=True)
-class Beginning:
+class Run:
     """What the steps of a run need."""
 
+    process: Process
     loader: Loader
-    engine: Any
-    """The DeepSpeed engine around the `MaskedRowsModel`."""
+    engine: Engine
+    guard: StepGuard
     facts: dict[str, Any]
     """What its checkpoints are marked with, and must have been made with to be this run's."""
     mark: dict[str, Any]
-    """Of the checkpoint whose state the engine has; {} without one."""
+    """Of the checkpoint that it goes on from, its own or its parent's; {} without one."""
+    parent: str = ""
+    """The checkpoint it begins from as a branch, now; "" otherwise."""
+    notes: list[str] = field(default_factory=list)
+    """What has changed since its checkpoint was made."""
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return int(self.mark.get("step", 0))
 
 
-def begin(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) -> Beginning:
-    """Return a run ready for its next step; every process calls it, after `join_processes`.
+def begin(
+    settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path, process: Process, parent: Path | None = None
+) -> Run:
+    """Return a run ready for its next step; every process calls it.
 
     Args:
         settings: the run.
         tokens: finished token folder.
         tokenizer: finished tokenizer folder.
         out: the run's folder.
+        process: this one.
+        parent: where the checkpoint of `settings.branch_from` is now; None: there.
 
     Raises:
         UserError: the run does not fit its processes, its checkpoint, its published model or its device.
         HunminError: the corpus is too small.
     """
-    rank, world = dist.get_rank(), dist.get_world_size()
-    if fault := settings.batch_fault(world):  # a launcher may have started more than `processes`
+    if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
-    stated = dump_settings(settings)
-    run = fingerprint(stated, tokens)
-    facts = {"fingerprint": run, "settings": stated, "world": world, "zero_stage": settings.zero_stage}
-    checkpoints = out / "checkpoints"
-    if rank == 0:
-        checkpoints.mkdir(parents=True, exist_ok=True)
-        remove_unfinished(checkpoints)
-    dist.barrier()
+    facts = _facts(settings, tokens, process)
+    probe_shared_folder(out, process.rank, process.host, process.lifeline)
     # before anything that takes long: a run that cannot go on says so at once
-    source, mark = latest_checkpoint(checkpoints, facts)
-    plans = out / PLANS.replace("*", run[:12])
-    if rank == 0:
-        for other in set(out.glob(PLANS)) - {plans}:
-            shutil.rmtree(other, ignore_errors=True)
-        plan_samples(settings, tokens, plans)
-    dist.barrier()
-    loader = Loader(settings, tokens, tokenizer, plans, rank, world)
-    hub = _hub_model(settings, TokenShards(tokens), tokenizer, mark)
+    name, mark, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, facts, parent))
+    source = Path(name) if name else None
+    facts |= {name: mark.get(name) for name in ("parent", "first_sample")}
+    plans = out / PLANS.replace("*", facts["fingerprint"][:12])
+    process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
+    loader = Loader(
+        settings, tokens, tokenizer, plans, process.rank, process.world, first_sample=facts["first_sample"] or 0
+    )
+    hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, mark, process)
     facts["positions"] = hub.config.max_position_embeddings
-    model = MaskedRowsModel(hub)
-    speed_up(model, settings)
-    rehearse(model, to_device(*loader.micro_batches(0)[0], settings.samples, device()), settings, world)
-    universal = must_reshard(mark, world)
-    engine = start_engine(model, settings, universal)
-    if source:
-        if universal and rank == 0:
-            reshard(source)
-        dist.barrier()
-        restore(engine, str(universal_folder(source) if universal else source), STATE)
-        dist.barrier()
-        if rank == 0:
-            remove_unfinished(checkpoints)
-    return Beginning(loader, engine, facts, mark)
+    model = MaskedRowsModel(hub, half_type(settings.dtype))
+    speed_up(model, settings, process.device)
+    rehearse(model, _first_inputs(loader, model, process.device), settings, process.world, process.device)
+    state = load_optimizer(source) if source else None
+    engine = start_engine(model, settings, process.device, state)
+    guard = StepGuard(settings, facts["dtype"] == "fp16", process.device, mark.get("guard"))
+    notes = [] if branches else _changes(mark, facts)
+    return Run(process, loader, engine, guard, facts, mark, name if branches else "", notes)
+
+
+def _facts(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
+    stated = dump_settings(settings)
+    return {
+        "fingerprint": fingerprint(stated, tokens),
+        "tokens_fingerprint": tokens_fingerprint(tokens),
+        "settings": stated,
+        "world": process.world,
+        "zero_stage": settings.zero_stage,
+        "engine": engine_name(settings),
+        "compile": settings.compile,
+        "dtype": resolve_dtype(settings.dtype),
+    }
+
+
+def _source(
+    settings: PretrainSettings, tokens: Path, out: Path, facts: dict[str, Any], parent: Path | None
+) -> tuple[str, dict[str, Any], bool]:
+    """Return the checkpoint to go on from ("" for none), its mark, and whether it is that of a parent.
+
+    The run's own newest one comes first, then the one that it branches from.
+    """
+    checkpoints = out / "checkpoints"
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(checkpoints)
+    path, mark = newest_checkpoint(checkpoints)
+    if path:
+        check_mark(path, mark, facts)
+        return str(path), mark, False
+    if settings.branch_from:
+        parent = parent or Path(settings.branch_from)
+        return str(parent), read_parent(parent, facts["settings"], settings, tokens), True
+    return "", {}, False
+
+
+def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> None:
+    for other in set(out.glob(PLANS)) - {plans}:
+        shutil.rmtree(other, ignore_errors=True)
+    plan_samples(settings, tokens, plans)
+
+
+def _first_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) -> list[dict[str, Any]]:
+    """Return the model's arguments for the first micro-batch, and if it happens to be without padding, for such a one
+    with a position less: the few that are padded then find their kernels compiled."""
+    batch, masked = loader.micro_batches(0)[0]
+    variants = [batch]
+    if not batch.padded and loader.settings.samples in ("contiguous", "full-sentences", "doc-sentences"):
+        lengths_B = batch.lengths_B.copy()
+        lengths_B[-1] -= 1  # a [SEP], which is never predicted
+        variants.append(replace(batch, lengths_B=lengths_B))
+    return [prepare(variant, masked, loader.settings.samples, model, device) for variant in variants]
+
+
+def _changes(mark: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+    """Return a line for each fact that is not what it was when the checkpoint was made."""
+    return [f"{name}: {mark[name]} → {facts[name]}" for name in NOTED if name in mark and mark[name] != facts[name]]
 
 
 def _hub_model(
-    settings: PretrainSettings, shards: TokenShards, tokenizer: Path, mark: dict[str, Any]
+    settings: PretrainSettings,
+    shards: TokenShards,
+    tokenizer: Path,
+    source: Path | None,
+    mark: dict[str, Any],
+    process: Process,
 ) -> PreTrainedModel:
-    """Return the model of transformers that is trained; its weights are of use where no checkpoint replaces them."""
+    """Return the model of transformers that is trained, with the weights that it begins or goes on with."""
     config = build_config(settings, shards.vocab_size, shards.special_ids)
-    if settings.init_from and not mark:
-        tell = say if dist.get_rank() == 0 else lambda _: None
+    if settings.init_from and not source:
+        tell = say if process.first else lambda _: None
         hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
     else:
         config.max_position_embeddings = mark.get("positions", config.max_position_embeddings)
         hub = build_model(settings, config)
+    if source:
+        load_weights(source, hub)
     if settings.gradient_checkpointing:
         # renamed in transformers 5, which warns of the older name
         enable = getattr(hub, "activation_checkpointing_enable", hub.gradient_checkpointing_enable)

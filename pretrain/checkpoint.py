@@ -1,28 +1,35 @@
-"""Checkpoints: a folder a step, written under a temporary name and renamed once durable; a mark says it is whole."""
+"""Checkpoints: a folder a step, written under a temporary name and renamed once durable; a mark says it is whole.
+
+A checkpoint holds the whole weights and the whole state of the optimizer, whatever they were shared over, so any number
+of processes, any ZeRO stage and any engine goes on from it, and an export needs nothing else. The first process
+gathers and writes it; which files there are is stated, never looked for.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, publish_folder, xxh3_file
+from common.files import atomic_write, disk_errors, fsync_folder, publish_folder, xxh3_file
 from common.manifest import read_manifest
 from common.progress import say
 from common.settings import changed_keys, settings_hash
+from pretrain.engines.interface import MOMENTS, Engine, OptimizerState
 
 MARK = "complete.json"
-STATE = "state"
-WEIGHTS = "weights.safetensors"
-"""At ZeRO stage 3: the whole weights."""
+WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
+FORMAT = 2
+"""Of what a checkpoint holds; 1 was DeepSpeed's own files."""
 
 
 def step_folder(folder: Path, step: int) -> Path:
@@ -69,173 +76,184 @@ def fingerprint(stated: dict[str, Any], tokens: Path) -> str:
         stated: the settings, see `dump_settings`.
         tokens: token folder.
     """
+    return settings_hash({"settings": stated, "tokens": tokens_fingerprint(tokens)})
+
+
+def tokens_fingerprint(tokens: Path) -> str:
+    """Return what identifies the content of a token folder."""
     manifest = read_manifest(tokens)
-    data = manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
-    return settings_hash({"settings": stated, "tokens": data})
+    return manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
 
 
 def save_checkpoint(
-    engine: Any, folder: Path, step: int, facts: dict[str, Any], keep_last: int, keep_every: int | None = None
+    engine: Engine, folder: Path, step: int, facts: dict[str, Any], keep_last: int, keep_every: int | None = None
 ) -> Path:
-    """Write the checkpoint of `step` and return its folder; every process calls this.
+    """Write the checkpoint of `step` and return its folder; every process calls this, and only the first one writes.
 
     Args:
-        engine: the DeepSpeed engine.
+        engine: holds weights and optimizer state.
         folder: where checkpoints stand.
         step: optimizer steps done.
-        facts: what must hold when it is resumed (fingerprint of settings and data, tokens seen …).
+        facts: what the mark says beside that (fingerprint of settings and data, tokens seen …).
         keep_last: how many checkpoints to keep; older ones go after this one is complete.
         keep_every: steps of which every multiple's checkpoint stays nevertheless.
 
     Raises:
         DiskFullError: no space; earlier checkpoints stay.
     """
-    import torch.distributed as dist
-    from safetensors.torch import save_file
-
-    from pretrain.engine import whole_weights
-
     final = step_folder(folder, step)
+    weights, state = engine.weights(), engine.optimizer_state()
+    if not engine.first:
+        return final
     temporary = folder / f".step-{step:08d}.tmp"
-    first = dist.get_rank() == 0
+    tensors = {f"{moment}/{name}": value for moment, held in state.moments.items() for name, value in held.items()}
     with disk_errors(final), library_disk_errors(final):
-        if first:
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir(parents=True)
-        dist.barrier()
-        if facts["zero_stage"] == 3:  # of which DeepSpeed writes each process's part alone
-            weights = whole_weights(engine)
-            if first:
-                save_file({name: tensor.clone() for name, tensor in weights.items()}, temporary / WEIGHTS)
-        state = {"hunmin": facts, "universal_checkpoint_info": {"universal_checkpoint_version": 0.2}}
-        engine.save_checkpoint(str(temporary), tag=STATE, client_state=state, save_latest=False)
-        dist.barrier()
-        if first:
-            files = {
-                p.relative_to(temporary).as_posix(): (p.stat().st_size, xxh3_file(p))
-                for p in temporary.rglob("*")
-                if p.is_file()
-            }
-            with atomic_write(temporary / MARK) as stream:
-                json.dump({"step": step, "files": files, **facts}, stream, indent=1, sort_keys=True)
-            publish_folder(temporary, final)
-            # those of later steps are damaged ones that this run was resumed before: they must not count
-            upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
-            for done, path in upto[:-keep_last]:
-                if not keep_every or done % keep_every:
-                    leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one
-                    path.rename(leaving)
-                    shutil.rmtree(leaving)
-    dist.barrier()
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        save_file(weights, temporary / WEIGHTS)
+        save_file({**tensors, "updates": torch.tensor(state.steps)}, temporary / OPTIMIZER)
+        files = {
+            name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in (WEIGHTS, OPTIMIZER)
+        }
+        with atomic_write(temporary / MARK) as stream:
+            json.dump({"format": FORMAT, "step": step, "files": files, **facts}, stream, indent=1, sort_keys=True)
+        publish_folder(temporary, final)
+        # those of later steps are damaged ones that this run was resumed before: they must not count
+        upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
+        for done, path in upto[:-keep_last]:
+            if not keep_every or done % keep_every:
+                leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one
+                path.rename(leaving)
+                shutil.rmtree(leaving)
     return final
+
+
+def load_weights(checkpoint: Path, hub: torch.nn.Module) -> None:
+    """Put the weights of a checkpoint into a model of transformers.
+
+    Raises:
+        HunminError: they are not those of this model.
+    """
+    put_weights(load_file(checkpoint / WEIGHTS), hub, str(checkpoint))
+
+
+def put_weights(held: dict[str, torch.Tensor], hub: torch.nn.Module, source: str) -> None:
+    """Put weights into a model of transformers.
+
+    Args:
+        held: by the names of transformers, each once: tied ones under their first name.
+        hub: the model.
+        source: where they come from, for the message.
+
+    Raises:
+        HunminError: they are not those of this model.
+    """
+    wanted = dict(hub.named_parameters())
+    missing, unexpected = sorted(wanted.keys() - held.keys()), sorted(held.keys() - wanted.keys())
+    shapes = [name for name in wanted.keys() & held.keys() if wanted[name].shape != held[name].shape]
+    if missing or unexpected or shapes:
+        raise HunminError(
+            f"{source}: weights missing {missing[:3]}, unexpected {unexpected[:3]}, of another shape {shapes[:3]}",
+            "a checkpoint holds just the weights of its configuration",
+            "use the recipe that it was trained with",
+        )
+    with torch.no_grad():
+        for name, weight in wanted.items():
+            weight.copy_(held[name])
+
+
+def load_optimizer(checkpoint: Path) -> OptimizerState:
+    """Return the optimizer's state of a checkpoint, whole."""
+    held = load_file(checkpoint / OPTIMIZER)
+    updates = int(held.pop("updates"))
+    moments: dict[str, dict[str, torch.Tensor]] = {moment: {} for moment in MOMENTS}
+    for key, value in held.items():
+        moment, _, name = key.partition("/")
+        moments[moment][name] = value
+    return OptimizerState(updates, moments)
 
 
 @contextmanager
 def library_disk_errors(path: Path) -> Iterator[None]:
     """Turn what torch and safetensors raise when a write fails into the operating system's error."""
-    from safetensors import SafetensorError
-
     try:
         yield
     except (RuntimeError, SafetensorError) as error:
         text = str(error)
-        if any(sign in text for sign in ("unexpected pos", "No space left", "os error 28", "os error 122")):
+        if any(
+            sign in text for sign in ("unexpected pos", "No space left", "os error 28", "os error 122", "os error 27")
+        ):
             raise OSError(errno.ENOSPC, "no space left", str(path)) from None
         raise
 
 
-def latest_checkpoint(folder: Path, facts: dict[str, Any]) -> tuple[Path | None, dict[str, Any]]:
+def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
     """Return the newest checkpoint that is whole and sound, and its mark: (None, {}) when there is no checkpoint.
 
-    The first process reads it through and tells the others.
-
-    Args:
-        folder: where checkpoints stand.
-        facts: what the checkpoint must have been made with; `fingerprint`, `zero_stage` and `world` are compared, and
-            `settings` tell what has changed.
-
     Raises:
-        UserError: the checkpoint belongs to other settings or another corpus, or (at ZeRO 3) another world size; or
-            all that there are are damaged.
+        UserError: there are checkpoints, and all of them are damaged.
     """
-    import torch.distributed as dist
-
-    chosen: list[str | None] = [None]
-    if not dist.is_initialized() or dist.get_rank() == 0:
-        for _, path in reversed(complete_checkpoints(folder)):
-            if (mark := read_mark(path)) and is_sound(path, mark):
-                chosen = [path.name]
-                break
-            say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
-        if chosen == [None] and any(folder.glob("step-*")):
-            chosen = [""]
-    if dist.is_initialized():
-        dist.broadcast_object_list(chosen)
-    if chosen[0] is None:
-        return None, {}
-    if not chosen[0]:
+    for _, path in reversed(complete_checkpoints(folder)):
+        if (mark := read_mark(path)) and is_sound(path, mark):
+            return path, mark
+        say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
+    if any(folder.glob("step-*")):
         raise UserError(
             f"none of the checkpoints in {folder} is whole",
             "a run that has been trained does not begin anew unasked",
             f"restore one of them from a copy; to begin anew, move {folder} away",
         )
-    path = folder / chosen[0]
-    mark = read_mark(path) or {}
+    return None, {}
+
+
+def check_mark(path: Path, mark: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Refuse a checkpoint that is not of the run that goes on.
+
+    Args:
+        path: the checkpoint.
+        mark: its mark.
+        facts: of the run: `fingerprint`, `settings` and `dtype`, the type that it computes in here.
+
+    Raises:
+        UserError: it was made by other settings, another corpus or an earlier version, or in another numeric type.
+    """
+    check_format(path, mark)
     if mark.get("fingerprint") != facts["fingerprint"]:
         changed = changed_keys(mark.get("settings", {}), facts["settings"])
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
             "a run resumes with what it began with; else batches would repeat or be left out",
-            f"restore the recipe and the corpus, or begin anew in another `out` folder (or move {folder} away)",
+            f"restore the recipe and the corpus; or begin a new run from it: pretrain.branch_from={path} (optimizer, "
+            "schedule, steps and batch may differ), or anew in another `out` folder",
         )
-    if mark.get("zero_stage") == 3 and mark.get("world") != facts["world"]:
+    if mark.get("dtype") != facts["dtype"]:
         raise UserError(
-            f"{path.name} was made by {mark['world']} processes, this run has {facts['world']}",
-            "at ZeRO stage 3 the state is split over the processes; stages 0 to 2 take any number",
-            f"go on with {mark['world']} processes",
+            f"{path.name} was computed in {mark.get('dtype')}, and on this device the run would go on in "
+            f"{facts['dtype']}",
+            "a run is computed in one numeric type from its first step to its last (dtype=auto takes bf16 where the "
+            "device has it)",
+            f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
         )
-    return path, mark
 
 
-def must_reshard(mark: dict[str, Any], world: int) -> bool:
-    """Return whether a checkpoint's optimizer state is split over another number of processes than the run has."""
-    return bool(mark) and mark["zero_stage"] in (1, 2) and mark["world"] != world
-
-
-def universal_folder(path: Path) -> Path:
-    """Return the folder beside a checkpoint that `reshard` writes."""
-    return path.with_name(f".{path.name}.universal")
-
-
-def reshard(path: Path) -> None:
-    """Write a checkpoint's state so that any number of processes can load it; one process calls this.
-
-    DeepSpeed's universal checkpoint: a file for each weight and each moment of the optimizer.
+def check_format(path: Path, mark: dict[str, Any]) -> None:
+    """Refuse a checkpoint that an earlier version wrote.
 
     Raises:
-        HunminError: DeepSpeed's converter failed.
+        UserError: it did.
     """
-    folder = universal_folder(path)
-    shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "-m", "deepspeed.checkpoint.ds_to_universal", "--inject_missing_state"]
-    command += ["--input_folder", str(path / STATE), "--output_folder", str(folder / STATE)]
-    # with the launcher's variables it would look for the other processes
-    names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise HunminError(
-            f"the state of {path.name} could not be put together for another number of processes: {last}",
-            "DeepSpeed's ds_to_universal does this",
-            f"go on with {(read_mark(path) or {}).get('world')} processes",
+    if mark.get("format") != FORMAT:
+        raise UserError(
+            f"{path} was written by an earlier version (format {mark.get('format', 1)}, this one reads {FORMAT})",
+            "a run ends with the version that it began with",
+            "go on with that version, or begin anew in another `out` folder",
         )
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove temporary folders that a killed run left behind."""
-    for ending in ("tmp", "old", "universal"):
+    """Remove temporary folders that a killed run left behind; nobody may be writing there."""
+    for ending in ("tmp", "old"):
         for path in folder.glob(f".step-*.{ending}"):
             shutil.rmtree(path, ignore_errors=True)
     if folder.is_dir():
-        os.sync()
+        fsync_folder(folder)

@@ -6,17 +6,16 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors
 from common.settings import dump_settings
-from pretrain.checkpoint import STATE, WEIGHTS, fingerprint, library_disk_errors, read_mark
+from pretrain.checkpoint import WEIGHTS, check_format, fingerprint, library_disk_errors, put_weights, read_mark
 from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -53,23 +52,23 @@ def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
     temporary.rename(out)
 
 
-def checkpoint_state(checkpoint: Path) -> dict[str, torch.Tensor]:
-    """Return the model weights of a checkpoint folder, with the names transformers uses.
+def load_hub_model(
+    settings: PretrainSettings, config: PreTrainedConfig, weights: dict[str, torch.Tensor], source: str = "the run"
+) -> PreTrainedModel:
+    """Return a model of transformers, as anyone loads it, with these weights.
+
+    Args:
+        settings: the run's.
+        config: its configuration, which is copied.
+        weights: by the names of transformers, each once.
+        source: where they come from, for the message.
 
     Raises:
-        UserError: the folder is not a whole checkpoint.
+        HunminError: they are not those of this configuration.
     """
-    if read_mark(checkpoint) is None:
-        raise UserError(
-            f"{checkpoint} is not a whole checkpoint",
-            "a checkpoint folder holds complete.json and the files it lists",
-            "choose another step-* folder",
-        )
-    if (checkpoint / WEIGHTS).exists():
-        return load_file(checkpoint / WEIGHTS)
-    files = sorted((checkpoint / STATE).glob("*model_states.pt"))
-    state: dict[str, Any] = torch.load(files[0], map_location="cpu", weights_only=True)["module"]
-    return {name.removeprefix("hub."): tensor for name, tensor in state.items()}
+    model = model_class(settings)(type(config).from_dict(config.to_dict()))
+    put_weights(weights, model, source)
+    return model
 
 
 def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) -> None:
@@ -86,27 +85,26 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
         UserError: it was trained with other settings or on other tokens than those given.
         HunminError: the checkpoint's weights are not those of this configuration.
     """
-    shards = TokenShards(tokens)
-    config = build_config(settings, shards.vocab_size, shards.special_ids)
-    state = checkpoint_state(checkpoint)
+    mark = read_mark(checkpoint)
+    if mark is None:
+        raise UserError(
+            f"{checkpoint} is not a whole checkpoint",
+            "a checkpoint folder holds complete.json and the files it lists",
+            "choose another step-* folder",
+        )
+    check_format(checkpoint, mark)
     # the ids of another vocabulary of the same size would fit its weights, and mean nothing to them
-    if (read_mark(checkpoint) or {}).get("fingerprint") != fingerprint(dump_settings(settings), tokens):
+    if mark["fingerprint"] != fingerprint(dump_settings(settings), tokens):
         raise UserError(
             f"{checkpoint} was trained with other settings or on other tokens than those in {tokens.parent}",
             "weights are exported with the settings and the vocabulary that they were trained with",
             "take the recipe, tokenizer/ and tokens/ back to what they were; if pretraining is to be done anew, export "
             "when that has a checkpoint",
         )
-    if settings.init_from:  # it may have more positions than the run needs
-        config.max_position_embeddings = len(state[f"{settings.model.type}.embeddings.position_embeddings.weight"])
-    model = model_class(settings)(config)
-    missing, unexpected = model.load_state_dict(state, strict=False)
-    if missing or unexpected:
-        raise HunminError(
-            f"{checkpoint}: weights missing {missing[:3]}, unexpected {unexpected[:3]}",
-            "a checkpoint holds just the weights of its configuration",
-            "export it with the recipe that it was trained with",
-        )
+    shards = TokenShards(tokens)
+    config = build_config(settings, shards.vocab_size, shards.special_ids)
+    config.max_position_embeddings = mark["positions"]  # a published model may have more than the run needs
+    model = load_hub_model(settings, config, load_file(checkpoint / WEIGHTS), str(checkpoint))
     save_hub_model(model, tokenizer, out)
 
 

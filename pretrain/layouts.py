@@ -1,6 +1,6 @@
 """Layouts: which tokens of a shard make up each sample. Nothing is dropped, whatever the kind.
 
-Shapes: N samples of a shard, K texts of a sample, P pieces of documents.
+Shapes: N samples of a shard, K texts of a sample, P texts of all samples.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ class Layout(Protocol):
 
     def spans(self, sample: int) -> np.ndarray:
         """Return the first token and the end of each text of a sample, (K, 2) int64."""
+
+    def every_span(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the spans of all samples, (P, 2) int64, and where each sample's begin in them, (N + 1,) int64."""
 
     @property
     def sums(self) -> tuple[int, int]:
@@ -51,6 +54,10 @@ class Borders:
     def spans(self, sample: int) -> np.ndarray:
         """Return the sample's only span."""
         return self._borders[None, sample : sample + 2]
+
+    def every_span(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the spans of all samples, one each."""
+        return np.stack([self._borders[:-1], self._borders[1:]], 1), np.arange(len(self) + 1)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -83,6 +90,10 @@ class Groups:
     def spans(self, sample: int) -> np.ndarray:
         """Return the spans of the sample's pieces."""
         return np.asarray(self.pieces_P2[self.first[sample] : self.first[sample + 1]])
+
+    def every_span(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all pieces, and where those of each sample begin."""
+        return np.asarray(self.pieces_P2), np.asarray(self.first)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -121,26 +132,8 @@ def doc_sentences(sentences: np.ndarray, documents: np.ndarray, length: int) -> 
         documents: int64 offsets of the documents' first tokens, and the end.
         length: of a sample.
     """
-    pieces_P2 = _document_pieces(np.asarray(sentences), np.asarray(documents), length - 2)
+    pieces_P2 = document_pieces(np.asarray(sentences), np.asarray(documents), length - 2)
     return Groups(pieces_P2, np.arange(len(pieces_P2) + 1))
-
-
-def packed(documents: np.ndarray, length: int) -> Groups:
-    """Return documents packed into samples by best fit, those longer than a sample cut every length − 2 tokens.
-
-    Pieces go, longest first, into the fullest sample that has room for them (best-fit decreasing; Ding et al. 2024,
-    "Fewer Truncations Improve Language Modeling", section 2.2), so only what is longer than a sample is ever cut.
-
-    Args:
-        documents: int64 offsets of the documents' first tokens, and the end; each document ends with its [SEP].
-        length: of a sample.
-    """
-    documents = np.asarray(documents)
-    pieces_P2 = _document_pieces(documents, documents, length - 2)
-    sample_P, samples = _best_fit(pieces_P2[:, 1] - pieces_P2[:, 0] + 2, length)
-    order = np.argsort(sample_P, kind="stable")
-    first = np.concatenate(([0], np.cumsum(np.bincount(sample_P, minlength=samples)))).astype(np.int64)
-    return Groups(pieces_P2[order], first)
 
 
 @numba.njit(cache=True)
@@ -171,7 +164,7 @@ def sentence_borders(sentences: np.ndarray, room: int) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _document_pieces(sentences: np.ndarray, documents: np.ndarray, room: int) -> np.ndarray:
+def document_pieces(sentences: np.ndarray, documents: np.ndarray, room: int) -> np.ndarray:
     """Return the pieces of at most `room` tokens that documents, without their last [SEP], fall into: (P, 2) int64.
 
     Pieces end where a sentence does, unless a sentence is longer; "sentences" may be the documents themselves.
@@ -198,42 +191,3 @@ def _document_pieces(sentences: np.ndarray, documents: np.ndarray, room: int) ->
             pieces[count, 0], pieces[count, 1] = start, end
             count += 1
     return pieces[:count].copy()
-
-
-@numba.njit(cache=True)
-def _best_fit(sizes_P: np.ndarray, length: int):  # type: ignore[no-untyped-def]
-    """Return the sample of each piece, (P,) int64, and how many samples there are.
-
-    Samples stand in stacks by the room that is left; to find the fullest one that fits is to look for the first stack
-    that is not empty, so the whole takes P · length steps at most and hardly ever that.
-    """
-    sample_P = np.empty(len(sizes_P), np.int64)
-    below = np.full(len(sizes_P), -1, np.int64)  # of a sample: the next in its stack
-    top = np.full(length + 1, -1, np.int64)
-    # counting sort, longest first; equal ones in their order
-    starts = np.zeros(length + 2, np.int64)
-    for size in sizes_P:
-        starts[length - size + 1] += 1
-    starts = np.cumsum(starts)
-    order = np.empty(len(sizes_P), np.int64)
-    for number in range(len(sizes_P)):
-        place = length - sizes_P[number]
-        order[starts[place]] = number
-        starts[place] += 1
-    samples = 0
-    for piece in order:
-        size = int(sizes_P[piece])
-        left = size
-        while left <= length and top[left] < 0:
-            left += 1
-        if left > length:
-            left = length
-            top[left] = samples
-            below[samples] = -1
-            samples += 1
-        sample = int(top[left])
-        top[left] = below[sample]
-        sample_P[piece] = sample
-        below[sample] = top[left - size]
-        top[left - size] = sample
-    return sample_P, samples

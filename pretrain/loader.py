@@ -11,15 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from common.errors import HunminError
-from pretrain.layouts import Layout, contiguous, doc_sentences, full_sentences, packed
-from pretrain.masking import VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
+from pretrain.budgets import mean_budget
+from pretrain.masking import IGNORE, VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
 from pretrain.order import SampleOrder
-from pretrain.packing import holds_groups, read_groups, write_groups
-from pretrain.pairs import plan_pairs, read_pairs
-from pretrain.samples import Batch, Samples
+from pretrain.plans import plan_samples, read_by_ordinary_tokens, read_parts
+from pretrain.samples import Batch, SampleSet
 from pretrain.schedule import masking_rate
 from pretrain.settings import MaskingSettings, PretrainSettings
 from tokenizer.shards import TokenShards
+
+__all__ = ["Loader", "mask_table", "plan_samples", "read_vocabulary"]
 
 
 def read_vocabulary(tokenizer: Path) -> list[str]:
@@ -40,35 +41,6 @@ def mask_table(tokenizer: Path, special_ids: dict[str, int]) -> MaskTable:
     return MaskTable(continues, special, special_ids["mask"])
 
 
-def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
-    """Write what is worked out once for a run, its sentence pairs or packed documents; one process does this."""
-    if settings.samples == "sentence-pairs":
-        plan_pairs(
-            TokenShards(tokens), plans, settings.length, _copies(settings), settings.validation_samples, settings.seed
-        )
-    elif settings.samples == "packed":
-        shards = TokenShards(tokens)
-        for index in range(len(shards.shards)):
-            if not holds_groups(plans, index):
-                write_groups(plans, index, packed(shards.documents(index), settings.length))
-
-
-def _copies(settings: PretrainSettings) -> int:
-    """Return how many copies of the corpus have masks of their own; 1 where each epoch draws new ones."""
-    return settings.masking.dupe_factor if settings.masking.kind == "static" else 1
-
-
-def make_layout(kind: str, shards: TokenShards, index: int, length: int) -> Layout:
-    """Return the samples of a shard, of a kind that a rule alone gives (all but sentence pairs)."""
-    if kind == "contiguous":
-        return contiguous(len(shards.tokens(index)), length)
-    if kind == "full-sentences":
-        return full_sentences(shards.sentences(index), length)
-    if kind == "doc-sentences":
-        return doc_sentences(shards.sentences(index), shards.documents(index), length)
-    return packed(shards.documents(index), length)
-
-
 class Loader:
     """Batches of a run as a function of the step.
 
@@ -79,31 +51,31 @@ class Loader:
         plans: folder that `plan_samples` has written.
         rank: this process.
         world: number of processes.
+        first_sample: place in the data at step 0, for a run that branches from another: there it goes on, at its own
+            step and with its own batches, behind what that one has seen. Negative when its batches are larger.
 
     Raises:
-        HunminError: the corpus has too few tokens for one sample to train on.
+        HunminError: the corpus has too few tokens for one sample to train on, or to predict one of them.
     """
 
     def __init__(
-        self, settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path, rank: int, world: int
+        self,
+        settings: PretrainSettings,
+        tokens: Path,
+        tokenizer: Path,
+        plans: Path,
+        rank: int,
+        world: int,
+        first_sample: int = 0,
     ) -> None:
         shards = TokenShards(tokens)
-        self.settings, self.rank, self.world = settings, rank, world
+        self.settings, self.rank, self.world, self.first_sample = settings, rank, world, first_sample
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.samples == "sentence-pairs"
         length, continues_V = settings.length, self.table.continues_V
-        if self.pairs:
-            parts, held_out = read_pairs(shards, plans, _copies(settings))
-            self.samples = Samples(shards, parts, length, continues_V)
-            self._held_out = Samples(shards, held_out, length, continues_V)
-        else:
-            every = range(len(shards.shards))
-            layouts: list[Layout]
-            if settings.samples == "packed":
-                layouts = [read_groups(plans, index) for index in every]
-            else:
-                layouts = [make_layout(settings.samples, shards, index, length) for index in every]
-            self.samples = self._held_out = Samples(shards, list(enumerate(layouts)), length, continues_V)
+        parts, held_out = read_parts(settings, shards, plans)
+        self.samples = SampleSet(shards, parts, length, continues_V)
+        self._held_out = SampleSet(shards, held_out, length, continues_V) if held_out is not None else self.samples
         if len(self.samples) < 1:
             raise HunminError(
                 f"{tokens} holds no tokens", "a run needs at least one sample", "give the corpus stage more text"
@@ -115,15 +87,21 @@ class Loader:
             self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
         else:
             self.validation_ids = self.order.validation()
-        special = 3 if self.pairs else 2  # [CLS] and the [SEP]s
-        self._text_share = (self.samples.positions / len(self.samples) - special) / (length - 2)
-        """Tokens of text in a sample, on average, beside those of a full one."""
+        self._by_ordinary = read_by_ordinary_tokens(settings, shards, plans, parts)
+        if not min(
+            mean_budget(self._by_ordinary, rate) for rate in (settings.masking.rate, settings.masking.last_rate)
+        ):
+            raise HunminError(
+                f"at masking.rate={settings.masking.rate} no sample of {tokens} is long enough to predict a token of",
+                "the share of a sample's tokens, rounded, is at least 1 in some of them",
+                "raise pretrain.masking.rate or pretrain.length, or give the corpus stage longer texts",
+            )
         self._rows = rows_for(length, settings.masking.largest_rate)  # shapes stay the same at any rate
 
     @property
     def epochs(self) -> float:
-        """How often the run sees each training sample."""
-        return self.settings.samples_before(self.settings.steps) / self.order.size
+        """How often each training sample has been seen when the run ends, by those it branches from too."""
+        return (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
 
     def micro_batches(self, step: int) -> list[tuple[Batch, MaskedBatch]]:
         """Return this process's micro-batches of global batch `step`, masked, in order.
@@ -134,7 +112,7 @@ class Loader:
         rate = masking_rate(step, self.settings.steps, self.settings.masking)
         out = []
         for first in range(begin + self.rank * size, end, self.world * size):
-            ids, epochs = self.order.train(first, size)
+            ids, epochs = self.order.train(self.first_sample + first, size)
             if self.settings.masking.kind == "static":
                 epochs = epochs % (1 if self.pairs else self.settings.masking.dupe_factor)
             out.append(self._masked(self.samples, ids, epochs, rate))
@@ -142,26 +120,38 @@ class Loader:
 
     @property
     def validation_batches(self) -> int:
-        """Return the number of micro-batches of held-out samples that the process with the most of them has."""
+        """Return the number of micro-batches of held-out samples, the same for every process."""
         most = -(-len(self.validation_ids) // self.world)
         return -(-most // self.settings.micro_batch)
 
     def validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
-        """Yield this process's share of the held-out samples in micro-batches, always with the same masks."""
-        ids = self.validation_ids[self.rank :: self.world]
-        for start in range(0, len(ids), self.settings.micro_batch):
-            part = ids[start : start + self.settings.micro_batch]
-            epochs = np.full(len(part), VALIDATION_EPOCH, np.int64)
-            yield self._masked(self._held_out, part, epochs, self.settings.masking.last_rate)
+        """Yield this process's share of the held-out samples, always with the same masks, in `validation_batches`.
 
-    def _masked(self, samples: Samples, ids: np.ndarray, epochs: np.ndarray, rate: float) -> tuple[Batch, MaskedBatch]:
+        All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
+        samples that add to no sum: nothing is predicted of them, and `counted_B` is False.
+        """
+        size, own = self.settings.micro_batch, self.validation_ids[self.rank :: self.world]
+        fill = self.validation_batches * size - len(own)
+        ids = np.concatenate([own, np.resize(self.validation_ids, fill)])
+        for start in range(0, len(ids), size):
+            counted_B = np.arange(start, start + size) < len(own)
+            epochs = np.full(size, VALIDATION_EPOCH, np.int64)
+            rate = self.settings.masking.last_rate
+            batch, masked = self._masked(self._held_out, ids[start : start + size], epochs, rate)
+            labels_BM = np.where(counted_B[:, None], masked.labels_BM, IGNORE)
+            expected = masked.expected * counted_B.mean()
+            yield replace(batch, counted_B=counted_B), replace(masked, labels_BM=labels_BM, expected=expected)
+
+    def _masked(
+        self, samples: SampleSet, ids: np.ndarray, epochs: np.ndarray, rate: float
+    ) -> tuple[Batch, MaskedBatch]:
         batch = samples.batch(ids)
         masking: MaskingSettings = self.settings.masking
         masked = mask_batch(
             batch.ids_BS, batch.barred_BS, ids, epochs, self.table, self.settings.seed,
             rate, masking.mask_share, masking.random_share, masking.whole_word, masking.max_word_tokens, self._rows,
         )  # fmt: skip
-        return batch, replace(masked, expected=masked.expected * self._text_share)
+        return batch, replace(masked, expected=len(ids) * mean_budget(self._by_ordinary, rate))
 
     def ahead(self, first_step: int, depth: int = 4) -> Generator[list[tuple[Batch, MaskedBatch]]]:
         """Yield `micro_batches` for first_step, first_step + 1 … to the last step, built ahead by a thread.

@@ -6,31 +6,30 @@ import gc
 import json
 import math
 import shutil
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import torch.distributed as dist
+from torch import Tensor
 
 from common.errors import HunminError
 from common.files import atomic_write
-from common.progress import ProgressBar, say, short_number
-from common.settings import dump_settings
-from pretrain.begin import PLANS, Beginning
-from pretrain.checkpoint import save_checkpoint
-from pretrain.engine import whole_weights
-from pretrain.export import check_export, save_hub_model
-from pretrain.flops import flops_per_token
-from pretrain.masking import MaskedBatch
+from common.progress import say
+from pretrain.begin import PLANS, Run
+from pretrain.checkpoint import save_checkpoint, step_folder
+from pretrain.export import check_export, load_hub_model, save_hub_model
+from pretrain.guard import GuardFigures
+from pretrain.journal import Journal
 from pretrain.meter import Meter, means
-from pretrain.metrics import MetricsLog
-from pretrain.model import model_class
-from pretrain.peak import device_peak
-from pretrain.processes import any_process, summed
-from pretrain.samples import Batch
-from pretrain.schedule import masking_rate, rate_factor
+from pretrain.schedule import rate_factor
+from pretrain.speed import COMPILED
 from pretrain.trainer import Trainer
+
+VOTE_STEPS = 2
+"""Steps after which a GPU's count of processes that were asked to stop is read: it is there by then, so reading it
+waits for nothing."""
 
 
 class Loop:
@@ -41,22 +40,14 @@ class Loop:
         out: the run's folder.
     """
 
-    def __init__(self, run: Beginning, out: Path) -> None:
-        settings, device = run.loader.settings, run.engine.device
-        self._run, self._settings, self._out = run, settings, out
-        self._trainer = Trainer(run.engine, run.loader, run.mark)
-        self._done = self._saved = int(run.mark.get("step", 0))
-        first = dist.get_rank() == 0
-        self._meter = Meter(settings.length, device, run.mark, first)
-        self._peak = device_peak(device) * dist.get_world_size()
-        self._log: MetricsLog | None = None
-        self._bar: ProgressBar | None = None
-        if first:
-            if self._done:
-                say(f"resuming at step {self._done} of {settings.steps}")
-            config = dump_settings(settings, drop="secret")
-            self._log = MetricsLog(out / "logs", self._done, settings.wandb, settings.wandb_project, config)
-            self._bar = ProgressBar("pretrain", settings.steps, "steps", self._done)
+    def __init__(self, run: Run, out: Path) -> None:
+        self._run, self._settings, self._out = run, run.loader.settings, out
+        self._trainer = Trainer(run.engine, run.loader, run.guard)
+        self._done = self._saved = run.step
+        self._meter = Meter(run.engine.device, run.mark)
+        self._journal = Journal(run, out) if run.process.first else None
+        self._votes: deque[Tensor] = deque()
+        self._warned = run.guard.figures().faults
 
     def run(self, asked: Callable[[], bool]) -> bool:
         """Take the steps and return whether the last one is done; if not, a stop was asked for and the state is saved.
@@ -68,42 +59,44 @@ class Loop:
             HunminError: too many batches were skipped, or the last weights give no finite loss.
             DiskFullError: no space for a checkpoint; earlier ones stay.
         """
-        steps, stopped, due = self._settings.steps, False, False
-        figures: dict[str, float] = {}
-        # collections amid a step cost a few percent; what is there now stays to the end, so none need look at it
-        gc.collect()
-        gc.freeze()
-        gc.disable()
+        s, stopped, due = self._settings, False, False
+        validation: dict[str, float] = {}
         with ExitStack() as stack:
-            stack.callback(gc.enable)
+            stack.enter_context(_collections_between_steps())
             batches = stack.enter_context(closing(self._run.loader.ahead(self._done)))
-            if self._bar:
-                stack.enter_context(self._bar)
+            if self._journal:
+                stack.enter_context(self._journal)
             if self._done == 0:
                 self._validate()
             self._meter.restart()
-            while self._done < steps and not (stopped and self._saved == self._done):
+            while self._done < s.steps and not (stopped and self._saved == self._done):
                 with self._meter.waiting():
                     micro_batches = next(batches)
-                self._step(micro_batches)
-                if self._done % self._settings.validate_every == 0 or self._done == steps:
-                    figures = self._validate()
-                stopped = any_process(asked())
-                due = due or stopped or self._done % self._settings.checkpoint_every == 0 or self._done == steps
+                lr = s.optimizer.lr * rate_factor(self._done, s.steps, s.optimizer)
+                step = self._trainer.step(self._done, lr, micro_batches, asked())
+                self._meter.add(step.totals)
+                self._done += 1
+                last = self._done == s.steps
+                stopped = stopped or self._stop_is_asked(asked(), step.asked)
+                due = due or stopped or self._done % s.checkpoint_every == 0 or last
+                if self._journal:
+                    self._journal.advance()
+                if self._done % s.log_every == 0 or last:
+                    self._log(lr)
+                if self._done % s.validate_every == 0 or last:
+                    validation = self._validate()
                 # weights that a batch has just failed on must not replace good ones: the next good step saves
-                if due and not self._trainer.skipped:
+                if due and self._check_skipped().last == "accepted":
                     self._save()
                     due = False
-            if self._done == steps and due:
-                self._save_last(figures)
-        if self._log:
-            self._log.close()
-            if self._done < steps:
+            if self._done == s.steps and due:
+                self._save_last(validation)
+            if self._journal and self._done < s.steps:
                 say(
-                    f"stopped as asked after step {self._done} of {steps}; "
+                    f"stopped as asked after step {self._done} of {s.steps}; "
                     f"the checkpoint of step {self._saved} is complete"
                 )
-        return self._done == steps
+        return self._done == s.steps
 
     def finish(self, tokenizer: Path) -> dict[str, Any]:
         """Write the model, as transformers reads it, into `out/model` and return the run's counts, written beside it.
@@ -111,108 +104,126 @@ class Loop:
         Args:
             tokenizer: tokenizer folder that goes with the model.
         """
-        loader, settings = self._run.loader, self._settings
+        run, loader = self._run, self._run.loader
+        guard = run.guard.figures()
         counts = {
-            "steps": settings.steps,
+            "steps": self._settings.steps,
             "tokens": self._meter.tokens,
             "samples": len(loader.samples),
             "validation_samples": len(loader.validation_ids),
             "epochs": round(loader.epochs, 4),
             "padding": round(loader.samples.padding, 6),
-            "skipped": self._trainer.skips,
+            "skipped": guard.faults + guard.overflows,
         }
-        weights = whole_weights(self._run.engine)  # of all processes together
-        if self._log:
-            for plans in self._out.glob(PLANS):
-                shutil.rmtree(plans, ignore_errors=True)
-            hub = model_class(settings)(self._run.engine.module.hub.config)
-            hub.load_state_dict(weights)
+        if run.facts["parent"]:
+            counts["parent"] = run.facts["parent"]
+        weights = run.engine.weights()  # of all processes together
+
+        def write() -> None:
+            for leftover in (*self._out.glob(PLANS), self._out / COMPILED):
+                shutil.rmtree(leftover, ignore_errors=True)
+            hub = load_hub_model(self._settings, run.engine.model.hub.config, weights)
             save_hub_model(hub, tokenizer, self._out / "model")
             check_export(self._out / "model", hub)
             with atomic_write(self._out / "counts.json") as stream:
                 json.dump(counts, stream, indent=1, sort_keys=True)
+
+        run.process.on_first("the final model", write)
         return counts
 
-    def _step(self, micro_batches: list[tuple[Batch, MaskedBatch]]) -> None:
-        settings, trainer, step = self._settings, self._trainer, self._done
-        logs = (step + 1) % settings.log_every == 0 or step + 1 == settings.steps
-        lr = settings.optimizer.lr * rate_factor(step, settings.steps, settings.optimizer)
-        totals = trainer.step(step, lr, micro_batches, measure_norm=logs)
-        self._done += 1
-        if trainer.skipped:
-            if not trainer.overflowed:
-                self._note_skipped(step)
-        else:
-            self._meter.add(totals, settings.samples_before(step + 1) - settings.samples_before(step))
-        if self._bar:
-            self._bar.advance()
-        if logs:
-            self._write_line(lr)
-            gc.collect()  # recomputed layers leave cycles behind
+    def _stop_is_asked(self, here: bool, everywhere: Tensor) -> bool:
+        """Return whether any process was asked to stop: of the same step on all of them, so that they leave together.
 
-    def _note_skipped(self, step: int) -> None:
-        skipped, most = self._trainer.skipped_steps, self._settings.max_skipped
-        if self._log:
-            say(f"warning: batch {step} is skipped: its loss is not finite, or leaps up", style="yellow")
-        if len(skipped) > most:
-            raise HunminError(
-                f"{len(skipped)} batches had no finite loss, or one more than {self._settings.spike} times the mean: "
-                f"{', '.join(map(str, skipped))}",
-                f"a run passes over at most {most} (pretrain.max_skipped)",
-                f"lower pretrain.optimizer.lr, or lengthen the warm-up; the checkpoint of step {self._saved} is kept",
-            )
+        Args:
+            here: whether this one was.
+            everywhere: how many were when the step began, on the device.
+        """
+        if self._run.process.world == 1:
+            return here
+        on_gpu = everywhere.device.type == "cuda"
+        self._votes.append(everywhere.to("cpu", non_blocking=True) if on_gpu else everywhere)
+        if len(self._votes) <= (VOTE_STEPS if on_gpu else 0):
+            return False
+        return float(self._votes.popleft()) > 0
 
-    def _write_line(self, lr: float) -> None:
-        settings, trainer, done = self._settings, self._trainer, self._done
+    def _log(self, lr: float) -> None:
+        guard = self._check_skipped()
         figures = self._meter.line()
-        if not (self._log and self._bar):
-            return
-        masked = masking_rate(done - 1, settings.steps, settings.masking)
-        span, vocab_size = self._run.loader.samples.attention_span, self._run.engine.module.hub.config.vocab_size
-        rate = figures["tokens_per_second"]
-        flops = rate * flops_per_token(settings.model, vocab_size, span, masked)
-        row = {
-            "step": done,
-            **figures,
-            "lr": lr,
-            "batch": settings.samples_before(done) - settings.samples_before(done - 1),
-            "masking_rate": round(masked, 5),
-            "gradient_norm": trainer.gradient_norm,
-            "tflops": round(flops / 1e12, 4),
-            "mfu": round(flops / self._peak, 4),
-            "skipped": trainer.skips,
-        }
-        if trainer.scale:
-            row["loss_scale"] = trainer.scale.factor
-        self._log.log(row)
-        loss = row.get("loss", math.nan)
-        self._bar.advance(0, f"loss {loss:.3f}, {short_number(rate)} tokens/s, {row['mfu']:.0%} MFU")
+        if self._journal:
+            self._journal.write(self._done, lr, figures, guard)
+        gc.collect()  # recomputed layers leave cycles behind
+
+    def _check_skipped(self) -> GuardFigures:
+        """Return the guard's figures; warn of batches that were skipped since, and stop after too many."""
+        guard, most = self._run.guard.figures(), self._settings.max_skipped
+        if self._journal:
+            for step in guard.skipped[self._warned :]:
+                say(f"warning: batch {step} is skipped: its loss is not finite, or leaps up", style="yellow")
+        self._warned = len(guard.skipped)
+        if guard.faults > most:
+            raise HunminError(
+                f"{guard.faults} batches had no finite loss, or one more than {self._settings.spike} times the mean: "
+                f"{', '.join(map(str, guard.skipped))}{' …' if guard.faults > len(guard.skipped) else ''}",
+                f"a run passes over at most {most} (pretrain.max_skipped)",
+                self._remedy(),
+            )
+        return guard
+
+    def _remedy(self) -> str:
+        """Return what to do about a run that diverges, as a command where there is a checkpoint to go on from."""
+        if not self._saved:
+            return "lower pretrain.optimizer.lr or lengthen the warm-up, and begin anew in another `out` folder"
+        source = step_folder(self._out / "checkpoints", self._saved)
+        return (
+            f"the checkpoint of step {self._saved} is kept; go on from it with a lower rate: hunmin pretrain RECIPE "
+            f"pretrain.branch_from={source} pretrain.optimizer.lr={self._settings.optimizer.lr / 2:g}"
+        )
 
     def _validate(self) -> dict[str, float]:
         """Write the figures of the held-out samples and return them; {} when none are held out."""
         figures: dict[str, float] = {}
         if len(self._run.loader.validation_ids):
-            figures = means(summed(self._trainer.validate()))
-            if self._log:
-                self._log.log({"step": self._done, **{f"validation_{name}": value for name, value in figures.items()}})
+            figures = means(self._trainer.validate().tolist())
+            if self._journal:
+                self._journal.write_validation(self._done, figures)
             self._meter.restart()
         return figures
 
     def _save(self) -> None:
-        facts = {**self._run.facts, **self._meter.state(), **self._trainer.state}
+        guard = self._run.guard.figures()._asdict()
+        facts = {
+            **self._run.facts,
+            **self._meter.state(),
+            "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
+            "samples_seen": self._run.loader.first_sample + self._settings.samples_before(self._done),
+        }
         keep_last, keep_every = self._settings.keep_last, self._settings.keep_every
         save_checkpoint(self._run.engine, self._out / "checkpoints", self._done, facts, keep_last, keep_every)
         self._saved = self._done
         self._meter.restart()
 
-    def _save_last(self, figures: dict[str, float]) -> None:
+    def _save_last(self, validation: dict[str, float]) -> None:
         """Save after a last step whose batch was skipped, if the weights are not to blame: by their validation, or as
         only the loss scale was too large."""
-        if not (self._trainer.overflowed or math.isfinite(figures.get("loss", math.nan))):
+        overflowed = self._run.guard.figures().last == "overflow"
+        if not (overflowed or math.isfinite(validation.get("loss", math.nan))):
             raise HunminError(
                 f"the last batch was skipped, and no held-out text shows that the weights after step {self._done} "
                 "are sound",
                 "a run ends with weights that give a finite loss",
-                f"lower pretrain.optimizer.lr, or lengthen the warm-up; the checkpoint of step {self._saved} is kept",
+                self._remedy(),
             )
         self._save()
+
+
+class _collections_between_steps:
+    """Collections amid a step cost a few percent; what is there now stays to the end, so none need look at it."""
+
+    def __enter__(self) -> None:
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        gc.enable()
+        gc.unfreeze()

@@ -8,6 +8,7 @@ Shapes: R rows, C rows of a chunk, H hidden width, V vocabulary.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -15,14 +16,14 @@ from torch import Tensor
 
 from pretrain.masking import IGNORE
 
-CHUNK_BYTES = {"cpu": 32 << 20, "cuda": 1 << 30}
-"""Logits at work, in fp32: what a last-level cache holds on a CPU; on a GPU large enough for full speed."""
+CPU_CHUNK_BYTES, CHUNK_BYTES = 32 << 20, 1 << 30
+"""Logits at work, in fp32: what a last-level cache holds on a CPU; elsewhere large enough for full speed."""
 
 
 def linear_cross_entropy(
     hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return (sum of −log softmax(hidden·weightᵀ + bias)[label], rows predicted right, rows counted), three scalars.
+    """Return (sum of −log softmax(hidden·weightᵀ + bias)[label], rows predicted correct, rows counted), three scalars.
 
     Under autocast the products are taken in its dtype; sums, exponentials and gradients of the weights are fp32.
 
@@ -33,10 +34,11 @@ def linear_cross_entropy(
         labels_R: int64 in [0, V), or IGNORE for rows that do not count.
     """
     device = hidden_RH.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden_RH.dtype
+    autocast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    dtype = torch.get_autocast_dtype(device) if autocast else hidden_RH.dtype
     wanted = torch.is_grad_enabled()  # within `forward` it never is, and `needs_input_grad` does not ask
-    loss, right = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)  # type: ignore[no-untyped-call]
-    return loss, right, (labels_R != IGNORE).sum()
+    loss, correct = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)  # type: ignore[no-untyped-call]
+    return loss, correct, (labels_R != IGNORE).sum()
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -50,14 +52,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
         dtype: torch.dtype,
         wanted: bool,
     ) -> tuple[Tensor, Tensor]:
-        """Return loss and rows predicted right; where `wanted`, gradients are computed as well and kept."""
+        """Return loss and rows predicted correct; where `wanted`, gradients are computed as well and kept."""
         wanted = wanted and any(ctx.needs_input_grad[:3])
-        with torch.autocast(hidden_RH.device.type, enabled=False):
-            loss, right, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
+        device = hidden_RH.device.type
+        available = torch.amp.is_autocast_available(device)
+        with torch.autocast(device, enabled=False) if available else nullcontext():
+            loss, correct, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
         ctx.save_for_backward(*gradients)
         ctx.dtypes = hidden_RH.dtype, weight_VH.dtype, bias_V.dtype
-        ctx.mark_non_differentiable(right)
-        return loss, right
+        ctx.mark_non_differentiable(correct)
+        return loss, correct
 
     @staticmethod
     def backward(ctx: Any, loss_gradient: Tensor, _: Any) -> tuple[Tensor | None, ...]:
@@ -72,14 +76,14 @@ def _compute(
     inputs_RH, weights_VH = hidden_RH.to(dtype), weight_VH.to(dtype)
     device = hidden_RH.device
     loss = torch.zeros((), dtype=torch.float32, device=device)
-    right = torch.zeros((), dtype=torch.int64, device=device)
+    correct = torch.zeros((), dtype=torch.int64, device=device)
     gradients: tuple[Tensor, ...] = ()
     if wanted:
         by_hidden_RH = torch.empty_like(hidden_RH, dtype=torch.float32)
         by_weight_VH = torch.zeros_like(weight_VH, dtype=torch.float32)
         by_bias_V = torch.zeros_like(bias_V, dtype=torch.float32)
         gradients = by_hidden_RH, by_weight_VH, by_bias_V
-    step = max(1, CHUNK_BYTES[device.type] // (4 * vocabulary))
+    step = max(1, (CPU_CHUNK_BYTES if device.type == "cpu" else CHUNK_BYTES) // (4 * vocabulary))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         labels_C1 = labels_R[part, None]
@@ -87,7 +91,7 @@ def _compute(
         target_C1 = labels_C1.clamp(min=0)
         logits_CV = torch.addmm(bias_V.to(dtype), inputs_RH[part], weights_VH.T).float()
         largest_C1, guess_C1 = logits_CV.max(1, keepdim=True)
-        right += ((guess_C1 == labels_C1) & counted_C1).sum()
+        correct += ((guess_C1 == labels_C1) & counted_C1).sum()
         margin_C1 = logits_CV.gather(1, target_C1) - largest_C1
         odds_CV = logits_CV.sub_(largest_C1).exp_()
         total_C1 = odds_CV.sum(1, keepdim=True)
@@ -102,4 +106,4 @@ def _compute(
                 by_weight_VH.addmm_(by_logits_CV.T, inputs_RH[part])
             else:
                 by_weight_VH += by_logits_CV.T @ inputs_RH[part]
-    return loss, right, *gradients
+    return loss, correct, *gradients

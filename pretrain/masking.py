@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from pretrain.order import key_of, mix
+from pretrain.random_numbers import GOLDEN, below, key_of, mix, next_bits, unit
 
 IGNORE = -100
 """Label of a row that is not predicted. Rows are told apart by this value, never by `label > 0`: id 0 is a label."""
@@ -30,8 +30,8 @@ class MaskedBatch:
     labels_BM: np.ndarray
     """int64: original ids at those positions; IGNORE in unused places."""
     expected: float
-    """Tokens that are predicted of such a batch: from `mask_batch`, if no sample is padded; from a loader, on average.
-    What the sum of the losses is divided by."""
+    """Tokens that are predicted of such a batch: from `mask_batch`, if its samples hold nothing but ordinary tokens
+    between [CLS] and [SEP]; from a loader, the mean over the corpus. What the sum of the losses is divided by."""
 
     @property
     def predicted(self) -> int:
@@ -108,7 +108,7 @@ def mask_batch(
     rows_BM = np.zeros((count, rows or budget), np.int64)
     labels_BM = np.full((count, rows or budget), IGNORE, np.int64)
     with np.errstate(over="ignore"):
-        keys = mix(np.uint64(key_of(seed, 2)) + epochs_B.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        keys = mix(np.uint64(key_of(seed, 2)) + epochs_B.astype(np.uint64) * GOLDEN)
         keys = mix(keys + sample_ids_B.astype(np.uint64))
     ordinary = table.ordinary
     if ordinary.size == 0:
@@ -118,22 +118,6 @@ def mask_batch(
         table.mask_id, rate, mask_share, mask_share + random_share, whole_word, max_word_tokens or length,
     )  # fmt: skip
     return MaskedBatch(out, rows_BM, labels_BM, count * budget)
-
-
-@numba.njit(cache=True, inline="always")
-def next_bits(state):  # type: ignore[no-untyped-def]
-    """Return (new state, 64 random bits): splitmix64."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    z = state
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state, z ^ (z >> np.uint64(31))
-
-
-@numba.njit(cache=True, inline="always")
-def below(bits, bound):  # type: ignore[no-untyped-def]
-    """Return an integer in [0, bound) from 32 of the bits (multiply-shift; the bias is below bound / 2**32)."""
-    return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -194,7 +178,7 @@ def _mask_rows(  # type: ignore[no-untyped-def]
             labels[b, row] = ids[b, t]
             row += 1
             state, bits = next_bits(state)
-            draw = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            draw = unit(bits)
             if draw < until_mask:
                 ids[b, t] = mask_id
             elif draw < until_random:

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from pretrain.processes import summed
 from pretrain.trainer import TOTALS
 
 
@@ -17,26 +16,21 @@ class Meter:
     """Sums and seconds since the last line; batches that were skipped count for nothing.
 
     Args:
-        length: tokens of a sample.
         device: of the steps' totals.
-        mark: of the checkpoint that the run resumes from; {} at its beginning.
-        first: whether this is the first process.
+        saved: what `state` returned; {} at the beginning of a run.
     """
 
-    def __init__(self, length: int, device: torch.device, mark: dict[str, Any], first: bool) -> None:
-        nothing = [0.0] * len(TOTALS)
-        # the saved sums are those of all processes: they live on in the first
-        sums = mark.get("window", nothing) if first else nothing
-        self._sums = torch.tensor(sums, dtype=torch.float64, device=device)
-        self._length = length
-        self._positions = int(mark.get("window_positions", 0))
-        self.tokens = int(mark.get("tokens_logged", 0))
+    def __init__(self, device: torch.device, saved: dict[str, Any]) -> None:
+        self._sums = torch.tensor(saved.get("window", [0.0] * len(TOTALS)), dtype=torch.float64, device=device)
+        self._timed = torch.zeros_like(self._sums)
+        self.tokens = int(saved.get("tokens_logged", 0))
         """Tokens of the run up to the last line."""
         self.restart()
 
     def restart(self) -> None:
         """Count seconds from here on: what came before was no training."""
-        self._began, self._timed, self._waited = time.perf_counter(), 0, 0.0
+        self._began, self._waited = time.perf_counter(), 0.0
+        self._timed.zero_()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -45,47 +39,42 @@ class Meter:
         yield
         self._waited += time.perf_counter() - began
 
-    def add(self, totals: torch.Tensor, samples: int) -> None:
-        """Add a step's `TOTALS` of this process, and the samples of the whole batch; nothing waits for the device."""
+    def add(self, totals: torch.Tensor) -> None:
+        """Add a step's `TOTALS`; nothing waits for the device."""
         self._sums += totals
-        self._positions += samples * self._length
-        self._timed += samples * self._length
+        self._timed += totals
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint must hold of this; every process calls it."""
-        sums = summed(self._sums)
-        return {
-            "tokens": self.tokens + round(sums[-1]),
-            "tokens_logged": self.tokens,
-            "window": sums,
-            "window_positions": self._positions,
-        }
+        """Return what a checkpoint must hold of this; waits for the device."""
+        sums = self._sums.tolist()
+        tokens = round(dict(zip(TOTALS, sums, strict=True))["tokens"])
+        return {"tokens": self.tokens + tokens, "tokens_logged": self.tokens, "window": sums}
 
     def line(self) -> dict[str, Any]:
-        """Return the figures since the last line and begin anew; every process calls it."""
-        sums = summed(self._sums)
-        seconds = time.perf_counter() - self._began
-        real_share = sums[-1] / max(1, self._positions)
-        self.tokens += round(sums[-1])
+        """Return the figures since the last line and begin anew; waits for the device."""
+        sums, timed = torch.stack([self._sums, self._timed]).tolist()
+        seconds = time.perf_counter() - self._began  # after the device has done it all
+        total, within = (dict(zip(TOTALS, values, strict=True)) for values in (sums, timed))
+        self.tokens += round(total["tokens"])
+        positions = total["positions"]
         figures = {
             "tokens": self.tokens,
             **means(sums),
-            "tokens_per_second": round(self._timed * real_share / seconds, 1),
-            "padding": round(1 - real_share, 5) if self._positions else 0.0,
+            "tokens_per_second": round(within["tokens"] / seconds, 1),
+            "padding": round(1 - total["tokens"] / positions, 5) if positions else 0.0,
             "data_wait_share": round(self._waited / seconds, 5),
         }
         self._sums.zero_()
-        self._positions = 0
         self.restart()
         return figures
 
 
 def means(sums: list[float]) -> dict[str, float]:
     """Return loss and accuracy a predicted token, and a pair where there are pairs, from summed `TOTALS`."""
-    loss, right, predicted, pair_loss, pairs_right, pairs, _ = sums
+    loss, correct, predicted, pair_loss, pairs_correct, pairs, *_ = sums
     if not predicted:  # every batch was skipped
         return {}
-    figures = {"loss": loss / predicted, "accuracy": right / predicted}
+    figures = {"loss": loss / predicted, "accuracy": correct / predicted}
     if pairs:
-        figures |= {"pair_loss": pair_loss / pairs, "pair_accuracy": pairs_right / pairs}
+        figures |= {"pair_loss": pair_loss / pairs, "pair_accuracy": pairs_correct / pairs}
     return figures

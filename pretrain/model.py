@@ -5,6 +5,7 @@ Shapes: B samples, S tokens a sample, M predicted rows a sample, H hidden width,
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -21,7 +22,9 @@ from transformers import (
 )
 
 from pretrain.initialisation import begin_local
+from pretrain.inputs import FILL
 from pretrain.loss import linear_cross_entropy
+from pretrain.masking import IGNORE
 from pretrain.settings import PretrainSettings
 
 CLASSES: dict[tuple[str, str], type[PreTrainedModel]] = {
@@ -37,11 +40,11 @@ class Sums(NamedTuple):
 
     loss: Tensor
     """−log probability of the masked tokens."""
-    right: Tensor
+    correct: Tensor
     predicted: Tensor
     pair_loss: Tensor
     """−log probability of whether the second text follows; 0 without that objective."""
-    pairs_right: Tensor
+    pairs_correct: Tensor
     pairs: Tensor
 
 
@@ -109,13 +112,22 @@ class MaskedRowsModel(nn.Module):
     """A masked language model whose head sees the predicted rows alone: B·M rows instead of B·S.
 
     The weights stay in `self.hub`, an unchanged transformers model.
+
+    Args:
+        hub: the model.
+        half: 16-bit type that it computes in (autocast); None is fp32.
     """
 
-    def __init__(self, hub: PreTrainedModel) -> None:
+    takes_texts = False
+    """Whether it is given texts side by side, without padding; see `pretrain.speed`."""
+    compiles = False
+    """Whether it is compiled."""
+
+    def __init__(self, hub: PreTrainedModel, half: torch.dtype | None = None) -> None:
         super().__init__()
-        self.hub = hub
+        self.hub, self.half = hub, half
         self._first = first_position(hub.config)
-        self._nsp = isinstance(hub, BertForPreTraining)
+        self._longest = hub.config.max_position_embeddings - self._first
 
     def forward(
         self,
@@ -124,45 +136,58 @@ class MaskedRowsModel(nn.Module):
         labels_BM: Tensor,
         lengths_B: Tensor | None = None,
         texts_BS: Tensor | None = None,
-        follows_B: Tensor | None = None,
+        segments_BS: Tensor | None = None,
+        pairs_P: Tensor | None = None,
+        places_BS: Tensor | None = None,
+        borders_K: Tensor | None = None,
+        starts_P: Tensor | None = None,
     ) -> Sums:
         """Return the sums of the batch.
 
         Args:
-            ids_BS: int64 token ids after masking.
+            ids_BS: int64 token ids after masking; (1, T) where the texts of all samples stand side by side.
             rows_BM: int64 positions that are predicted.
             labels_BM: int64 labels, IGNORE where the row is unused.
             lengths_B: int64 real tokens a sample, or None when nothing is padded: then no attention mask is built.
-            texts_BS: int64 number of the text that a position belongs to, −1 for padding. With `follows_B` these are
-                the two segments of a pair; without it the texts do not see each other, and each has the positions of
-                a sample of its own.
-            follows_B: bool; whether the second text follows the first.
+            texts_BS: int64 number of the text that a position belongs to, −1 for padding. The texts do not see each
+                other, and each has the positions of a sample of its own.
+            segments_BS: int64 segment of each position, 0 or 1, of pairs.
+            pairs_P: int64 0 where the second segment follows the first, 1 where not, IGNORE where it does not count.
+            places_BS: int64 place of each token in its text, of texts side by side.
+            borders_K: int32 borders of those texts, from 0 to T.
+            starts_P: int64 first token of each pair, of texts side by side.
         """
-        # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
-        inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
-        if lengths_B is not None:
-            inputs["attention_mask"] = (torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]).long()
-        if texts_BS is not None and follows_B is not None:
-            inputs["token_type_ids"] = texts_BS.clamp(min=0)
-        elif texts_BS is not None:
-            # padding sees padding, so that no row of attention is empty
-            inputs["attention_mask"] = (texts_BS[:, None, :, None] == texts_BS[:, None, None, :]).contiguous()
-            inputs["position_ids"] = self._first + _positions(texts_BS)
-        encoded = self.hub.base_model(**inputs)
-        hidden_BSH = encoded.last_hidden_state
-        index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
-        features_RH = self._transform(torch.gather(hidden_BSH, 1, index)).flatten(0, 1)
-        decoder = self.hub.get_output_embeddings()
-        masked = linear_cross_entropy(features_RH, decoder.weight, decoder.bias, labels_BM.reshape(-1))
-        if follows_B is None:
-            zero = masked[0].new_zeros(())
-            return Sums(*masked, zero, zero, zero)
-        logits_B2 = self.hub.cls.seq_relationship(encoded.pooler_output).float()
-        labels_B = (~follows_B).long()  # BertForPreTraining: 0 is "follows"
-        pair_loss = functional.cross_entropy(logits_B2, labels_B, reduction="sum")
-        return Sums(
-            *masked, pair_loss, (logits_B2.argmax(-1) == labels_B).sum(), torch.full_like(labels_B, 1).sum()
-        )  # fmt: skip
+        with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
+            # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
+            inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
+            if lengths_B is not None:
+                at_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
+                inputs["attention_mask"] = (at_S < lengths_B[:, None]).long()
+            if texts_BS is not None:
+                # padding sees padding, so that no row of attention is empty
+                inputs["attention_mask"] = (texts_BS[:, None, :, None] == texts_BS[:, None, None, :]).contiguous()
+                inputs["position_ids"] = self._first + _positions(texts_BS)
+            if segments_BS is not None:
+                inputs["token_type_ids"] = segments_BS
+            if borders_K is not None and places_BS is not None:
+                inputs["position_ids"] = self._first + places_BS
+                inputs |= {"cu_seq_lens_q": borders_K, "max_length_q": max(FILL, self._longest)}
+                inputs.setdefault("token_type_ids", torch.zeros_like(ids_BS))
+            encoded = self.hub.base_model(**inputs)
+            hidden_BSH = encoded.last_hidden_state
+            index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
+            features_RH = self._transform(torch.gather(hidden_BSH, 1, index)).flatten(0, 1)
+            decoder = self.hub.get_output_embeddings()
+            masked = linear_cross_entropy(features_RH, decoder.weight, decoder.bias, labels_BM.reshape(-1))
+            if pairs_P is None:
+                zero = masked[0].new_zeros(())
+                return Sums(*masked, zero, zero, zero)
+            pooled_PH = encoded.pooler_output
+            if starts_P is not None:
+                pooled_PH = self.hub.base_model.pooler(hidden_BSH[0, starts_P][:, None])
+            logits_P2 = self.hub.cls.seq_relationship(pooled_PH).float()
+        pair_loss = functional.cross_entropy(logits_P2, pairs_P, ignore_index=IGNORE, reduction="sum")
+        return Sums(*masked, pair_loss, (logits_P2.argmax(-1) == pairs_P).sum(), (pairs_P != IGNORE).sum())
 
     def _transform(self, hidden: Tensor) -> Tensor:
         """Return the head's features before the projection on the vocabulary."""

@@ -4,27 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pretrain.random_numbers import key_of, mix
+
 _ROUNDS = 6
-
-
-def mix(values: np.ndarray) -> np.ndarray:
-    """Return uint64 values scrambled by the splitmix64 finaliser (a bijection on 64 bits), element by element."""
-    z = values.astype(np.uint64, copy=True)
-    z ^= z >> np.uint64(30)
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return z
-
-
-def key_of(*parts: int) -> int:
-    """Return a 64-bit key for a tuple of integers, e.g. (seed, epoch, sample): every part is mixed in full."""
-    key = np.zeros(1, np.uint64)
-    with np.errstate(over="ignore"):
-        for part in parts:
-            key = mix(key + np.uint64(0x9E3779B97F4A7C15) + np.uint64(part % 2**64))
-    return int(key[0])
 
 
 def permute(positions: np.ndarray, size: int, key: int) -> np.ndarray:
@@ -64,16 +46,16 @@ class SampleOrder:
     """Which samples make up the n-th global batch of a run, and which are held out for validation.
 
     Args:
-        samples: number of samples in the token shards.
+        total: number of samples in the token shards.
         held_out: samples kept for validation; at most a tenth is taken.
         seed: the run's seed.
     """
 
-    def __init__(self, samples: int, held_out: int, seed: int) -> None:
+    def __init__(self, total: int, held_out: int, seed: int) -> None:
         self.seed = seed
-        self.total = samples
-        self.held_out = min(held_out, samples // 10)
-        self.size = samples - self.held_out
+        self.total = total
+        self.held_out = min(held_out, total // 10)
+        self.size = total - self.held_out
         self._split_key = key_of(seed, 0x5EED)
 
     def train(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:

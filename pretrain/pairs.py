@@ -19,8 +19,7 @@ import numpy as np
 
 from common.files import atomic_write
 from pretrain.layouts import sums_of
-from pretrain.masking import below, next_bits
-from pretrain.order import key_of, mix
+from pretrain.random_numbers import GOLDEN, below, key_of, mix, next_bits, unit
 from tokenizer.shards import TokenShards
 
 RANDOM_SHARE = 0.5
@@ -29,8 +28,6 @@ SHORT_SHARE = 0.1
 """Share of pairs of a random shorter length, so that fine-tuning meets no length for the first time."""
 MOST_HELD_OUT = 0.1
 """Share of the documents that can be held out."""
-
-
 OWN_SHARE = 0.5
 """Share of a sample, about, that is text of the document it is made for: a random second text is another's."""
 
@@ -55,9 +52,13 @@ class Pairs:
         """Return the spans of A and B."""
         return np.asarray(self._plan[sample]).reshape(2, 2)
 
+    def every_span(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the spans of all pairs, A and B side by side, and where those of each pair begin."""
+        return np.asarray(self._plan).reshape(-1, 2), np.arange(0, 2 * len(self) + 1, 2)
+
 
 class PlannedPairs(NamedTuple):
-    """The pairs of a run as parts of `Samples`."""
+    """The pairs of a run as parts of a `SampleSet`."""
 
     training: list[tuple[int, Pairs]]
     validation: list[tuple[int, Pairs]]
@@ -99,7 +100,7 @@ def _name(part: str, copy: int, shard: int) -> str:
 def _held_out(documents: int, key: int, share: float) -> np.ndarray:
     """Return which documents are held out, (D,) bool: each by its own draw."""
     with np.errstate(over="ignore"):
-        draws = mix(np.uint64(key) + np.arange(documents, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        draws = mix(np.uint64(key) + np.arange(documents, dtype=np.uint64) * GOLDEN)
     return draws < np.uint64(share * 2.0**63) * np.uint64(2)
 
 
@@ -118,11 +119,6 @@ def _write(
 def _read(path: Path) -> Pairs:
     positions, squares = json.loads(path.with_suffix(".json").read_bytes())
     return Pairs(np.load(path, mmap_mode="r"), (positions, squares))
-
-
-@numba.njit(cache=True, inline="always")
-def _share(bits):  # type: ignore[no-untyped-def]
-    return np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @numba.njit(cache=True)
@@ -170,7 +166,7 @@ def draw_pairs(sentences, documents, wanted_D, room, key, random_share, short_sh
         while here < len(offsets) - 1:
             target = room
             state, bits = next_bits(state)
-            if _share(bits) < short_share:
+            if unit(bits) < short_share:
                 state, bits = next_bits(state)
                 target = 2 + below(bits, room - 1)
             after = here + 1
@@ -190,7 +186,7 @@ def draw_pairs(sentences, documents, wanted_D, room, key, random_share, short_sh
                 pairs = grown
             pairs[count, 0], pairs[count, 1] = offsets[here], offsets[middle]
             state, bits = next_bits(state)
-            if after - here > 1 and _share(bits) >= random_share:
+            if after - here > 1 and unit(bits) >= random_share:
                 pairs[count, 2], pairs[count, 3] = offsets[middle], offsets[after]
                 here = after
             else:

@@ -30,6 +30,13 @@ class Batch:
     """bool: tokens of words that the sample holds only in part."""
     follows_B: np.ndarray
     """bool: there are two texts and the second is what follows the first in its document."""
+    counted_B: np.ndarray
+    """bool: False for samples that only give a batch its full size and add to no sum."""
+
+    @property
+    def tokens(self) -> int:
+        """Return the positions, without padding, of the samples that count."""
+        return int(self.lengths_B[self.counted_B].sum())
 
     @property
     def padded(self) -> bool:
@@ -37,7 +44,7 @@ class Batch:
         return bool((self.lengths_B < self.ids_BS.shape[1]).any())
 
 
-class Samples:
+class SampleSet:
     """All samples of a token folder, by index.
 
     Args:
@@ -96,7 +103,7 @@ class Samples:
                 out[row], texts[row], barred[row],
             )  # fmt: skip
             follows[row] = len(spans_K2) == 2 and not layout.apart and spans_K2[0, 1] == spans_K2[1, 0]
-        return Batch(out, lengths, texts, barred, follows)
+        return Batch(out, lengths, texts, barred, follows, np.ones(count, np.bool_))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -123,7 +123,7 @@ class OptimizerSettings(Settings):
     weight_decay: float = Field(0.01, ge=0)
     """Decoupled weight decay; biases and LayerNorm weights have none."""
     warmup_steps: int = Field(24_000, ge=0)
-    """Steps of linear warm-up from 0."""
+    """Steps of linear warm-up from 0; fewer than all steps of the run."""
     schedule: Literal["linear", "warmup-stable-decay"] = "linear"
     """After the warm-up: `linear` falls to 0 at the last step (the originals); `warmup-stable-decay` stays at the peak
     and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to go on from."""
@@ -151,6 +151,10 @@ class PretrainSettings(Settings):
     init_from: str | None = None
     """A model to go on from (further pretraining): a transformers folder or a name on the hub. `model` must state its
     shape, and the tokenizer be its own, or one extended from it. None begins at random."""
+    branch_from: str | None = None
+    """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
+    data, and goes on under another learning rate, schedule, number of steps, batch or ZeRO stage. Not with
+    `init_from`."""
     objective: Literal["mlm", "mlm+nsp"] = "mlm"
     """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT)."""
     masking: MaskingSettings = MaskingSettings()
@@ -183,19 +187,25 @@ class PretrainSettings(Settings):
     """`auto`: bf16 autocast on a GPU that has it, else fp32 (faster than bf16 on most CPUs). `fp16`: autocast for GPUs
     without bf16, with a dynamic loss scale; a batch whose gradient overflows is skipped and halves it, as happens now
     and then, so `max_skipped` does not count it. Weights stay fp32."""
-    compile: bool | None = None
+    compile: bool | None = runtime(None)
     """Compile the model (torch.compile, static shapes): minutes at the start, and other rounding, for speed after.
     None: on GPUs, but not at ZeRO stage 3, whose fetching of weights cuts the model into pieces."""
+    fp8: bool = False
+    """Compute the layers' matrix products in 8 bits (torchao, an extra): faster on GPUs from Ada and Hopper on, with
+    coarser rounding."""
     gradient_checkpointing: bool = runtime(False)
     """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
     result."""
-    zero_stage: Literal[0, 1, 2, 3] = 0
+    engine: Literal["auto", "deepspeed", "torch"] = runtime("auto")
+    """What computes and averages gradients over the processes. `auto`: torch's DistributedDataParallel at ZeRO stage
+    0, DeepSpeed at stages 1 to 3, which torch has not."""
+    zero_stage: Literal[0, 1, 2, 3] = runtime(0)
     """DeepSpeed ZeRO stage, what is shared over the processes instead of replicated: 1 the optimizer state, 2 the
-    gradients too, 3 the weights too."""
-    spike: float = Field(2.0, gt=1)
+    gradients too, 3 the weights too. Checkpoints hold the state whole, so any stage goes on from those of another."""
+    spike: float = runtime(2.0, gt=1)
     """A global batch whose loss is more than this many times the running mean is skipped, like one without a finite
     loss."""
-    max_skipped: int = Field(10, ge=0)
+    max_skipped: int = runtime(10, ge=0)
     """Skipped batches after which the run stops: the fault is then not in single batches."""
     checkpoint_every: int = runtime(1000, ge=1)
     """Steps between checkpoints: what a kill can cost at most."""
@@ -223,6 +233,11 @@ class PretrainSettings(Settings):
 
     @model_validator(mode="after")
     def _one_beginning(self) -> PretrainSettings:
+        if self.init_from and self.branch_from:
+            raise ValueError(
+                f"init_from ({self.init_from}) does not go with branch_from ({self.branch_from}): a run begins with "
+                "the weights of one of them; leave the other out"
+            )
         if self.init_from and self.model.initialisation != "original":
             raise ValueError(
                 f"model.initialisation={self.model.initialisation} is for a model that begins at random, and init_from "
@@ -250,6 +265,25 @@ class PretrainSettings(Settings):
         return self
 
     @model_validator(mode="after")
+    def _engine_has_the_stage(self) -> PretrainSettings:
+        if self.engine == "torch" and self.zero_stage:
+            raise ValueError(
+                f"engine=torch does not go with zero_stage={self.zero_stage}: ZeRO is DeepSpeed's; set "
+                "zero_stage=0, or engine=deepspeed"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _warmup_ends(self) -> PretrainSettings:
+        warmup = self.optimizer.warmup_steps
+        if warmup >= self.steps:
+            raise ValueError(
+                f"optimizer.warmup_steps ({warmup}) must be less than steps ({self.steps}), or the learning rate does "
+                f"nothing but rise; e.g. optimizer.warmup_steps={self.steps // 10}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _batches_divide(self) -> PretrainSettings:
         if fault := self.batch_fault(self.processes):
             raise ValueError(fault)
@@ -265,13 +299,15 @@ class PretrainSettings(Settings):
                     f"global_batch ({self.global_batch}) must be divisible by {name} ({smallest}), by which it grows; "
                     f"e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
                 )
-        if smallest % whole:
-            return (
-                f"{name} ({smallest}) must be divisible by micro_batch × processes "
-                f"({self.micro_batch} × {processes} = {whole}); e.g. micro_batch="
-                f"{_largest_divisor(smallest, processes, self.micro_batch)}"
-            )
-        return ""
+        if not smallest % whole:
+            return ""
+        remedy = f"micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
+        if smallest % processes:  # no micro-batch fits
+            remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // whole) * whole}"
+        return (
+            f"{name} ({smallest}) must be divisible by micro_batch × processes "
+            f"({self.micro_batch} × {processes} = {whole}); e.g. {remedy}"
+        )
 
     def samples_before(self, step: int) -> int:
         """Return the samples of all global batches before that of `step`: stair k begins at ⌊k · steps / stairs⌋."""
@@ -288,5 +324,6 @@ class PretrainSettings(Settings):
 
 
 def _largest_divisor(global_batch: int, processes: int, at_most: int) -> int:
+    """Return the largest micro-batch, of at most so many samples, that so many processes can share the batch in."""
     fits = [m for m in range(1, at_most + 1) if global_batch % (m * processes) == 0]
     return fits[-1] if fits else 1

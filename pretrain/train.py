@@ -38,7 +38,9 @@ class StopFlag:
         self.asked = True
 
 
-def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) -> dict[str, Any] | None:
+def train(
+    settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path, parent: Path | None = None
+) -> dict[str, Any] | None:
     """Train to the last step, resuming from the newest whole checkpoint, and return the run's counts.
 
     Writes `out/checkpoints/step-*`, `out/logs/metrics.jsonl` and, at the end, `out/model/` (a transformers folder
@@ -49,27 +51,27 @@ def train(settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) 
         tokens: finished token folder.
         tokenizer: finished tokenizer folder.
         out: the run's folder.
+        parent: where the checkpoint of `settings.branch_from` is now; None: there.
 
     Raises:
         HunminError: see `begin` and `Loop.run`; or the memory does not hold a micro-batch.
     """
     stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
     from pretrain import processes
-
-    processes.prepare_environment(settings.threads)  # DeepSpeed reads it when it is imported
-    import torch.distributed as dist
-
+    from pretrain.attention import fastest_kernels
     from pretrain.begin import begin
     from pretrain.loop import Loop
+    from pretrain.speed import keep_compiled
 
-    processes.join_processes()
-    with processes.memory_errors():
-        loop = Loop(begin(settings, tokens, tokenizer, out), out)
+    info = processes.place_process(settings.threads)
+    process = processes.join_processes(info)
+    keep_compiled(out)
+    with process.lifeline, processes.memory_errors(), fastest_kernels():
+        loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
-    if counts is None and dist.get_rank() == 0:
-        (out / "logs" / STOPPED_MARK).touch()
-    dist.barrier()
-    dist.destroy_process_group()
+        if counts is None and process.first:
+            (out / "logs" / STOPPED_MARK).touch()
+    processes.leave_processes()
     return counts
 
 
@@ -79,8 +81,9 @@ def main(job: str) -> int:
     try:
         described = json.loads(Path(job).read_bytes())
         settings = parse_settings(PretrainSettings, described["settings"], job)
-        paths = (Path(described[name]) for name in ("tokens", "tokenizer", "out"))
-        train(settings, *paths)
+        tokens, tokenizer, out = (Path(described[name]) for name in ("tokens", "tokenizer", "out"))
+        parent = described.get("parent")
+        train(settings, tokens, tokenizer, out, Path(parent) if parent else None)
         return 0
     except HunminError as error:
         say(str(error), style="red")

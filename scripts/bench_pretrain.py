@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,20 +37,25 @@ from timing import Row, as_dicts, hardware, print_rows
 from torch.nn import functional
 
 from pretrain import processes
-from pretrain.engine import speed_up, start_engine
+from pretrain.engines import interface, start_engine
 from pretrain.flops import flops_per_token
-from pretrain.loader import Loader, plan_samples
+from pretrain.guard import StepGuard
+from pretrain.loader import Loader
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.peak import measured_rate
+from pretrain.plans import plan_samples
+from pretrain.precision import half_type, resolve_dtype
 from pretrain.settings import PretrainSettings
-from pretrain.trainer import Trainer
+from pretrain.speed import speed_up
+from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 
 BAR = 1.5
 """Least ratio of ours to the plain loop (a) on a CPU, by the project's own aim."""
 BAR_H200 = 830_000
 """Least tokens a second of RoBERTa-base, 512 tokens, on one H200 (twice what is usual there)."""
+DEVICE = torch.device("cpu")
 WAIT_STEPS = 20
 """Steps over which waiting for data is measured, and batches over which the loader is."""
 Step = Callable[[], float]
@@ -62,7 +68,8 @@ class FullHead(MaskedRowsModel):
     def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **_: Any) -> Sums:
         """Return the sums of the batch."""
         mask = None if lengths_B is None else torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]
-        logits = self.hub(input_ids=ids_BS, attention_mask=mask).logits.float()
+        with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
+            logits = self.hub(input_ids=ids_BS, attention_mask=mask).logits.float()
         labels = torch.full_like(ids_BS, IGNORE).scatter(1, rows_BM, labels_BM)
         labels[:, 0] = IGNORE  # unused rows point there
         loss = functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
@@ -96,7 +103,7 @@ class Ours:
         batches = next(self._batches)
         self.waited += time.perf_counter() - began
         lr = self._trainer.settings.optimizer.lr
-        tokens = float(self._trainer.step(self._number, lr, batches, measure_norm=False)[-1])
+        tokens = float(self._trainer.step(self._number, lr, batches).totals[TOTALS.index("tokens")])
         self._number += 1
         return tokens
 
@@ -123,17 +130,22 @@ class Ours:
 
 
 def ours(
-    settings: PretrainSettings, tokens: Path, tokenizer: Path, kind: type[MaskedRowsModel] = MaskedRowsModel
+    settings: PretrainSettings,
+    tokens: Path,
+    tokenizer: Path,
+    kind: type[MaskedRowsModel] = MaskedRowsModel,
+    fuse: bool | None = None,
 ) -> Ours:
     """Return the project's training loop."""
     with tempfile.TemporaryDirectory() as plans:
         plan_samples(settings, tokens, Path(plans))
         loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1)
-    shards = TokenShards(tokens)
+    shards, device = TokenShards(tokens), DEVICE
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = kind(hub)
-    speed_up(model, settings)
-    return Ours(Trainer(start_engine(model, settings), loader))
+    model = kind(hub, half_type(settings.dtype))
+    speed_up(model, settings, device, fuse)
+    engine = start_engine(model, settings, device)
+    return Ours(Trainer(engine, loader, StepGuard(settings, resolve_dtype(settings.dtype) == "fp16", device)))
 
 
 def text_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
@@ -184,11 +196,18 @@ def plain(settings: PretrainSettings, tokens: Path, tokenizer: Path, rows: Any, 
     return step
 
 
-_ADAMW = torch.optim.AdamW
+class PlainAdamW(torch.optim.AdamW):
+    """AdamW as torch has it by default, a kernel a list of weights instead of one for all that is done to them."""
 
+    def __init__(self, groups: Any, **options: Any) -> None:
+        super().__init__(groups, **{**options, "fused": False})
 
-def _unfused(*arguments: Any, **options: Any) -> torch.optim.AdamW:
-    return _ADAMW(*arguments, **{**options, "fused": False})
+    def step(self, closure: Any = None) -> Any:
+        """Do what a fused kernel does by itself: divide the gradient, and leave a step out (the host waits for it)."""
+        weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        torch._foreach_div_([p.grad for p in weights], self.grad_scale)  # type: ignore[attr-defined]
+        skip, self.grad_scale, self.found_inf = self.found_inf, None, None  # type: ignore[attr-defined,has-type]
+        return None if skip else super().step(closure)
 
 
 def measure(loops: dict[str, Step], steps: int, rounds: int) -> dict[str, float]:
@@ -236,11 +255,11 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    processes.prepare_environment(None)
-    processes.join_processes()
-    dtype = processes.resolve_dtype(options.dtype)
+    global DEVICE
+    DEVICE = processes.join_processes(processes.place_process(None)).device
+    dtype = resolve_dtype(options.dtype)
     print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads, {dtype}")
-    peak = measured_rate(processes.device())
+    peak = measured_rate(DEVICE)
     print(f"matrix product: {peak / 1e12:.3g} TFLOP/s")
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
     rows = compare(options, shape, dtype, peak, parts=not options.no_parts)
@@ -262,7 +281,8 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, peak
 
     def run(**changes: Any) -> PretrainSettings:
         basic = {"model": {**shape, "dropout": 0.1}, "samples": "contiguous", "length": options.length, "dtype": dtype,
-                 "steps": 10**6, "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
+                 "steps": 10**6, "optimizer": {"warmup_steps": 1000},
+                 "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
         return PretrainSettings(**{**basic, **changes})
 
     collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15)
@@ -279,8 +299,13 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, peak
         loops["ours, with an attention mask"] = ours(run(), tokens, tokenizer, WithMask)
         for kind in ("full-sentences", "packed", "doc-sentences"):
             loops[f"ours, {kind}"] = ours(run(samples=kind), tokens, tokenizer)
-        with mock.patch("torch.optim.AdamW", _unfused):
+        with mock.patch.object(interface.torch.optim, "AdamW", PlainAdamW):
             loops["ours, optimizer not fused"] = ours(run(), tokens, tokenizer)
+        loops["ours, one product for q, k, v" if not gpu else "ours, three products for q, k, v"] = ours(
+            run(), tokens, tokenizer, fuse=not gpu
+        )
+        loops["ours, DeepSpeed's ZeRO 0"] = ours(run(engine="deepspeed"), tokens, tokenizer)
+        loops["ours, DeepSpeed's ZeRO 1"] = ours(run(zero_stage=1), tokens, tokenizer)
         if not options.no_compile:
             name = "ours, not compiled" if gpu else "ours, compiled"
             loops[name] = ours(run(compile=not gpu), tokens, tokenizer)

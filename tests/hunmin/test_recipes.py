@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,13 +13,41 @@ from hunmin.main import run_command
 from hunmin.recipe import load_recipe
 
 CONFIGS = Path(__file__).parents[2] / "configs"
+RECIPES = sorted(CONFIGS.glob("*.yaml"))
 YOURS = ("corpus.inputs=[x]", "klue.data=y")
 
 
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", RECIPES, ids=lambda p: p.stem)
 def test_valid(path: Path) -> None:
     recipe = load_recipe(path, () if path.stem == "quickstart" else YOURS)
     assert recipe.name == path.stem and recipe.out == f"runs/{path.stem}"
+
+
+def commands(path: Path) -> list[list[str]]:
+    """The commands that the comment at the head of a recipe tells to type, as arguments of hunmin."""
+    head = itertools.takewhile(lambda line: line.startswith("#"), path.read_text("utf-8").splitlines())
+    lines = [line.lstrip("# ").split("  ")[0] for line in head if line.startswith("#   hunmin ")]
+    return [shlex.split(part)[1:] for line in lines for part in line.split("&&")]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda p: p.stem)
+def test_the_commands_at_its_head_work(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HUNMIN_PII_KEY", "0" * 64)
+    (tmp_path / "configs").symlink_to(CONFIGS)
+    for name in ("texts/a.jsonl.zst", "klue-benchmark/ynat.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"")
+    told = commands(path)
+    assert [c for c in told if c[0] in ("plan", "run") and c[1] == f"configs/{path.name}"]
+    for command in told:
+        if command[0] == "run" and "--dry-run" not in command:
+            command.append("--dry-run")
+        assert run_command(command) == 0, command
+        if "--devices" in command:  # what is planned can be run
+            devices = command[command.index("--devices") + 1]
+            given = [word for word in command if "=" in word]
+            load_recipe(path, [*given, f"pretrain.processes={devices}"])
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import xxh3_file
 from pretrain import checkpoint
-from pretrain.checkpoint import MARK, complete_checkpoints, latest_checkpoint, remove_unfinished, step_folder
+from pretrain.checkpoint import (
+    FORMAT,
+    MARK,
+    check_mark,
+    complete_checkpoints,
+    newest_checkpoint,
+    remove_unfinished,
+    step_folder,
+)
+from pretrain.engines import OptimizerState
 
-FACTS: dict[str, Any] = {"fingerprint": "f", "settings": {"seed": 1}, "zero_stage": 0, "world": 1}
+FACTS: dict[str, Any] = {"fingerprint": "f", "settings": {"seed": 1}, "dtype": "fp32"}
 
 
 def write(folder: Path, step: int, **changed: Any) -> Path:
@@ -24,13 +34,17 @@ def write(folder: Path, step: int, **changed: Any) -> Path:
     state = path / "state.bin"
     state.write_bytes(bytes([step]) * 100)
     files = {state.name: [100, xxh3_file(state)]}
-    (path / MARK).write_text(json.dumps({"step": step, "files": files, **FACTS, **changed}), encoding="utf-8")
+    (path / MARK).write_text(
+        json.dumps({"format": FORMAT, "step": step, "files": files, **FACTS, **changed}), encoding="utf-8"
+    )
     return state
 
 
 def chosen(folder: Path, **changed: Any) -> str | None:
     """Return the name of the checkpoint that a run with these facts goes on from."""
-    path, mark = latest_checkpoint(folder, {**FACTS, **changed})
+    path, mark = newest_checkpoint(folder)
+    if path:
+        check_mark(path, mark, {**FACTS, **changed})
     assert (path is None) == (mark == {})
     return path and path.name
 
@@ -80,26 +94,42 @@ def test_another_runs_is_refused_not_passed_over(tmp_path: Path) -> None:
         chosen(tmp_path, settings={"seed": 2})
 
 
-def test_a_split_state_wants_as_many_processes(tmp_path: Path) -> None:
-    write(tmp_path, 1, zero_stage=3, world=4)
-    assert chosen(tmp_path, zero_stage=3, world=4) == "step-00000001"
-    with pytest.raises(UserError, match="4 processes"):
-        chosen(tmp_path, zero_stage=3, world=2)
+def test_another_numeric_type_is_refused_with_both(tmp_path: Path) -> None:
+    """dtype=auto is bf16 on one device and fp32 on another: a run must not change over unasked."""
+    write(tmp_path, 1, dtype="bf16")
+    with pytest.raises(UserError, match=r"(?s)was computed in bf16.*go on in fp32.*branch_from"):
+        chosen(tmp_path)
+
+
+def test_an_earlier_versions_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, 1, format=1)
+    with pytest.raises(UserError, match="earlier version"):
+        chosen(tmp_path)
 
 
 class Engine:
-    """What writes a state into a checkpoint."""
+    """What holds weights and state."""
 
-    def save_checkpoint(self, folder: str, tag: str, **_: Any) -> None:
-        """Write a file that stands for the state."""
-        (Path(folder) / tag).mkdir()
-        (Path(folder) / tag / "state.bin").write_bytes(b"state" * 20)
+    first = True
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        return {"weight": torch.arange(20.0)}
+
+    def optimizer_state(self) -> OptimizerState:
+        return OptimizerState(3, {name: {"weight": torch.ones(20)} for name in ("exp_avg", "exp_avg_sq")})
 
 
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.distributed.get_rank", lambda: 0)
-    monkeypatch.setattr("torch.distributed.barrier", lambda: None)
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    save(tmp_path, 1, keep_last=1)
+    state = checkpoint.load_optimizer(step_folder(tmp_path, 1))
+    assert state.steps == 3 and torch.equal(state.moments["exp_avg_sq"]["weight"], torch.ones(20))
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.zeros(20))
+    checkpoint.load_weights(step_folder(tmp_path, 1), model)
+    assert torch.equal(model.weight, torch.arange(20.0))
+    model.other = torch.nn.Parameter(torch.zeros(1))
+    with pytest.raises(HunminError, match=r"missing.*other"):
+        checkpoint.load_weights(step_folder(tmp_path, 1), model)
 
 
 def save(folder: Path, step: int, keep_last: int, keep_every: int | None = None) -> None:
@@ -110,21 +140,19 @@ def steps(folder: Path) -> list[int]:
     return [step for step, _ in complete_checkpoints(folder)]
 
 
-@pytest.mark.usefixtures("alone")
 def test_the_last_ones_and_every_nth_are_kept(tmp_path: Path) -> None:
     for step in range(1, 11):
         save(tmp_path, step, keep_last=2, keep_every=4)
     assert steps(tmp_path) == [4, 8, 9, 10] and chosen(tmp_path) == "step-00000010"
 
 
-@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("keep_last", [1, 2])
 def test_a_damaged_later_checkpoint_never_costs_the_new_one(keep_last: int, tmp_path: Path) -> None:
     """A run goes on from before a damaged checkpoint: what it saves on the way stays, and counts."""
     for step in (10, 14):
         save(tmp_path, step, keep_last=1, keep_every=10)
-    later = step_folder(tmp_path, 14) / "state" / "state.bin"
-    later.write_bytes(later.read_bytes().replace(b"a", b"b"))
+    later = step_folder(tmp_path, 14) / "weights.safetensors"
+    later.write_bytes(later.read_bytes()[:-1] + b"?")
     assert chosen(tmp_path) == "step-00000010"
     for step in (12, 13):
         save(tmp_path, step, keep_last, keep_every=10)
@@ -134,7 +162,6 @@ def test_a_damaged_later_checkpoint_never_costs_the_new_one(keep_last: int, tmp_
     assert chosen(tmp_path) == "step-00000014"
 
 
-@pytest.mark.usefixtures("alone")
 def test_a_checkpoint_killed_amid_its_removal_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +171,7 @@ def test_a_checkpoint_killed_amid_its_removal_is_none(
     def killed(path: Path, **how: Any) -> None:
         if how:
             return remove(path, **how)
-        (path / "state" / "state.bin").unlink()
+        (path / "weights.safetensors").unlink()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(checkpoint.shutil, "rmtree", killed)

@@ -30,15 +30,24 @@ def exact(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Pat
     return out
 
 
-@pytest.mark.parametrize(
-    ("processes", "zero", "micro_batch"),
-    [(2, 0, 4), (2, 0, 8), (1, 0, 16), (1, 0, 8), (2, 1, 4), (2, 2, 4), (2, 3, 4)],
-)
-def test_processes_accumulation_and_zero_change_no_loss(
-    processes: int, zero: int, micro_batch: int, exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+ENGINES = [("torch", 0), ("deepspeed", 0), ("deepspeed", 1), ("deepspeed", 2), ("deepspeed", 3)]
+
+
+@pytest.mark.parametrize(("engine", "zero"), ENGINES)
+@pytest.mark.parametrize(("processes", "accumulation"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_engines_processes_and_accumulation_change_no_loss(
+    engine: str,
+    zero: int,
+    processes: int,
+    accumulation: int,
+    exact: Path,
+    tmp_path: Path,
+    tokens: Path,
+    tokenizer: Path,
 ) -> None:
-    changes = {**EXACT, "zero_stage": zero, "micro_batch": micro_batch}
-    real = subprocess.PIPE if (zero, micro_batch) == (0, 8) else None  # one as `hunmin run` starts it
+    micro_batch = RUN["global_batch"] // (processes * accumulation)
+    changes = {**EXACT, "engine": engine, "zero_stage": zero, "micro_batch": micro_batch}
+    real = subprocess.PIPE if (engine, accumulation) == ("torch", 2) else None  # two as `hunmin run` starts them
     code, errors = finish(start(tmp_path, tokens, tokenizer, processes, stderr=real, **changes))
     assert code == 0, errors
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
@@ -87,14 +96,24 @@ e.Trainer.step = stopping
 """
 
 
-@pytest.mark.parametrize(("zero", "worlds"), [(0, (1, 2, 4)), (1, (2, 1, 4)), (2, (4, 2, 1))])
-def test_a_run_goes_on_with_another_number_of_processes(
-    zero: int, worlds: tuple[int, ...], exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path
+@pytest.mark.parametrize(
+    "places",
+    [
+        [("torch", 0, 1), ("torch", 0, 2), ("torch", 0, 4)],
+        [("deepspeed", 1, 2), ("deepspeed", 1, 1), ("deepspeed", 1, 4)],
+        [("deepspeed", 2, 4), ("deepspeed", 3, 2), ("torch", 0, 1)],
+        [("deepspeed", 3, 4), ("deepspeed", 0, 2), ("deepspeed", 3, 1)],
+        [("torch", 0, 2), ("deepspeed", 3, 4), ("deepspeed", 2, 2)],
+    ],
+)
+def test_a_run_goes_on_on_other_processes_stages_and_engines(
+    places: list[tuple[str, int, int]], exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     """The same global batches and the same losses, wherever the optimizer state was split."""
-    for number, world in enumerate(worlds):
+    for number, (engine, zero, world) in enumerate(places):
         patch = STOP.replace("AT", str(8 * number + 7))
-        code, errors = finish(start(tmp_path, tokens, tokenizer, world, patch=patch, **EXACT, zero_stage=zero))
+        changes = {**EXACT, "engine": engine, "zero_stage": zero}
+        code, errors = finish(start(tmp_path, tokens, tokenizer, world, patch=patch, **changes))
         assert code == 0 and ("stopped as asked" in errors) == (number < 2) and "Traceback" not in errors, errors
         assert ("resuming at step" in errors) == (number > 0)
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pretrain.layouts import contiguous, doc_sentences, full_sentences, packed
+from pretrain.layouts import contiguous, doc_sentences, full_sentences
+from pretrain.packing import packed
 
 DOCUMENTS = st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=6), min_size=1, max_size=30)
 """Documents as the sizes of their sentences."""

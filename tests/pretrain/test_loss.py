@@ -51,7 +51,7 @@ def test_loss_and_gradients_are_those_of_the_whole_logits(
     tensors = problem(rows, hidden, vocabulary, ignored, seed, torch.float32)
     exact = [t.detach().double().requires_grad_(t.is_floating_point()) for t in tensors[:3]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(losses.CHUNK_BYTES, "cpu", 4 * vocabulary * chunk_rows)
+        patch.setattr(losses, "CPU_CHUNK_BYTES", 4 * vocabulary * chunk_rows)
         loss, right, counted = linear_cross_entropy(*tensors)
     expected, expected_right = by_torch(*exact, tensors[3])
     assert torch.isclose(loss.double(), expected, rtol=1e-5, atol=1e-4)

@@ -57,20 +57,20 @@ def test_a_resumed_run_goes_on_with_its_wandb_run(tmp_path: Path, monkeypatch: p
 
 def test_a_window_counts_what_was_accepted_and_goes_on_after_a_checkpoint() -> None:
     device = torch.device("cpu")
-    totals = torch.tensor([6.0, 1, 3, 0, 0, 0, 60], dtype=torch.float64)
-    whole = Meter(16, device, {}, first=True)
+    totals = torch.tensor([6.0, 1, 3, 0, 0, 0, 60, 64], dtype=torch.float64)
+    whole = Meter(device, {})
     for _ in range(3):
-        whole.add(totals, samples=4)
-    half = Meter(16, device, {}, first=True)
-    half.add(totals, samples=4)
+        whole.add(totals)
+    half = Meter(device, {})
+    half.add(totals)
     state = half.state()
     assert state["tokens"] == 60
-    rest = Meter(16, device, state, first=True)
+    rest = Meter(device, state)
     for _ in range(2):
-        rest.add(totals, samples=4)
+        rest.add(totals)
     lines = [meter.line() for meter in (whole, rest)]
     for line in lines:
         assert line["loss"] == 2 and line["tokens"] == 180 and line["padding"] == round(1 - 60 / 64, 5)
-    whole.add(totals, samples=4)
-    assert whole.line()["tokens"] == 240
+    whole.add(torch.zeros(8, dtype=torch.float64))  # a batch that was skipped
+    assert whole.line()["tokens"] == 180
     assert whole.line()["padding"] == 0 and "loss" not in whole.line()  # every batch was skipped

@@ -151,7 +151,8 @@ def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
     for b, size in enumerate(lengths):
         texts[b, size:], ids[b, size:] = -1, SPECIAL["pad"]
     rows, labels = torch.tensor([[2, 9]] * 4), torch.tensor([[7, 8], [9, IGNORE], [10, 11], [12, IGNORE]])
-    sums = model(ids, rows, labels, lengths, texts, follows)
+    pairs = (~follows).long()
+    sums = model(ids, rows, labels, lengths, segments_BS=texts.clamp(min=0), pairs_P=pairs)
     full = torch.full((4, 20), IGNORE).scatter(1, rows, labels)
     theirs = model.hub(
         input_ids=ids,
@@ -162,7 +163,9 @@ def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
     )
     torch.testing.assert_close(sums.loss / 6 + sums.pair_loss / 4, theirs.loss)
     assert sums.predicted == 6 and sums.pairs == 4
-    assert sums.pairs_right == (theirs.seq_relationship_logits.argmax(-1) == (~follows).long()).sum()
+    fewer = model(ids, rows, labels, lengths, segments_BS=texts.clamp(min=0), pairs_P=pairs.where(follows, IGNORE))
+    assert fewer.pairs == 2 and fewer.pair_loss < sums.pair_loss  # samples that only fill a batch do not count
+    assert sums.pairs_correct == (theirs.seq_relationship_logits.argmax(-1) == (~follows).long()).sum()
 
 
 def test_pairs_belong_to_their_objective_and_to_bert() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pretrain.order import SampleOrder, key_of, permute
+from pretrain.order import SampleOrder, permute
+from pretrain.random_numbers import key_of
 
 
 @settings(max_examples=80, deadline=None)

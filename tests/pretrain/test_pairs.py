@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,17 +11,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pretrain.inputs import model_inputs, to_device
 from pretrain.loader import Loader, plan_samples
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.pairs import draw_pairs, plan_pairs, read_pairs
 from pretrain.settings import ModelSettings, PretrainSettings
-from pretrain.trainer import objective, to_device
+from pretrain.trainer import objective
 from tests.pretrain.test_layouts import DOCUMENTS, offsets
 from tokenizer.shards import TokenShards
 
 SHAPE = {"type": "bert", "layers": 1, "hidden": 8, "heads": 1}
-BATCHES = {"length": 32, "steps": 10, "global_batch": 8, "micro_batch": 8, "validation_samples": 10}
+BATCHES: dict[str, Any] = {
+    "length": 32, "steps": 10, "global_batch": 8, "micro_batch": 8, "validation_samples": 10,
+    "optimizer": {"warmup_steps": 0},
+}  # fmt: skip
 STATIC = {"kind": "static", "dupe_factor": 3}
 RUN = PretrainSettings(model=SHAPE, objective="mlm+nsp", samples="sentence-pairs", masking=STATIC, **BATCHES)
 
@@ -126,7 +131,7 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
     ours, theirs = [], []
     for step in range(loader.order.size // 8):
         [(batch, masked)] = loader.micro_batches(step)
-        arguments = to_device(batch, masked, run.samples, torch.device("cpu"))
+        arguments = to_device(model_inputs(batch, masked, run.samples, texts=False), torch.device("cpu"))
         ours.append(float(objective(model(**arguments), masked)))
         ids = torch.from_numpy(masked.ids_BS)
         labels = torch.full_like(ids, IGNORE)
@@ -146,7 +151,7 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
 
 
 def test_static_masks_come_again_after_so_many_epochs(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
-    run = {"length": 32, "steps": 10, "global_batch": 8, "micro_batch": 8, "samples": "contiguous"}
+    run = {**BATCHES, "validation_samples": 0, "samples": "contiguous"}
     for kind, factor in (("static", 2), ("dynamic", 2)):
         settings_ = PretrainSettings(**run, masking={"kind": kind, "dupe_factor": factor})
         loader = Loader(settings_, tokens, tokenizer, tmp_path, 0, 1)

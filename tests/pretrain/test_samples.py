@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from pretrain.layouts import sentence_borders
-from pretrain.loader import make_layout
-from pretrain.samples import Samples
+from pretrain.plans import make_layout
+from pretrain.samples import SampleSet
 from tokenizer.shards import TokenShards
 
 CONTINUES = np.arange(100) >= 65
 
 
-def make(shards: TokenShards, kind: str, length: int) -> Samples:
+def make(shards: TokenShards, kind: str, length: int) -> SampleSet:
     layouts = [make_layout(kind, shards, index, length) for index in range(len(shards.shards))]
-    return Samples(shards, list(enumerate(layouts)), length, CONTINUES)
+    return SampleSet(shards, list(enumerate(layouts)), length, CONTINUES)
 
 
 @pytest.mark.parametrize("kind", ["contiguous", "full-sentences"])

@@ -14,7 +14,6 @@ from safetensors.torch import load_file
 
 from pretrain.checkpoint import complete_checkpoints, read_mark
 from pretrain.metrics import read_metrics
-from pretrain.scaling import GROWTH_STEPS, LossScale
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import FAULT, RUN, finish, losses, start, wait_for
@@ -22,25 +21,10 @@ from training_runs import FAULT, RUN, finish, losses, start, wait_for
 HALF: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24, "dtype": "fp16"}
 
 TOO_LARGE = """
-import pretrain.scaling as s
-s.LossScale.__init__.__defaults__ = (2.0 ** 40, 0)
-s.GROWTH_STEPS = 12
+import pretrain.guard as g
+g.FIRST_SCALE, g.GROWTH_STEPS = 2.0 ** 40, 12
 """
 """A scale at which gradients overflow until it has halved some ten times, and which then grows within the run."""
-
-
-def test_halves_on_overflow_and_doubles_after_many_steps_without() -> None:
-    scale = LossScale()
-    assert scale.factor == 65536 and scale.update(overflow=True) and scale.state == (32768, 0)
-    assert not any(scale.update(overflow=False) for _ in range(GROWTH_STEPS - 1)) and scale.factor == 32768
-    again = LossScale(*scale.state)
-    assert not again.update(overflow=False) and again.state == (65536, 0)
-
-
-def test_the_smallest_scale_is_not_to_blame() -> None:
-    scale = LossScale(2.0)
-    assert scale.update(overflow=True) and scale.factor == 1
-    assert not scale.update(overflow=True) and scale.state == (1, 0)
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +78,8 @@ def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     name = "model/model.safetensors"
     assert (run / name).read_bytes() == (straight / name).read_bytes() and losses(run) == losses(straight)
     marks = [read_mark(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
-    assert marks[0]["scaling"] == marks[1]["scaling"] and marks[0]["overflows"] == marks[1]["overflows"] > 10
-    assert marks[0]["skipped"] == []
+    assert marks[0]["guard"] == marks[1]["guard"] and marks[0]["guard"]["overflows"] > 10
+    assert marks[0]["guard"]["skipped"] == []
 
 
 @pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 2)])

@@ -44,8 +44,8 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     # a half-written checkpoint and a damaged one are passed over for the one before
     (tmp_path / "checkpoints" / ".step-00000099.tmp").mkdir()
     damaged = tmp_path / "checkpoints" / "step-00000059"
-    (damaged / "state").mkdir(parents=True)
-    (damaged / "complete.json").write_text('{"step": 59, "files": {"state/gone.pt": 10}}')
+    damaged.mkdir(parents=True)
+    (damaged / "complete.json").write_text('{"step": 59, "files": {"gone.safetensors": 10}}')
     second = start(tmp_path, tokens, tokenizer)
     resumed = complete_checkpoints(tmp_path / "checkpoints")[-1][0]
     wait_for(tmp_path / "checkpoints" / f"step-{resumed + 10:08d}", second)
@@ -182,7 +182,7 @@ def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
     shutil.copytree(straight, tmp_path / "run")
     checkpoints = [path for _, path in complete_checkpoints(tmp_path / "run" / "checkpoints")]
     for path, damage in zip(checkpoints[-2:], ("a bit", "all"), strict=True):
-        (state,) = path.glob("state/*model_states.pt")
+        state = path / "weights.safetensors"
         held = bytearray(state.read_bytes())
         held[len(held) // 2] ^= 1
         state.write_bytes(bytes(len(held)) if damage == "all" else held)

@@ -91,7 +91,7 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
     ):
         PretrainSettings(**{**RUN, "micro_batch": 2, "batch_warmup": {"start": 6, "steps": 5}})
     # a launcher that the settings know nothing of
-    first = start(tmp_path, tokens, tokenizer, **{**GROWING, "batch_warmup": {"start": 2, "steps": 9}, "steps": 2})
+    first = start(tmp_path, tokens, tokenizer, **{**GROWING, "batch_warmup": {"start": 2, "steps": 9}, "steps": 6})
     assert finish(first)[0] == 0
     command = [sys.executable, "-m", "pretrain.launch", "2", str(tmp_path / "logs" / "job.json")]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)

@@ -29,7 +29,7 @@ RUN: dict[str, Any] = {
     "log_every": 4,
     "validate_every": 20,
     "validation_samples": 16,
-    "optimizer": {"lr": 1e-3, "warmup_steps": 10},
+    "optimizer": {"lr": 1e-3, "warmup_steps": 5},
     "threads": 1,
     "wandb": "off",
 }

@@ -64,13 +64,16 @@ def _server() -> subprocess.Popen[str]:
 
 def serve() -> None:
     """Fork for each line until there are no more, and note how each process ends."""
+    import torch
+
     from pretrain import processes
 
-    processes.prepare_environment(1)
+    processes.place_process(1)
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         del os.environ[name]  # each run finds a port of its own
-    import deepspeed  # noqa: F401
+    from pretrain.engines.deepspeed_engine import import_deepspeed
 
+    import_deepspeed(torch.device("cpu"))
     import pretrain.loop
     import pretrain.train  # noqa: F401
 

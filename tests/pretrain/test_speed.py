@@ -1,8 +1,7 @@
-"""The engine: 16 bits throughout, a compiler that fails, and counts of steps where the optimizer can read them."""
+"""Before the steps: 16 bits throughout, a rehearsal that finds what fails, and GPUs by their names."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,25 @@ import torch
 from pydantic import ValidationError
 
 from common.errors import UserError
-from pretrain import engine as engines
-from pretrain import processes
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.peak import known_device
+from pretrain.precision import half_type
+from pretrain.rehearsal import rehearse
 from pretrain.settings import ModelSettings, PretrainSettings
+from pretrain.speed import speed_up, use_fp8
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=32, heads=2, dropout=0.0)
+CPU = torch.device("cpu")
 
 
 def model_of(**changes: Any) -> tuple[MaskedRowsModel, PretrainSettings]:
     settings = PretrainSettings(**{"model": SHAPE, "length": 16, **changes})
-    return MaskedRowsModel(build_model(settings, build_config(settings, 50, SPECIAL))), settings
+    hub = build_model(settings, build_config(settings, 50, SPECIAL))
+    return MaskedRowsModel(hub, half_type(settings.dtype)), settings
 
 
-def arguments() -> dict[str, torch.Tensor | None]:
+def arguments() -> dict[str, torch.Tensor]:
     ids = torch.from_numpy(np.random.default_rng(0).integers(5, 50, (4, 16)))
     rows = torch.tensor([[1, 5]] * 4)
     return {"ids_BS": ids, "rows_BM": rows, "labels_BM": ids.gather(1, rows)}
@@ -36,13 +38,12 @@ def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
     """Autocast's layer norms come out in fp32, and with them all that is added to them."""
     plain, _ = model_of()
     fast, settings = model_of(dtype="bf16")
-    engines.speed_up(fast, settings)
+    speed_up(fast, settings, CPU)
     seen: list[torch.dtype] = []
     for module in fast.hub.base_model.modules():
         if isinstance(module, torch.nn.LayerNorm):
             module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
-    with processes.computing_in("bf16", torch.device("cpu")):
-        sums = fast(**arguments())
+    sums = fast(**arguments())
     assert seen[1:] == [torch.bfloat16] * 9  # five norms; what the first one reads are the embeddings
     exact = plain(**arguments())
     assert sums.loss.item() == pytest.approx(exact.loss.item(), rel=1e-2)
@@ -53,7 +54,7 @@ def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
 def test_in_32_bits_nothing_is_changed() -> None:
     plain, _ = model_of()
     fast, settings = model_of(dtype="fp32")
-    engines.speed_up(fast, settings)
+    speed_up(fast, settings, CPU)
     assert torch.equal(fast(**arguments()).loss, plain(**arguments()).loss)
 
 
@@ -64,7 +65,7 @@ def test_a_compiler_that_fails_is_named_before_the_run() -> None:
     model, settings = model_of(dtype="fp32")
     model.compile(backend=broken)
     with pytest.raises(UserError, match=r"torch\.compile does not work here") as raised:
-        engines.rehearse(model, arguments(), settings, 1)
+        rehearse(model, [arguments()], settings, 1, CPU)
     assert "pretrain.compile=false" in str(raised.value)
     torch._dynamo.reset()
 
@@ -72,7 +73,7 @@ def test_a_compiler_that_fails_is_named_before_the_run() -> None:
 def test_faults_of_the_model_itself_are_not_the_compilers() -> None:
     model, settings = model_of(dtype="fp32")
     with pytest.raises(IndexError):
-        engines.rehearse(model, {**arguments(), "ids_BS": torch.full((4, 16), 99)}, settings, 1)
+        rehearse(model, [{**arguments(), "ids_BS": torch.full((4, 16), 99)}], settings, 1, CPU)
 
 
 def test_compile_and_stage_3_exclude_each_other() -> None:
@@ -81,17 +82,35 @@ def test_compile_and_stage_3_exclude_each_other() -> None:
     assert PretrainSettings(zero_stage=3).compile is None
 
 
-def test_counts_of_steps_lie_beside_their_weights() -> None:
-    """DeepSpeed's universal checkpoint leaves them on the CPU; a GPU's fused kernel reads them as its own."""
-    parameter = torch.nn.Parameter(torch.empty(3, device="meta"))
-    state = {parameter: {"step": torch.tensor(7.0), "exp_avg": torch.empty(3, device="meta")}}
-    loaded: list[tuple[str, str]] = []
-    engine = SimpleNamespace(
-        load_checkpoint=lambda folder, tag: (loaded.append((folder, tag)) or folder, {}),
-        basic_optimizer=SimpleNamespace(state=state),
-    )
-    engines.restore(engine, "folder", "tag")
-    assert loaded == [("folder", "tag")] and state[parameter]["step"].device.type == "meta"
+@pytest.mark.parametrize("padded", [False, True])
+def test_gradients_stand_beside_the_activations_at_a_rehearsals_peak(padded: bool) -> None:
+    """The first micro-batch of a step finds none, every other does: what fits without them may not fit in a run."""
+    model, settings = model_of(dtype="fp32")
+    there: list[bool] = []
+    model.register_forward_hook(lambda *_: there.append(all(p.grad is not None for p in model.parameters())))
+    inputs = {**arguments(), **({"lengths_B": torch.tensor([16, 9, 16, 12])} if padded else {})}
+    rehearse(model, [inputs], settings, 1, CPU)
+    assert there == [True, True] and all(p.grad is None for p in model.parameters())
+
+
+def test_8_bits_are_near_and_weights_stay_what_they_are() -> None:
+    pytest.importorskip("torchao")
+    plain, _ = model_of(dtype="fp32")
+    model, _ = model_of(dtype="fp32")
+    names = list(model.state_dict())
+    use_fp8(model, CPU, emulate=True)
+    assert sum("Float8" in type(module).__name__ for module in model.modules()) == 2 * 6
+    sums = model(**arguments())
+    sums.loss.backward()
+    assert sums.loss.item() == pytest.approx(plain(**arguments()).loss.item(), rel=0.02)
+    assert list(model.state_dict()) == names and {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+def test_8_bits_are_refused_where_there_are_none() -> None:
+    pytest.importorskip("torchao")
+    model, _ = model_of(dtype="fp32")
+    with pytest.raises(UserError, match="Hopper"):
+        use_fp8(model, CPU)
 
 
 def test_dropout_of_attention_alone() -> None:

@@ -1,0 +1,109 @@
+"""Attention over texts of any length side by side, without padding and without a mask, and the kernels for it.
+
+Shapes: T tokens of a micro-batch, all texts one after the other, A heads, D width of a head, K borders of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from transformers import AttentionInterface
+
+NAME = "hunmin"
+"""By which transformers' layers find `attend`."""
+PRIORITY = (
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+)
+"""Kernels for samples of one length, the fastest with dropout first; of texts of any length there is one."""
+
+
+def attend(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    cu_seq_lens_q: Tensor | None = None,
+    max_length_q: int | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """Return the attention of a layer, as transformers' layers ask for it: (B, S, A, D), and no weights.
+
+    Args:
+        module: the layer's attention.
+        query: (B, A, S, D); with borders B is 1, and S is T.
+        key: the same.
+        value: the same.
+        attention_mask: (B, 1, 1 or S, S) bool, or None.
+        dropout: share of the weights that is dropped.
+        scaling: of the scores.
+        cu_seq_lens_q: int32 borders of the texts that see themselves alone, from 0 to T; None: rows see themselves.
+        max_length_q: tokens of the longest text.
+    """
+    if cu_seq_lens_q is None:
+        out = functional.scaled_dot_product_attention(
+            query, key, value, attention_mask, dropout_p=dropout, scale=scaling
+        )
+        return out.transpose(1, 2), None
+    assert max_length_q is not None
+    query_TAD, key_TAD, value_TAD = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))
+    return attend_texts(query_TAD, key_TAD, value_TAD, cu_seq_lens_q, max_length_q, dropout, scaling)[None], None
+
+
+def attend_texts(
+    query_TAD: Tensor, key_TAD: Tensor, value_TAD: Tensor, borders_K: Tensor, longest: int, dropout: float,
+    scaling: float | None,
+) -> Tensor:  # fmt: skip
+    """Return the attention of texts that see themselves alone, (T, A, D), by torch's FlashAttention kernel.
+
+    `torch.nn.attention.varlen` knows no dropout, which the recipes have; the operator below it does.
+
+    Args:
+        query_TAD: 16 bits; likewise keys and values.
+        key_TAD: keys.
+        value_TAD: values.
+        borders_K: int32, from 0 to T; texts may be empty.
+        longest: tokens of the longest text, or more.
+        dropout: share of the weights that is dropped.
+        scaling: of the scores.
+    """
+    out: Tensor = torch.ops.aten._flash_attention_forward(
+        query_TAD, key_TAD, value_TAD, borders_K, borders_K, longest, longest, dropout, False, False, scale=scaling
+    )[0]
+    return out
+
+
+AttentionInterface.register(NAME, attend)
+
+
+def takes_texts(device: torch.device, half: torch.dtype | None, width: int) -> bool:
+    """Return whether a device has a kernel for texts of any length: a GPU from Ampere on, in 16 bits.
+
+    Args:
+        device: of the model.
+        half: the type that it computes in; None is fp32.
+        width: D, of which the kernel wants a multiple of 8 up to 256.
+    """
+    if half is None or width % 8 or width > 256:
+        return False
+    if device.type == "meta":  # stands for a GPU where there is none
+        return True
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+@contextmanager
+def fastest_kernels() -> Iterator[None]:
+    """Have samples of one length computed by the first kernel of `PRIORITY` that takes them."""
+    with sdpa_kernel(list(PRIORITY), set_priority=True):
+        yield

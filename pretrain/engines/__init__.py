@@ -1,0 +1,40 @@
+"""Engines: what computes a training step. Everything outside this folder knows `Engine` alone."""
+
+from __future__ import annotations
+
+import torch
+
+from pretrain.engines.interface import Engine, OptimizerState
+from pretrain.model import MaskedRowsModel
+from pretrain.settings import PretrainSettings
+
+__all__ = ["Engine", "OptimizerState", "engine_name", "start_engine"]
+
+
+def engine_name(settings: PretrainSettings) -> str:
+    """Return "torch" or "deepspeed": the setting, or where it is `auto`, torch when ZeRO shares nothing."""
+    if settings.engine != "auto":
+        return settings.engine
+    return "deepspeed" if settings.zero_stage else "torch"
+
+
+def start_engine(
+    model: MaskedRowsModel,
+    settings: PretrainSettings,
+    device: torch.device,
+    state: OptimizerState | None = None,
+) -> Engine:
+    """Return the engine that trains a model; the processes of the run have met before.
+
+    Args:
+        model: holds the weights to begin with; it is moved to the device.
+        settings: the run.
+        device: of this process.
+        state: of the optimizer, whole; None begins with none.
+    """
+    kind: type[Engine]
+    if engine_name(settings) == "deepspeed":
+        from pretrain.engines.deepspeed_engine import DeepSpeedEngine as kind
+    else:
+        from pretrain.engines.torch_engine import TorchEngine as kind
+    return kind(model, settings, device, state)

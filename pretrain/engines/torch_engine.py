@@ -1,0 +1,78 @@
+"""The plain engine: every process holds everything, and gradients are averaged while the backward pass goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from pretrain.engines.interface import (
+    MOMENTS,
+    Engine,
+    OptimizerState,
+    fresh_state,
+    make_optimizer,
+    prepare_update,
+    updates,
+)
+from pretrain.model import MaskedRowsModel, Sums
+from pretrain.settings import PretrainSettings
+
+
+class TorchEngine(Engine):
+    """torch's DistributedDataParallel around the model, AdamW beside it."""
+
+    def __init__(
+        self, model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, state: OptimizerState | None
+    ) -> None:
+        self.model, self.device = model.to(device).train(), device
+        self._shared = self.world > 1
+        self._forward: torch.nn.Module = model
+        if self._shared:
+            self._forward = DistributedDataParallel(
+                model,
+                device_ids=[device] if device.type == "cuda" else None,
+                broadcast_buffers=False,
+                gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
+            )
+        self._optimizer = make_optimizer(model, settings)
+        for name, weight in self.named_weights():
+            if state:
+                held = self._optimizer.state[weight] = fresh_state(weight, state.steps)
+                for moment in MOMENTS:
+                    held[moment].copy_(state.moments[moment][name])
+
+    def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
+        """Compute a micro-batch; the averaging begins with the first gradients of the last one that are ready."""
+        apart = self._forward.no_sync() if self._shared and not last else nullcontext()  # type: ignore[operator]
+        with apart:
+            sums: Sums = self._forward(**inputs)
+            objective(sums).backward()  # type: ignore[no-untyped-call]
+        return sums
+
+    def gradient_norm(self) -> Tensor:
+        """Return the norm of the averaged gradient."""
+        gradients = [weight.grad for _, weight in self.named_weights() if weight.grad is not None]
+        return torch.nn.utils.get_total_norm(gradients)
+
+    def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
+        """Update the weights."""
+        prepare_update(self._optimizer, lr, divisor, skip)
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights; every process has them all."""
+        return self.gathered(lambda weight: weight)
+
+    def optimizer_state(self) -> OptimizerState:
+        """Return the state; every process has all of it."""
+        state = self._optimizer.state
+        moments = {
+            moment: self.gathered(lambda weight, moment=moment: state[weight][moment])  # type: ignore[misc]
+            for moment in MOMENTS
+        }
+        return OptimizerState(updates(self._optimizer), moments)

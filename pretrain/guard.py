@@ -1,0 +1,125 @@
+"""Which batches may change the weights, and by how much: decided on the device, so that the host waits for nothing.
+
+A batch is skipped when its loss is not finite, leaps above the running mean, or has a gradient that is not finite. In
+fp16 a gradient that is not finite halves the loss scale instead of counting against the batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pretrain.settings import PretrainSettings
+
+AVERAGED = 100
+"""Steps over which the running mean of the loss goes, about."""
+FIRST_SCALE = 2.0**16
+"""Loss scale at the beginning of a run in fp16 (as in torch.amp.GradScaler)."""
+GROWTH_STEPS = 2000
+"""Steps in a row without an overflow after which the scale doubles (as in torch.amp.GradScaler)."""
+
+
+class Verdict(NamedTuple):
+    """What becomes of a step: float32 scalars on the device."""
+
+    divisor: Tensor
+    """What the gradient is divided by: the loss scale, and more where it is clipped."""
+    skip: Tensor
+    """1 when the step must change nothing, else 0."""
+
+
+class GuardFigures(NamedTuple):
+    """The state of a guard on the host."""
+
+    average: float | None
+    """Running mean of the loss a predicted token; None before the first accepted batch."""
+    scale: float
+    """Loss scale, a power of two; 1 but in fp16."""
+    clean_steps: int
+    """Steps in a row without an overflow."""
+    overflows: int
+    """Batches skipped for the loss scale alone."""
+    faults: int
+    """Batches skipped for their own sake."""
+    skipped: list[int]
+    """Steps of those, the first `max_skipped` + 1 of them."""
+    last: str
+    """What became of the last batch: "accepted", "overflow" or "fault"."""
+    gradient_norm: float
+    """Of the last batch, over all weights, before clipping."""
+
+
+class StepGuard:
+    """Judges the steps of a run, one after the other.
+
+    Args:
+        settings: the run.
+        scaled: whether the loss is scaled (fp16).
+        device: where it all stays.
+        saved: what `state` returned; None at the beginning of a run.
+    """
+
+    def __init__(
+        self, settings: PretrainSettings, scaled: bool, device: torch.device, saved: dict[str, Any] | None = None
+    ) -> None:
+        saved = saved or {}
+        self._spike, self._clip, self._scaled = settings.spike, settings.optimizer.clip, scaled
+
+        def number(value: float, dtype: torch.dtype = torch.float64) -> Tensor:
+            return torch.full((), value, dtype=dtype, device=device)
+
+        average = saved.get("average")
+        self._average = number(float("nan") if average is None else average)
+        self.scale = number(saved.get("scale", FIRST_SCALE) if scaled else 1.0, torch.float32)
+        """What the loss is multiplied by."""
+        self._clean = number(saved.get("clean_steps", 0))
+        self._overflows, self._faults = number(saved.get("overflows", 0)), number(saved.get("faults", 0))
+        self._last, self._norm = number(0), number(0)
+        held = list(saved.get("skipped", []))[: settings.max_skipped + 1]
+        held += [-1] * (settings.max_skipped + 1 - len(held))
+        self._skipped = torch.tensor(held, dtype=torch.float64, device=device)
+        self._places = torch.arange(len(held), dtype=torch.float64, device=device)
+
+    @torch.no_grad()
+    def judge(self, step: int, loss: Tensor, norm: Tensor) -> Verdict:
+        """Return what becomes of a step, and take note of it.
+
+        Args:
+            step: its number.
+            loss: mean over the predicted tokens of all processes (plus that of pairs), without the loss scale.
+            norm: of the gradient of the scaled loss.
+        """
+        norm = norm / self.scale
+        sound = loss.isfinite() & ~(loss > self._spike * self._average)  # no mean yet (NaN): nothing leaps
+        accepted = sound & norm.isfinite()
+        overflow = sound & ~accepted & (self.scale > 1)
+        fault = ~(accepted | overflow)
+        divisor = self.scale.clone()
+        if self._clip:
+            divisor *= ((norm + 1e-6) / self._clip).clamp(min=1)  # as torch.nn.utils.clip_grad_norm_ has it
+        moved = torch.where(self._average.isnan(), loss, self._average + (loss - self._average) / AVERAGED)
+        self._average = torch.where(accepted, moved, self._average)
+        self._skipped = torch.where(fault & (self._places == self._faults), step, self._skipped)
+        self._faults += fault
+        self._overflows += overflow
+        self._last = 1.0 * overflow + 2.0 * fault
+        self._norm = norm.double()
+        if self._scaled:
+            self._clean = torch.where(accepted, self._clean + 1, torch.where(sound, 0.0, self._clean))
+            grows = self._clean >= GROWTH_STEPS
+            factor = torch.where(overflow, 0.5, torch.where(grows, 2.0, 1.0))
+            self.scale, self._clean = self.scale * factor, torch.where(grows, 0.0, self._clean)
+        return Verdict(divisor.float(), (~accepted).float())
+
+    def figures(self) -> GuardFigures:
+        """Return the state; waits for the device."""
+        scalars = (self._average, self.scale, self._clean, self._overflows, self._faults, self._last, self._norm)
+        packed = torch.cat([torch.stack([value.double() for value in scalars]), self._skipped]).tolist()
+        average, scale, clean, overflows, faults, last, norm = packed[: len(scalars)]
+        skipped = [int(step) for step in packed[len(scalars) :] if step >= 0]
+        return GuardFigures(
+            None if average != average else average, scale, int(clean), int(overflows), int(faults), skipped,
+            ("accepted", "overflow", "fault")[int(last)], norm,
+        )  # fmt: skip

@@ -1,0 +1,93 @@
+"""A masked batch as the model takes it: a rectangle, or where the device can, its texts one after the other.
+
+Shapes: B samples, S tokens a sample, M predicted rows a sample; T tokens of the batch without padding, filled up to a
+multiple of `FILL`, R = B·M, K borders of texts, P pairs (= B).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pretrain.masking import IGNORE, MaskedBatch
+from pretrain.samples import Batch
+
+FILL = 128
+"""T is a multiple of this: matrix products are fastest so, and it is a fraction of a percent of a batch."""
+
+
+def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, texts: bool) -> dict[str, np.ndarray]:
+    """Return the arguments of `MaskedRowsModel` for a micro-batch.
+
+    Args:
+        batch: before masking.
+        masked: the same batch, masked.
+        samples: their kind.
+        texts: whether the device attends over texts of any length; samples that are never padded stay a rectangle.
+    """
+    if texts and (samples != "contiguous" or batch.padded):
+        return _side_by_side(batch, masked, samples)
+    arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
+    if samples == "packed":
+        arrays["texts_BS"] = batch.texts_BS
+    elif batch.padded:
+        arrays["lengths_B"] = batch.lengths_B
+    if samples == "sentence-pairs":
+        arrays |= {"segments_BS": np.maximum(batch.texts_BS, 0), "pairs_P": _pair_labels(batch)}
+    return arrays
+
+
+def _pair_labels(batch: Batch) -> np.ndarray:
+    """Return BertForPreTraining's labels: 0 "follows", 1 "does not", IGNORE for samples that do not count."""
+    return np.where(batch.counted_B, (~batch.follows_B).astype(np.int64), IGNORE)
+
+
+def _side_by_side(batch: Batch, masked: MaskedBatch, samples: str) -> dict[str, np.ndarray]:
+    count, length = batch.ids_BS.shape
+    real_BS = np.arange(length) < batch.lengths_B[:, None]
+    sample_starts_B = np.concatenate(([0], np.cumsum(batch.lengths_B)[:-1]))
+    total = int(batch.lengths_B.sum())
+    size = -(-total // FILL) * FILL
+    if samples == "packed":  # each text by itself
+        text_T = (batch.texts_BS + np.arange(count)[:, None] * length)[real_BS]
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(text_T)) + 1))
+        borders = 1 << int(len(starts) + 1).bit_length()  # few sizes, so that shapes repeat
+    else:
+        starts, borders = sample_starts_B, count + 2
+    borders_K = np.full(borders, size, np.int32)  # what fills up is a last text of its own, the rest are empty
+    borders_K[: len(starts)], borders_K[len(starts)] = starts, total
+    ids_T, places_T = np.full(size, batch.ids_BS[0, 0]), np.zeros(size, np.int64)
+    ids_T[:total] = masked.ids_BS[real_BS]
+    places_T[:total] = np.arange(total) - np.repeat(starts, np.diff(np.append(starts, total)))
+    used_BM = masked.labels_BM != IGNORE
+    rows_BM = np.where(used_BM, masked.rows_BM + sample_starts_B[:, None], 0)
+    arrays = {
+        "ids_BS": ids_T[None],
+        "rows_BM": rows_BM.reshape(1, -1),
+        "labels_BM": masked.labels_BM.reshape(1, -1),
+        "places_BS": places_T[None],
+        "borders_K": borders_K,
+    }
+    if samples == "sentence-pairs":
+        segments_T = np.zeros(size, np.int64)
+        segments_T[:total] = batch.texts_BS[real_BS]
+        arrays |= {"segments_BS": segments_T[None], "pairs_P": _pair_labels(batch), "starts_P": sample_starts_B}
+    return arrays
+
+
+def to_device(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """Return arrays as tensors of the device; nothing waits for the copies.
+
+    Args:
+        arrays: see `model_inputs`.
+        device: of the model.
+    """
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    if device.type == "cpu":
+        return tensors
+    if device.type == "cuda":  # from other memory a copy would wait for all that the device still has to do
+        tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
+    return {name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}

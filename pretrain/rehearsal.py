@@ -1,0 +1,67 @@
+"""A rehearsal: does a micro-batch fit, and does everything compile, before the run begins and not an hour later."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from common.errors import UserError
+from pretrain.engines.interface import BUCKET
+from pretrain.model import MaskedRowsModel
+from pretrain.settings import PretrainSettings
+
+
+def rehearse(
+    model: MaskedRowsModel,
+    batches: list[dict[str, Tensor]],
+    settings: PretrainSettings,
+    world: int,
+    device: torch.device,
+) -> None:
+    """Compute micro-batches forwards and backwards, beside the room that AdamW will take, and forget them.
+
+    Gradients are kept from the first one on, so that a later one finds as little room as in a run. At ZeRO stage 3,
+    where no process ever holds the whole model, nothing is rehearsed.
+
+    Args:
+        model: moved to the device.
+        batches: model arguments, of every shape that the run will have.
+        settings: the run.
+        world: number of processes.
+        device: of this process.
+
+    Raises:
+        UserError: torch.compile does not work here.
+    """
+    if settings.zero_stage == 3:
+        return
+    model.to(device).train()
+    weights = sum(p.numel() for p in model.parameters())
+    held = 2 * weights  # moments
+    if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
+        held = -(-4 * weights // world) + 2 * min(weights, BUCKET)
+    elif world > 1:
+        held += weights  # the buckets in which gradients are averaged
+    try:
+        room = torch.empty(held, device=device)
+        for weight in model.parameters():  # a first batch would be computed without the gradients of one before
+            weight.grad = torch.zeros_like(weight)
+        for inputs in batches:
+            sums = model(**inputs)
+            (sums.loss + sums.pair_loss).backward()  # type: ignore[no-untyped-call]
+            del sums
+        with torch.no_grad():
+            model.eval()(**batches[0])  # validation: compiled for itself
+            model.train()
+        del room
+    except Exception as error:
+        if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+            raise
+        raise UserError(
+            f"torch.compile does not work here: {str(error).strip().splitlines()[0]}",
+            "it needs a C++ compiler, and on a GPU triton",
+            "set pretrain.compile=false",
+        ) from None
+    model.zero_grad(set_to_none=True)
+    if device.type == "cuda":
+        torch.cuda.empty_cache()

@@ -1,0 +1,145 @@
+"""What makes the model compute as fast as its device can, without changing what its weights mean."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from common.errors import UserError
+from pretrain.attention import NAME, attend, takes_texts
+from pretrain.inputs import model_inputs, to_device
+from pretrain.masking import MaskedBatch
+from pretrain.model import MaskedRowsModel
+from pretrain.samples import Batch
+from pretrain.settings import PretrainSettings
+
+COMPILED = Path("logs") / "compiled"
+"""Folder, in that of a run, of its compiled kernels."""
+DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
+"""Arguments of texts side by side → the dimension that differs from batch to batch."""
+
+
+def speed_up(
+    model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, fuse: bool | None = None
+) -> None:
+    """Have the model compute as fast as a device can; the weights and their names stay transformers' own.
+
+    Args:
+        model: changed in place.
+        settings: the run.
+        device: that it will be on.
+        fuse: whether queries, keys and values come from one matrix product; None: on GPUs, where it is faster, but not
+            at ZeRO stage 3, which fetches each weight for its own layer.
+    """
+    config = model.hub.config
+    if model.half:
+        _keep_norms_narrow(model, model.half)
+    model.takes_texts = takes_texts(device, model.half, config.hidden_size // config.num_attention_heads)
+    if model.takes_texts:
+        model.hub.set_attn_implementation(NAME)
+    if settings.fp8:
+        use_fp8(model, device)
+    if fuse is None:
+        fuse = device.type != "cpu" and settings.zero_stage < 3 and not settings.fp8
+    if fuse:
+        for layer in model.hub.base_model.encoder.layer:
+            own = layer.attention.self
+            own.forward = MethodType(_attend_fused, own)
+    compiled = settings.compile
+    if compiled is None:
+        compiled = device.type == "cuda" and settings.zero_stage < 3
+    if compiled:
+        model.compiles = True
+        model.compile(dynamic=False)
+
+
+def keep_compiled(out: Path) -> None:
+    """Have compiled kernels kept beside a run's logs, so that it is compiled once and not at every start.
+
+    Args:
+        out: the run's folder; where the user has set torch's own variables, those hold.
+    """
+    cache = (out / COMPILED).absolute()
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "inductor"))
+    os.environ.setdefault("TRITON_CACHE_DIR", str(cache / "triton"))
+
+
+def prepare(
+    batch: Batch, masked: MaskedBatch, samples: str, model: MaskedRowsModel, device: torch.device
+) -> dict[str, Tensor]:
+    """Return a micro-batch as the model takes it, on its device.
+
+    Args:
+        batch: before masking.
+        masked: the same batch, masked.
+        samples: their kind.
+        model: after `speed_up`.
+        device: where it is.
+    """
+    inputs = to_device(model_inputs(batch, masked, samples, model.takes_texts), device)
+    if model.compiles and "borders_K" in inputs:  # one graph for batches of all sizes
+        for name, dimension in DYNAMIC.items():
+            if name in inputs:
+                torch._dynamo.mark_dynamic(inputs[name], dimension)
+    return inputs
+
+
+def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype) -> None:
+    """Have layer norms give 16 bits: autocast gives them back in single precision, and with them all that is added up
+    between the layers, twice the memory traffic."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.LayerNorm):
+            module.register_forward_hook(lambda _module, _inputs, output: output.to(half))
+
+
+def _attend_fused(
+    self: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None, **more: Any
+) -> tuple[Tensor, Any]:
+    """Return what a self-attention of transformers does, from one matrix product instead of three."""
+    parts = (self.query, self.key, self.value)
+    weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+    shape = (*hidden_states.shape[:-1], 3, self.num_attention_heads, self.attention_head_size)
+    query, key, value = functional.linear(hidden_states, weight, bias).view(shape).unbind(-3)
+    interface = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, attend)
+    out, weights = interface(
+        self, query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attention_mask,
+        dropout=self.dropout.p if self.training else 0.0, scaling=self.scaling, **more,
+    )  # fmt: skip
+    return out.reshape(*hidden_states.shape[:-1], -1).contiguous(), weights
+
+
+def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False) -> None:
+    """Have the layers' matrix products computed in 8 bits, with scales found anew for each tensor (torchao).
+
+    Args:
+        model: changed in place; the weights stay fp32.
+        device: that it will be on.
+        emulate: by products of wider numbers, for devices without 8 bits: no faster, the same rounding.
+
+    Raises:
+        UserError: torchao is not installed, or the device has no 8-bit products.
+    """
+    try:
+        from torchao.float8 import Float8LinearConfig, convert_to_float8_training
+    except ImportError:
+        raise UserError(
+            "pretrain.fp8 needs torchao, which is not installed", remedy="pip install -c constraints.txt -e '.[fp8]'"
+        ) from None
+    if not emulate and not (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9)):
+        raise UserError(
+            f"pretrain.fp8 on {device}", "8-bit products need a GPU from Ada or Hopper on", "set pretrain.fp8=false"
+        )
+
+    def fits(module: torch.nn.Module, _: str) -> bool:
+        return isinstance(module, torch.nn.Linear) and not module.in_features % 16 and not module.out_features % 16
+
+    convert_to_float8_training(
+        model.hub.base_model.encoder, config=Float8LinearConfig(emulate=emulate), module_filter_fn=fits
+    )

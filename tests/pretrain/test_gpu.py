@@ -1,0 +1,127 @@
+"""What only a GPU can show: its kernels against transformers' model, a step without a wait, kill and resume.
+
+Collected everywhere, run where there is a GPU: `make gpu`, or `pytest -m gpu tests/pretrain/test_gpu.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pretrain.attention import fastest_kernels
+from pretrain.engines import start_engine
+from pretrain.guard import StepGuard
+from pretrain.loader import Loader
+from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.plans import plan_samples
+from pretrain.precision import half_type
+from pretrain.settings import PretrainSettings
+from pretrain.speed import prepare, speed_up
+from pretrain.trainer import Trainer
+from tokenizer.shards import TokenShards
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_attention import CASES, batch_of, each_alone, make
+from training_runs import RUN, finish, losses, start, wait_for
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
+GPU = torch.device("cuda", 0)
+KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed"]
+
+
+@pytest.mark.parametrize(("samples", "kind", "sizes"), CASES)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[list[int]], compiled: bool) -> None:
+    """The kernel in bf16 against transformers' own model in fp32, loss and gradient."""
+    pairs = {"objective": "mlm+nsp", "samples": samples} if samples == "sentence-pairs" else {}
+    plain, settings = make(kind, **pairs, dtype="bf16", compile=compiled)
+    batch, masked = batch_of(samples, sizes)
+    truth = each_alone(plain.eval(), batch, masked, samples)
+    truth.backward()
+    wanted = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None])
+    model = MaskedRowsModel(plain.hub, torch.bfloat16).to(GPU).eval()
+    speed_up(model, settings, GPU)
+    assert model.takes_texts
+    model.zero_grad()
+    sums = model(**prepare(batch, masked, samples, model, GPU))
+    (sums.loss + sums.pair_loss).backward()
+    found = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None]).cpu()
+    assert float(sums.loss + sums.pair_loss) == pytest.approx(float(truth), rel=2e-2)
+    assert torch.nn.functional.cosine_similarity(found, wanted, dim=0) > 0.99
+    torch._dynamo.reset()
+
+
+def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **changes: Any) -> Trainer:
+    settings = PretrainSettings(
+        **{**RUN, "samples": samples, "length": 64, "global_batch": 16, "micro_batch": 8, "dtype": "bf16", **changes}
+    )
+    plan_samples(settings, tokens, plans)
+    shards = TokenShards(tokens)
+    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hub, half_type("bf16"))
+    speed_up(model, settings, GPU)
+    return Trainer(
+        start_engine(model, settings, GPU), Loader(settings, tokens, tokenizer, plans, 0, 1),
+        StepGuard(settings, False, GPU),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("samples", KINDS)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_step_waits_for_nothing(samples: str, compiled: bool, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    trainer = trainer_of(samples, tokens, tokenizer, tmp_path, compile=compiled)
+    with fastest_kernels():
+        for step in range(3):
+            trainer.step(step, 1e-3, trainer.loader.micro_batches(step))
+        graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+        batches = [trainer.loader.micro_batches(step) for step in range(3, 9)]
+        torch.cuda.synchronize()
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            for step, batch in enumerate(batches, 3):
+                trainer.step(step, 1e-3, batch)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs
+    assert not torch._dynamo.utils.counters["graph_break"]
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize(("engine", "zero"), [("torch", 0), ("deepspeed", 0), ("deepspeed", 1), ("deepspeed", 2)])
+def test_engines_have_the_same_losses(engine: str, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    changes = {"model": {**RUN["model"], "dropout": 0.0}, "dtype": "fp32", "compile": False, "steps": 24}
+    for name, settings in (("one", {}), ("two", {"engine": engine, "zero_stage": zero})):
+        process = start(tmp_path / name, tokens, tokenizer, stderr=subprocess.PIPE, **changes, **settings)
+        code, errors = finish(process)
+        assert code == 0, errors
+    for (_, one), (_, two) in zip(losses(tmp_path / "one"), losses(tmp_path / "two"), strict=True):
+        assert one == pytest.approx(two, abs=1e-3)
+
+
+def test_a_killed_run_is_back_within_seconds(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    """From the command to the first new step, with the compiler's cache that the run keeps: prints the seconds."""
+    changes = {"steps": 4000, "samples": "full-sentences", "length": 64, "checkpoint_every": 50, "log_every": 1}
+    first = start(tmp_path, tokens, tokenizer, stderr=subprocess.PIPE, **changes)
+    wait_for(tmp_path / "checkpoints" / "step-00000100", first)
+    first.send_signal(signal.SIGKILL)
+    finish(first)
+    rows = tmp_path / "logs" / "metrics.jsonl"
+    began = time.monotonic()
+    second = start(tmp_path, tokens, tokenizer, stderr=subprocess.PIPE, **changes)
+    before = json.loads(rows.read_text().splitlines()[-1])["step"]
+    while time.monotonic() - began < 120 and max((step for step, _ in losses(tmp_path)), default=0) <= before:
+        time.sleep(0.05)
+    seconds = time.monotonic() - began
+    second.send_signal(signal.SIGTERM)
+    code, errors = finish(second)
+    assert code == 0 and "resuming at step" in errors, errors
+    print(f"\nresume: {seconds:.1f} s from the command to a new step")
+    assert seconds < 60
