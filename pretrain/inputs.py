@@ -6,7 +6,7 @@ multiple of `FILL`, R = B·M, K borders of texts, P pairs (= B).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,8 +15,34 @@ from torch import Tensor
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.samples import Batch
 
+if TYPE_CHECKING:
+    from pretrain.model import MaskedRowsModel
+
 FILL = 128
 """T is a multiple of this: matrix products are fastest so, and it is a fraction of a percent of a batch."""
+
+DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
+"""Arguments of texts side by side → the dimension that differs from batch to batch."""
+
+
+def prepare(
+    batch: Batch, masked: MaskedBatch, samples: str, model: MaskedRowsModel, device: torch.device
+) -> dict[str, Tensor]:
+    """Return a micro-batch as the model takes it, on its device.
+
+    Args:
+        batch: before masking.
+        masked: the same batch, masked.
+        samples: their kind.
+        model: after `speed_up`.
+        device: where it is.
+    """
+    inputs = to_device(model_inputs(batch, masked, samples, model.takes_texts), device)
+    if model.compiles and "borders_K" in inputs:  # one graph for batches of all sizes
+        for name, dimension in DYNAMIC.items():
+            if name in inputs:
+                torch._dynamo.mark_dynamic(inputs[name], dimension)
+    return inputs
 
 
 def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, texts: bool) -> dict[str, np.ndarray]:

@@ -174,9 +174,11 @@ class Loop:
         if not self._saved:
             return "lower pretrain.optimizer.lr or lengthen the warm-up, and begin anew in another `out` folder"
         source = step_folder(self._out / "checkpoints", self._saved)
+        s = self._settings
+        half = s.optimizer.lr * rate_factor(self._done - 1, s.steps, s.optimizer) / 2  # of the rate that was too high
         return (
             f"the checkpoint of step {self._saved} is kept; go on from it with a lower rate: hunmin pretrain RECIPE "
-            f"pretrain.branch_from={source} pretrain.optimizer.lr={self._settings.optimizer.lr / 2:g}"
+            f"pretrain.branch_from={source} pretrain.optimizer.lr={half:.2g}"
         )
 
     def _validate(self) -> dict[str, float]:

@@ -14,16 +14,11 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from common.errors import UserError
 from pretrain.attention import NAME, attend, takes_texts
-from pretrain.inputs import model_inputs, to_device
-from pretrain.masking import MaskedBatch
 from pretrain.model import MaskedRowsModel
-from pretrain.samples import Batch
 from pretrain.settings import PretrainSettings
 
 COMPILED = Path("logs") / "compiled"
 """Folder, in that of a run, of its compiled kernels."""
-DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
-"""Arguments of texts side by side → the dimension that differs from batch to batch."""
 
 
 def speed_up(
@@ -69,26 +64,6 @@ def keep_compiled(out: Path) -> None:
     cache = (out / COMPILED).absolute()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "inductor"))
     os.environ.setdefault("TRITON_CACHE_DIR", str(cache / "triton"))
-
-
-def prepare(
-    batch: Batch, masked: MaskedBatch, samples: str, model: MaskedRowsModel, device: torch.device
-) -> dict[str, Tensor]:
-    """Return a micro-batch as the model takes it, on its device.
-
-    Args:
-        batch: before masking.
-        masked: the same batch, masked.
-        samples: their kind.
-        model: after `speed_up`.
-        device: where it is.
-    """
-    inputs = to_device(model_inputs(batch, masked, samples, model.takes_texts), device)
-    if model.compiles and "borders_K" in inputs:  # one graph for batches of all sizes
-        for name, dimension in DYNAMIC.items():
-            if name in inputs:
-                torch._dynamo.mark_dynamic(inputs[name], dimension)
-    return inputs
 
 
 def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype) -> None:

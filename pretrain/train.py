@@ -8,6 +8,7 @@ python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.trai
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -56,6 +57,7 @@ def train(
     Raises:
         HunminError: see `begin` and `Loop.run`; or the memory does not hold a micro-batch.
     """
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # a process that is lost is named, without its C++ stack
     stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
     from pretrain import processes
     from pretrain.attention import fastest_kernels

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from pretrain.engines import Engine
 from pretrain.guard import StepGuard
+from pretrain.inputs import prepare
 from pretrain.loader import Loader
 from pretrain.masking import MaskedBatch
 from pretrain.model import Sums
 from pretrain.random_numbers import key_of
 from pretrain.samples import Batch
-from pretrain.speed import prepare
 
 TOTALS = (*Sums._fields, "tokens", "positions")
 """What a step adds up: the model's sums, positions that hold text, and all positions, padding too."""

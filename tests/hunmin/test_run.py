@@ -210,3 +210,20 @@ def test_the_resolved_recipe_is_saved_without_secrets(house: House) -> None:
     engine.run(house.recipe(corpus={"inputs": ["x"], "pii": {"key": "sixteen-letters-or-more"}}), last="a")
     text = (house.folder / "run" / "recipe.yaml").read_text()
     assert "lr: 0.0001" in text and "sixteen" not in text
+
+
+def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path) -> None:
+    """A branch in the same run folder has its parent's training moved aside before it begins."""
+    from hunmin.stages import _parent
+
+    run = tmp_path / "run"
+    given = run / "pretrain.partial" / "checkpoints" / "step-00000020"
+    for number in (1, 2, 10):
+        (run / f"pretrain.before-{number}" / "checkpoints").mkdir(parents=True)
+    for number in (2, 10):
+        (run / f"pretrain.before-{number}" / "checkpoints" / "step-00000020").mkdir()
+    assert _parent(str(given), run) == str(run / "pretrain.before-10" / "checkpoints" / "step-00000020")
+    given.mkdir(parents=True)
+    assert _parent(str(given), run) == str(given)
+    assert _parent(None, run) is None
+    assert _parent(str(tmp_path / "elsewhere"), run) == str(tmp_path / "elsewhere")

@@ -16,12 +16,12 @@ from torch.nn import functional
 
 from pretrain import attention
 from pretrain.attention import NAME
-from pretrain.inputs import FILL, model_inputs, to_device
+from pretrain.inputs import FILL, model_inputs, prepare, to_device
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.samples import Batch
 from pretrain.settings import ModelSettings, PretrainSettings
-from pretrain.speed import prepare, speed_up
+from pretrain.speed import speed_up
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 LENGTH, ROWS = 24, 4

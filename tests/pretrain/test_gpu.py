@@ -19,12 +19,13 @@ import torch
 from pretrain.attention import fastest_kernels
 from pretrain.engines import start_engine
 from pretrain.guard import StepGuard
+from pretrain.inputs import prepare
 from pretrain.loader import Loader
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.plans import plan_samples
 from pretrain.precision import half_type
 from pretrain.settings import PretrainSettings
-from pretrain.speed import prepare, speed_up
+from pretrain.speed import speed_up
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 

@@ -175,14 +175,15 @@ def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path
     ],
 )
 def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
-    from pretrain.checkpoint import fingerprint, latest_checkpoint
+    from pretrain.checkpoint import check_mark, fingerprint, newest_checkpoint
 
     def facts(**more: Any) -> dict[str, Any]:
         stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))
-        return {"world": 1, "zero_stage": 0, "fingerprint": fingerprint(stated, tokens), "settings": stated}
+        return {"dtype": "fp32", "fingerprint": fingerprint(stated, tokens), "settings": stated}
 
-    path, _ = latest_checkpoint(grown / "checkpoints", facts())
+    path, mark = newest_checkpoint(grown / "checkpoints")
     assert path is not None
+    check_mark(path, mark, facts())
     (section,) = change
     with pytest.raises(UserError, match=f"made with other settings or another corpus: {section}"):
-        latest_checkpoint(grown / "checkpoints", facts(**change))
+        check_mark(path, mark, facts(**change))

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from bench_gpu import ROWS, make_tokens
 
 from tokenizer.shards import TokenShards
 
+ROOT = Path(__file__).parents[2]
 SMALL = ["--layers=1", "--hidden=64", "--length=64", "--batch=4", "--steps=2", "--rounds=1", "--random-tokens=20000"]
 
 
