@@ -83,10 +83,10 @@ GPU_PYTHON ?= $(BIN)/python
 gpu: gpu-tests gpu-bench
 
 gpu-tests:
-	PYTHONPATH=. timeout 540 $(GPU_PYTHON) -m pytest -q -s -m gpu tests/pretrain/test_gpu.py
+	PYTHONPATH=.:$$PYTHONPATH timeout 540 $(GPU_PYTHON) -m pytest -q -s -m gpu tests/pretrain/test_gpu.py
 
 gpu-bench:
-	PYTHONPATH=. $(GPU_PYTHON) scripts/bench_gpu.py --out $(OUT) --minutes 8
+	PYTHONPATH=.:$$PYTHONPATH $(GPU_PYTHON) scripts/bench_gpu.py --out $(OUT) --minutes 8
 
 bench-klue: $(STAMP)
 	$(BIN)/python scripts/bench_klue.py $(MODEL) --data $(DATA)

@@ -28,8 +28,8 @@ from pretrain.speed import COMPILED
 from pretrain.trainer import Trainer
 
 VOTE_STEPS = 2
-"""Steps after which a GPU's count of processes that were asked to stop is read: it is there by then, so reading it
-waits for nothing."""
+"""Steps after which a GPU's count of processes that were asked to stop is read: the device still has the work of as
+many steps to do then, so waiting for it leaves no gap."""
 
 
 class Loop:
@@ -46,7 +46,7 @@ class Loop:
         self._done = self._saved = run.step
         self._meter = Meter(run.engine.device, run.mark)
         self._journal = Journal(run, out) if run.process.first else None
-        self._votes: deque[Tensor] = deque()
+        self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
 
     def run(self, asked: Callable[[], bool]) -> bool:
@@ -140,11 +140,10 @@ class Loop:
         """
         if self._run.process.world == 1:
             return here
-        on_gpu = everywhere.device.type == "cuda"
-        self._votes.append(everywhere.to("cpu", non_blocking=True) if on_gpu else everywhere)
-        if len(self._votes) <= (VOTE_STEPS if on_gpu else 0):
+        self._votes.append(self._run.engine.later(everywhere))
+        if len(self._votes) <= (0 if self._run.engine.device.type == "cpu" else VOTE_STEPS):
             return False
-        return float(self._votes.popleft()) > 0
+        return self._votes.popleft()() > 0
 
     def _log(self, lr: float) -> None:
         guard = self._check_skipped()

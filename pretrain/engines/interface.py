@@ -88,6 +88,23 @@ class Engine(ABC):
         dist.all_reduce(total)
         return total
 
+    def later(self, value: Tensor) -> Callable[[], float]:
+        """Return what reads a scalar of the device: on a GPU it waits for the work up to here and for nothing after it.
+
+        Args:
+            value: is copied as soon as the device has it; nobody may write to it any more.
+        """
+        if self.device.type != "cuda":
+            return lambda: float(value)
+        copy, there = value.to("cpu", non_blocking=True), torch.cuda.Event()
+        there.record()
+
+        def read() -> float:
+            there.synchronize()
+            return float(copy)
+
+        return read
+
     @property
     def world(self) -> int:
         """Number of processes."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -154,28 +153,47 @@ def test_a_group_that_knows_the_device_alone_is_given_nothing_else(
     assert done.returncode == 0 and done.stdout.strip().endswith("ok"), done.stderr[-2000:]
 
 
-def test_a_vote_to_stop_is_read_when_it_is_there_anyway() -> None:
+def test_a_vote_to_stop_is_read_when_the_device_has_more_to_do() -> None:
     """On a GPU the host reads the count of the step before last; each process reads the same one."""
-    from pretrain.loop import VOTE_STEPS, Loop
-
-    copied: list[int] = []
-
-    class OnGpu:
-        device = SimpleNamespace(type="cuda")
-
-        def __init__(self, step: int, count: float) -> None:
-            self.step, self.count = step, count
-
-        def to(self, where: str, non_blocking: bool) -> Any:
-            assert where == "cpu" and non_blocking
-            copied.append(self.step)
-            return np.float64(self.count)
-
-    loop = cast(Any, Loop.__new__(Loop))
-    loop._run = SimpleNamespace(process=SimpleNamespace(world=2))
     from collections import deque
 
+    from pretrain.loop import VOTE_STEPS, Loop
+
+    read: list[int] = []
+
+    def later(vote: tuple[int, float]) -> Any:
+        return lambda: (read.append(vote[0]), vote[1])[1]
+
+    loop = cast(Any, Loop.__new__(Loop))
+    engine = SimpleNamespace(device=torch.device("meta"), later=later)
+    loop._run = SimpleNamespace(process=SimpleNamespace(world=2), engine=engine)
     loop._votes = deque()
-    answers = [loop._stop_is_asked(False, OnGpu(step, float(step >= 3))) for step in range(7)]
-    assert copied == list(range(7))
+    answers, unread = [], []
+    for step in range(7):
+        answers.append(loop._stop_is_asked(False, (step, float(step >= 3))))
+        unread.append(step - len(read) + 1)
+    assert read == list(range(7 - VOTE_STEPS)) and unread[-1] == VOTE_STEPS
     assert answers.index(True) == 3 + VOTE_STEPS
+
+
+def test_a_value_of_a_gpu_is_waited_for_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its copy may not have arrived yet: read at once it would be anything, and another thing on each process."""
+    order: list[str] = []
+    event = SimpleNamespace(record=lambda: order.append("record"), synchronize=lambda: order.append("wait"))
+    monkeypatch.setattr(torch.cuda, "Event", lambda: event)
+
+    class Copied(float):
+        def __float__(self) -> float:
+            order.append("read")
+            return 3.0
+
+    class Value:
+        def to(self, where: str, non_blocking: bool) -> Any:
+            assert where == "cpu" and non_blocking
+            order.append("copy")
+            return Copied()
+
+    engine = cast(Any, TorchEngine.__new__(TorchEngine))
+    engine.device = torch.device("cuda", 0)
+    read = engine.later(Value())
+    assert order == ["copy", "record"] and read() == 3.0 and order[2:] == ["wait", "read"]
