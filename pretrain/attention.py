@@ -15,6 +15,8 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import AttentionInterface
 
+FILL = 128
+"""T is a multiple of this: matrix products are fastest so, and it is a fraction of a percent of a batch."""
 NAME = "hunmin"
 """By which transformers' layers find `attend`."""
 PRIORITY = (

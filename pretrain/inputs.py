@@ -12,14 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pretrain.attention import FILL
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.samples import Batch
 
 if TYPE_CHECKING:
     from pretrain.model import MaskedRowsModel
-
-FILL = 128
-"""T is a multiple of this: matrix products are fastest so, and it is a fraction of a percent of a batch."""
 
 DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
 """Arguments of texts side by side → the dimension that differs from batch to batch."""

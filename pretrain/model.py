@@ -21,8 +21,8 @@ from transformers import (
     RobertaForMaskedLM,
 )
 
+from pretrain.attention import FILL
 from pretrain.initialisation import begin_local
-from pretrain.inputs import FILL
 from pretrain.loss import linear_cross_entropy
 from pretrain.masking import IGNORE
 from pretrain.settings import PretrainSettings

@@ -15,8 +15,8 @@ import torch
 from torch.nn import functional
 
 from pretrain import attention
-from pretrain.attention import NAME
-from pretrain.inputs import FILL, model_inputs, prepare, to_device
+from pretrain.attention import FILL, NAME
+from pretrain.inputs import model_inputs, prepare, to_device
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.samples import Batch
