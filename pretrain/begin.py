@@ -27,13 +27,13 @@ from pretrain.continuation import load_model
 from pretrain.engines import Engine, engine_name, start_engine
 from pretrain.guard import StepGuard
 from pretrain.inputs import prepare
-from pretrain.lifeline import probe_shared_folder
 from pretrain.loader import Loader, plan_samples, read_vocabulary
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.precision import half_type, resolve_dtype
 from pretrain.processes import Process
 from pretrain.rehearsal import rehearse
 from pretrain.settings import PretrainSettings
+from pretrain.shared_folder import probe_shared_folder
 from pretrain.speed import speed_up
 from tokenizer.shards import TokenShards
 

@@ -17,14 +17,12 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -39,10 +37,6 @@ JOIN_SECONDS = 30
 """For the first connection to the store; less than the silence after which a process counts as failed."""
 LONGEST_MESSAGE = 3000
 """Characters of an error's text that the others are told; those of collectives carry pages of stack."""
-SHARED_SECONDS = 10
-"""How long a file may take to be seen on another node: network file systems cache folders."""
-PROBE = ".shared-TOKEN"
-"""Name of the file that shows whether a folder is shared."""
 RUNNING, UNMET = "running", "unmet"
 TOLD, CLOSED, RELEASED = LEAVING = ("told", "closed", "released")
 """States in which a process signs: it knows of a failure; it has ended in order; or rank 0 has, and takes the store."""
@@ -224,6 +218,9 @@ class Lifeline:
             self.close()
         else:
             self.fail(_describe(error))
+            # a collective raises when the process at its other end has gone: that one has been named, this is no news
+            if isinstance(error, RuntimeError) and self._saying.locked():
+                raise SystemExit(EXIT_FAILED) from None
 
     def _stop_thread(self) -> bool:
         self._stop.set()
@@ -342,55 +339,6 @@ class Lifeline:
         self._quiet.set()
         time.sleep(max(0.0, deadline - time.monotonic()))
         os._exit(EXIT_FAILED)
-
-
-def probe_shared_folder(folder: Path, rank: int, host: str, lifeline: Lifeline) -> None:
-    """Check that all processes see one and the same folder; every process calls it.
-
-    Args:
-        folder: of the run; made where it does not exist.
-        rank: of this process.
-        host: name of this machine, for the message.
-        lifeline: of this process.
-
-    Raises:
-        UserError: this process does not see what rank 0 has written there.
-        OSError: rank 0 cannot write there.
-    """
-    if lifeline.world == 1:
-        return
-
-    def write() -> str:
-        folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob(PROBE.replace("TOKEN", "*")):  # by a run that was killed
-            left.unlink(missing_ok=True)
-        token = secrets.token_hex(8)
-        (folder / PROBE.replace("TOKEN", token)).write_text(token)
-        return token
-
-    # the others look for the file only once it is there: some file systems remember for a minute what was missing
-    probe = folder / PROBE.replace("TOKEN", lifeline.wait_for_first("write to the run's folder", write))
-    until = time.monotonic() + SHARED_SECONDS
-    try:
-        while not _sees(probe):
-            if time.monotonic() > until:
-                raise UserError(
-                    f"{host} (rank {rank}) does not see what rank 0 writes to the run's folder {folder}",
-                    "all machines of a run share its folder",
-                    "put it on a file system that every machine mounts under the same path (NFS, Lustre)",
-                )
-            time.sleep(0.2)
-        lifeline.meet("see the run's folder")
-    finally:
-        if rank == 0:
-            probe.unlink(missing_ok=True)
-
-
-def _sees(file: Path) -> bool:
-    try:
-        return file in file.parent.iterdir()  # reading a folder makes a network file system ask its server anew
-    except OSError:
-        return False
 
 
 def _describe(error: BaseException) -> str:

@@ -90,6 +90,8 @@ def main(job: str) -> int:
     except HunminError as error:
         say(str(error), style="red")
         return error.exit_code
+    except SystemExit as error:  # another process has failed, and its message stands above
+        return int(error.code or 0)
 
 
 if __name__ == "__main__":

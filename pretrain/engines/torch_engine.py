@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 
@@ -32,12 +33,15 @@ class TorchEngine(Engine):
         self._shared = self.world > 1
         self._forward: torch.nn.Module = model
         if self._shared:
-            self._forward = DistributedDataParallel(
-                model,
-                device_ids=[device] if device.type == "cuda" else None,
-                broadcast_buffers=False,
-                gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
-            )
+            with warnings.catch_warnings():
+                # torch 2.13 renames `broadcast_buffers`, which 2.11 knows by this name alone
+                warnings.simplefilter("ignore", FutureWarning)
+                self._forward = DistributedDataParallel(
+                    model,
+                    device_ids=[device] if device.type == "cuda" else None,
+                    broadcast_buffers=False,
+                    gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
+                )
         self._optimizer = make_optimizer(model, settings)
         for name, weight in self.named_weights():
             if state:

@@ -159,11 +159,13 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
         assert model.loss(inputs) == pytest.approx(wanted.item(), rel=1e-4)
     if forced:
         return
-    with torch.no_grad():  # so that half of the slots are to be written
+    with torch.no_grad():  # so that some of the slots are to be written
         model.gate.weight.zero_()
         model.gate.bias.zero_()
         model.gate.weight[GATES.index("ptr")].normal_(std=100)
-        model.gate.bias[GATES.index("ptr")] = -slow_trade(model, inputs, 1)[0][..., GATES.index("ptr")].median()
+        scores = slow_trade(model, inputs, 1)[0][..., GATES.index("ptr")].flatten().sort().values
+        gap = int(scores.diff().argmax())  # the widest: elsewhere a processor's rounding decides
+        model.gate.bias[GATES.index("ptr")] = -(scores[gap] + scores[gap + 1]) / 2
     gates, chances = slow_trade(model, inputs, model.steps)
     found = model.predict(inputs)
     assert torch.equal(found["gates"], gates.argmax(-1))

@@ -21,7 +21,8 @@ PROGRAM = """
 import json, os, sys, time
 from pathlib import Path
 from common.errors import HunminError, UserError
-from pretrain.lifeline import Lifeline, probe_shared_folder
+from pretrain.lifeline import Lifeline
+from pretrain.shared_folder import probe_shared_folder
 
 def share(value):
     file = folder / "shared.json"
@@ -271,8 +272,8 @@ def test_an_interpreter_goes_down_cleanly(tmp_path: Path) -> None:
 
 def test_a_folder_of_ones_own_is_found(group: Group) -> None:
     body = """
-import pretrain.lifeline
-pretrain.lifeline.SHARED_SECONDS = 1
+import pretrain.shared_folder
+pretrain.shared_folder.SHARED_SECONDS = 1
 (folder / "elsewhere").mkdir(exist_ok=True)
 with begin() as line:
     place = folder / ("elsewhere" if rank == 2 else "run")
@@ -299,7 +300,7 @@ with begin() as line:
 
 def test_a_port_that_nobody_reaches(group: Group) -> None:
     body = """
-import pretrain.lifeline
+import pretrain.shared_folder
 pretrain.lifeline.JOIN_SECONDS = 1
 if rank:
     share = lambda value: (1, "")  # a port where nothing listens
@@ -315,7 +316,8 @@ time.sleep(60 if rank == 0 else 0)
 
 
 def test_a_run_of_one_process_needs_nothing(tmp_path: Path) -> None:
-    from pretrain.lifeline import Lifeline, probe_shared_folder
+    from pretrain.lifeline import Lifeline
+    from pretrain.shared_folder import probe_shared_folder
 
     def never(value: Any) -> Any:
         raise AssertionError

@@ -59,5 +59,5 @@ def test_a_step_reads_nothing(engine: str, zero: int, processes: int, tmp_path: 
     )
     assert code == 0, errors
     steps = json.loads(path.read_bytes())
-    assert steps[0]  # stage 3 reads something once, as it traces the model
-    assert steps[1:] == [[]] * 5, steps
+    assert steps[0]
+    assert steps[2:] == [[]] * 4, steps  # in its first two steps stage 3 learns in which order weights are wanted
