@@ -59,7 +59,7 @@ class Lifeline:
         self._stop, self._failed = threading.Event(), threading.Event()
         self._saying, self._ending = threading.Lock(), threading.Lock()  # taken by the first, and never given back
         self._quiet = threading.Event()  # the thread makes no more calls to the store
-        self._announced = self._named_missing = False
+        self._announced = self._named_missing = self._waiting = False
         self._unanswered = 0.0  # seconds since the store's last answer
 
     @classmethod
@@ -242,9 +242,11 @@ class Lifeline:
     def _until(self, ready: Callable[[], bool]) -> None:
         """Poll: a call that waits inside the store could not be told of a failure."""
         pause = 0.01
+        self._waiting = True  # what is waited for must not go with the store of a rank 0 that is ahead
         while True:
             try:
                 if ready():
+                    self._waiting = False
                     return
             except (RuntimeError, OSError):  # the store is gone; the thread finds out too, and says so
                 if not self._failed.wait(self._silence):
@@ -274,7 +276,7 @@ class Lifeline:
                 self._state = TOLD
                 self._sign(self._own)
                 return json.loads(self._own.get("failed"))
-            if self.rank and self._own.check(["ended"]):
+            if self.rank and not self._waiting and self._own.check(["ended"]):
                 self._state = RELEASED
                 self._sign(self._own)
                 self._stop.set()

@@ -73,6 +73,7 @@ def train(
         counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
         if counts is None and process.first:
             (out / "logs" / STOPPED_MARK).touch()
+        process.lifeline.meet("the end")  # nobody is left waiting for something of a process that has gone
     processes.leave_processes()
     return counts
 
