@@ -157,7 +157,10 @@ def _first_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) 
         lengths_B = batch.lengths_B.copy()
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         variants.append(replace(batch, lengths_B=lengths_B))
-    return [prepare(variant, masked, loader.settings.samples, model, device) for variant in variants]
+    kind, pin = loader.settings.samples, device.type == "cuda"
+    return [
+        model.on_device(prepare(variant, masked, kind, model.takes_texts, pin).inputs, device) for variant in variants
+    ]
 
 
 def _changes(mark: dict[str, Any], facts: dict[str, Any]) -> list[str]:

@@ -6,7 +6,8 @@ multiple of `FILL`, R = B·M, K borders of texts, P pairs (= B).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,31 +17,37 @@ from pretrain.attention import FILL
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.samples import Batch
 
-if TYPE_CHECKING:
-    from pretrain.model import MaskedRowsModel
 
-DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
-"""Arguments of texts side by side → the dimension that differs from batch to batch."""
+@dataclass(frozen=True)
+class MicroBatch:
+    """A masked batch, ready to be copied to the model's device, and what its loss is divided by."""
+
+    inputs: dict[str, Tensor]
+    """Arguments of `MaskedRowsModel`, on the host."""
+    expected: float
+    """Tokens that such a batch predicts on average."""
+    samples: int
+    tokens: int
+    """Positions that hold text, of the samples that count."""
+    positions: int
+    """All positions of the rectangle, padding too."""
 
 
-def prepare(
-    batch: Batch, masked: MaskedBatch, samples: str, model: MaskedRowsModel, device: torch.device
-) -> dict[str, Tensor]:
-    """Return a micro-batch as the model takes it, on its device.
+def prepare(batch: Batch, masked: MaskedBatch, samples: str, texts: bool, pin: bool) -> MicroBatch:
+    """Return a micro-batch as the model takes it, still on the host.
 
     Args:
         batch: before masking.
         masked: the same batch, masked.
         samples: their kind.
-        model: after `speed_up`.
-        device: where it is.
+        texts: see `model_inputs`.
+        pin: into memory from which a GPU copies while it computes; from other memory a copy waits for all its work.
     """
-    inputs = to_device(model_inputs(batch, masked, samples, model.takes_texts), device)
-    if model.compiles and "borders_K" in inputs:  # one graph for batches of all sizes
-        for name, dimension in DYNAMIC.items():
-            if name in inputs:
-                torch._dynamo.mark_dynamic(inputs[name], dimension)
-    return inputs
+    arrays = model_inputs(batch, masked, samples, texts)
+    inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    if pin:
+        inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
+    return MicroBatch(inputs, masked.expected, len(batch.ids_BS), batch.tokens, batch.ids_BS.size)
 
 
 def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, texts: bool) -> dict[str, np.ndarray]:
@@ -100,18 +107,3 @@ def _side_by_side(batch: Batch, masked: MaskedBatch, samples: str) -> dict[str, 
         segments_T[:total] = batch.texts_BS[real_BS]
         arrays |= {"segments_BS": segments_T[None], "pairs_P": _pair_labels(batch), "starts_P": sample_starts_B}
     return arrays
-
-
-def to_device(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
-    """Return arrays as tensors of the device; nothing waits for the copies.
-
-    Args:
-        arrays: see `model_inputs`.
-        device: of the model.
-    """
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    if device.type == "cpu":
-        return tensors
-    if device.type == "cuda":  # from other memory a copy would wait for all that the device still has to do
-        tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
-    return {name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()}

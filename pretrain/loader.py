@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from common.errors import HunminError
 from pretrain.budgets import mean_budget
+from pretrain.inputs import MicroBatch
 from pretrain.masking import IGNORE, VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
 from pretrain.order import SampleOrder
 from pretrain.plans import plan_samples, read_by_ordinary_tokens, read_parts
@@ -153,15 +154,22 @@ class Loader:
         )  # fmt: skip
         return batch, replace(masked, expected=len(ids) * mean_budget(self._by_ordinary, rate))
 
-    def ahead(self, first_step: int, depth: int = 4) -> Generator[list[tuple[Batch, MaskedBatch]]]:
+    def ahead(
+        self, first_step: int, prepare: Callable[[Batch, MaskedBatch], MicroBatch], depth: int = 4
+    ) -> Generator[list[MicroBatch]]:
         """Yield `micro_batches` for first_step, first_step + 1 … to the last step, built ahead by a thread.
 
         The thread holds no state that a restart would need, and ends when the iterator is closed.
+
+        Args:
+            first_step: the next step of the run.
+            prepare: makes of a micro-batch what the trainer takes; called in the thread.
+            depth: global batches that wait at most.
         """
-        ready: queue.Queue[list[tuple[Batch, MaskedBatch]] | BaseException] = queue.Queue(depth)
+        ready: queue.Queue[list[MicroBatch] | BaseException] = queue.Queue(depth)
         stop = threading.Event()
 
-        def put(item: list[tuple[Batch, MaskedBatch]] | BaseException) -> None:
+        def put(item: list[MicroBatch] | BaseException) -> None:
             while not stop.is_set():
                 try:
                     return ready.put(item, timeout=0.2)
@@ -171,7 +179,7 @@ class Loader:
         def build() -> None:
             try:
                 for step in range(first_step, self.settings.steps):
-                    put(self.micro_batches(step))
+                    put([prepare(*masked) for masked in self.micro_batches(step)])
                     if stop.is_set():
                         return
             except BaseException as error:

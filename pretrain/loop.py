@@ -63,7 +63,7 @@ class Loop:
         validation: dict[str, float] = {}
         with ExitStack() as stack:
             stack.enter_context(_collections_between_steps())
-            batches = stack.enter_context(closing(self._run.loader.ahead(self._done)))
+            batches = stack.enter_context(closing(self._run.loader.ahead(self._done, self._trainer.prepare)))
             if self._journal:
                 stack.enter_context(self._journal)
             if self._done == 0:

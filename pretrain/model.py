@@ -34,6 +34,9 @@ CLASSES: dict[tuple[str, str], type[PreTrainedModel]] = {
 }
 """(type of the model, objective) → class of transformers."""
 
+DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
+"""Arguments of texts side by side → the dimension that differs from batch to batch."""
+
 
 class Sums(NamedTuple):
     """What a forward pass gives: scalars, each a sum over the batch."""
@@ -188,6 +191,19 @@ class MaskedRowsModel(nn.Module):
             logits_P2 = self.hub.cls.seq_relationship(pooled_PH).float()
         pair_loss = functional.cross_entropy(logits_P2, pairs_P, ignore_index=IGNORE, reduction="sum")
         return Sums(*masked, pair_loss, (logits_P2.argmax(-1) == pairs_P).sum(), (pairs_P != IGNORE).sum())
+
+    def on_device(self, inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+        """Return arguments of `forward` on a device; nothing waits for the copies.
+
+        Args:
+            inputs: on the host; see `pretrain.inputs.prepare`.
+            device: of the model.
+        """
+        there = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
+        if self.compiles and "borders_K" in there:  # one graph for batches of all sizes
+            for name in DYNAMIC.keys() & there:
+                torch._dynamo.mark_dynamic(there[name], DYNAMIC[name])
+        return there
 
     def _transform(self, hidden: Tensor) -> Tensor:
         """Return the head's features before the projection on the vocabulary."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pretrain.engines import Engine
 from pretrain.guard import StepGuard
-from pretrain.inputs import prepare
+from pretrain.inputs import MicroBatch, prepare
 from pretrain.loader import Loader
 from pretrain.masking import MaskedBatch
 from pretrain.model import Sums
@@ -42,9 +42,17 @@ class Trainer:
     def __init__(self, engine: Engine, loader: Loader, guard: StepGuard) -> None:
         self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
 
-    def step(
-        self, step: int, lr: float, micro_batches: list[tuple[Batch, MaskedBatch]], asked: bool = False
-    ) -> StepResult:
+    def prepare(self, batch: Batch, masked: MaskedBatch) -> MicroBatch:
+        """Return a micro-batch of the loader as `step` takes it.
+
+        Args:
+            batch: before masking.
+            masked: the same batch, masked.
+        """
+        texts, pin = self.engine.model.takes_texts, self.engine.device.type == "cuda"
+        return prepare(batch, masked, self.settings.samples, texts, pin)
+
+    def step(self, step: int, lr: float, micro_batches: list[MicroBatch], asked: bool = False) -> StepResult:
         """Do one optimizer step; the host only hands work to the device and waits for none of it.
 
         The gradient is that of `objective`, a sum over the global batch divided by constants, so every predicted token
@@ -54,19 +62,20 @@ class Trainer:
         Args:
             step: its number.
             lr: learning rate.
-            micro_batches: this process's.
+            micro_batches: this process's, as `prepare` returns them.
             asked: whether this process was asked to stop.
         """
         engine, totals = self.engine, torch.zeros(len(TOTALS) + 1, dtype=torch.float64, device=self.engine.device)
         weight = self.guard.scale / len(micro_batches)  # the engine averages over processes
-        for number, (batch, masked) in enumerate(micro_batches):
+        for number, batch in enumerate(micro_batches):
             place = number * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
 
-            def loss(sums: Sums, masked: MaskedBatch = masked) -> Tensor:
-                return objective(sums, masked) * weight
+            def loss(sums: Sums, batch: MicroBatch = batch) -> Tensor:
+                return objective(sums, batch) * weight
 
-            sums = engine.micro_step(self._inputs(batch, masked), loss, last=number + 1 == len(micro_batches))
+            inputs = engine.model.on_device(batch.inputs, engine.device)
+            sums = engine.micro_step(inputs, loss, last=number + 1 == len(micro_batches))
             totals += _count(sums, batch, asked)
         totals = engine.sum(totals)
         verdict = self.guard.judge(step, _mean_loss(totals), engine.gradient_norm())
@@ -78,22 +87,20 @@ class Trainer:
         """Return `TOTALS` over the held-out samples of all processes; draws no random number."""
         model = self.engine.model.eval()
         totals = torch.zeros(len(TOTALS) + 1, dtype=torch.float64, device=self.engine.device)
-        for batch, masked in self.loader.validation():
-            totals += _count(model(**self._inputs(batch, masked)), batch, asked=False)
+        for masked in self.loader.validation():
+            batch = self.prepare(*masked)
+            totals += _count(model(**model.on_device(batch.inputs, self.engine.device)), batch, asked=False)
         model.train()
         return self.engine.sum(totals)[:-1]
 
-    def _inputs(self, batch: Batch, masked: MaskedBatch) -> dict[str, Tensor]:
-        return prepare(batch, masked, self.settings.samples, self.engine.model, self.engine.device)
 
-
-def objective(sums: Sums, masked: MaskedBatch) -> Tensor:
+def objective(sums: Sums, batch: MicroBatch) -> Tensor:
     """Return the loss of a micro-batch: the mean of a predicted token, and beside it that of a pair.
 
     The first is over as many tokens as such a micro-batch predicts on average, so that it takes no count of all
     processes; BERT adds the two means (Devlin et al. 2019, appendix A.2).
     """
-    return sums.loss / masked.expected + sums.pair_loss / len(masked.ids_BS)
+    return sums.loss / batch.expected + sums.pair_loss / batch.samples
 
 
 def _mean_loss(totals: Tensor) -> Tensor:
@@ -102,8 +109,8 @@ def _mean_loss(totals: Tensor) -> Tensor:
     return torch.where(pair_loss.isfinite(), loss / predicted, math.nan)
 
 
-def _count(sums: Sums, batch: Batch, asked: bool) -> Tensor:
+def _count(sums: Sums, batch: MicroBatch, asked: bool) -> Tensor:
     """Return a micro-batch's `TOTALS`, and whether a stop was asked for, on the device: nothing waits for it."""
-    counts = (float(batch.tokens), float(batch.ids_BS.size), float(asked))
+    counts = (float(batch.tokens), float(batch.positions), float(asked))
     known = [torch.full((), count, dtype=torch.float64, device=sums.loss.device) for count in counts]
     return torch.stack([*(value.detach().double() for value in sums), *known])

@@ -124,7 +124,7 @@ def our_step(
         model.takes_texts = False
         hub.set_attn_implementation("sdpa")
     trainer = Trainer(start_engine(model, settings, device), loader, StepGuard(settings, False, device))
-    batches, number, waits = loader.ahead(0, depth=8), iter(range(10**6)), [0.0]
+    batches, number, waits = loader.ahead(0, trainer.prepare, depth=8), iter(range(10**6)), [0.0]
 
     def step() -> torch.Tensor:
         began = time.perf_counter()

@@ -93,7 +93,7 @@ class Ours:
     def __init__(self, trainer: Trainer) -> None:
         self._trainer, self.loader = trainer, trainer.loader
         self._number = 0
-        self._batches = self.loader.ahead(0)
+        self._batches = self.loader.ahead(0, trainer.prepare)
         self.waited = 0.0
         """Seconds for which the data was waited for."""
 
@@ -110,15 +110,15 @@ class Ours:
     def take_turn(self) -> None:
         """Forget the batches that were made while others had their turn, and take a step."""
         self._batches.close()
-        self._batches = self.loader.ahead(self._number)
+        self._batches = self.loader.ahead(self._number, self._trainer.prepare)
         self()
 
     def loader_rate(self, steps: int) -> float:
         """Return the tokens a second that the loader makes on one core when nothing waits for it."""
         began = time.perf_counter()
-        made = [self.loader.micro_batches(step) for step in range(steps)]
+        made = [self._trainer.prepare(*masked) for step in range(steps) for masked in self.loader.micro_batches(step)]
         seconds = time.perf_counter() - began
-        return sum(int(batch.lengths_B.sum()) for batches in made for batch, _ in batches) / seconds
+        return sum(batch.tokens for batch in made) / seconds
 
     def data_wait(self, steps: int) -> float:
         """Return the share of time for which the data is waited for, over so many steps in a row."""

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from pretrain import attention
 from pretrain.attention import FILL, NAME
-from pretrain.inputs import model_inputs, prepare, to_device
+from pretrain.inputs import model_inputs, prepare
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.samples import Batch
@@ -123,15 +123,15 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
     truth.backward()
     wanted = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
-    dense = model(**to_device(model_inputs(batch, masked, samples, texts=False), CPU))
+    dense = model(**prepare(batch, masked, samples, texts=False, pin=False).inputs)
     torch.testing.assert_close(dense.loss + dense.pair_loss, truth, atol=1e-4, rtol=0)
     if recomputed:
         model.hub.activation_checkpointing_enable({"use_reentrant": False})
         model.train()
     model.hub.set_attn_implementation(NAME)
-    arrays = model_inputs(batch, masked, samples, texts=True)
-    assert not {"lengths_B", "texts_BS"} & arrays.keys() and arrays["ids_BS"].shape[1] % FILL == 0
-    sums: Sums = model(**to_device(arrays, CPU))
+    inputs = prepare(batch, masked, samples, texts=True, pin=False).inputs
+    assert not {"lengths_B", "texts_BS"} & inputs.keys() and inputs["ids_BS"].shape[1] % FILL == 0
+    sums: Sums = model(**inputs)
     (sums.loss + sums.pair_loss).backward()
     torch.testing.assert_close(sums.loss + sums.pair_loss, truth, atol=1e-4, rtol=0)
     for name, p in model.named_parameters():
@@ -162,7 +162,7 @@ def test_one_product_for_queries_keys_and_values_changes_nothing(kind: str) -> N
     batch, masked = batch_of("doc-sentences", [[12], [24]])
     results = []
     for model in (plain, fused):
-        sums = model(**prepare(batch, masked, "doc-sentences", model, CPU))
+        sums = model(**prepare(batch, masked, "doc-sentences", texts=False, pin=False).inputs)
         sums.loss.backward()
         results.append((sums.loss, {n: p.grad for n, p in model.named_parameters() if p.grad is not None}))
     torch.testing.assert_close(results[0][0], results[1][0])
@@ -214,7 +214,8 @@ def test_one_graph_serves_batches_of_all_sizes(samples: str, kind: str, monkeypa
         shapes = set()
         for seed, size in enumerate((20, 24, 5, 12)):
             sizes = [[size // (2 + seed)] * (2 + seed) if samples == "packed" else [size]] * 12
-            inputs = prepare(*batch_of(samples, sizes, seed), samples, model, CPU)
+            made = prepare(*batch_of(samples, sizes, seed), samples, texts=True, pin=False)
+            inputs = model.on_device(made.inputs, CPU)
             shapes.add((inputs["ids_BS"].shape, inputs["borders_K"].shape))
             model(**inputs)
         assert len(shapes) >= 3

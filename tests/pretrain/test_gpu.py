@@ -19,7 +19,7 @@ import torch
 from pretrain.attention import fastest_kernels
 from pretrain.engines import start_engine
 from pretrain.guard import StepGuard
-from pretrain.inputs import prepare
+from pretrain.inputs import MicroBatch, prepare
 from pretrain.loader import Loader
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.plans import plan_samples
@@ -52,7 +52,7 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     speed_up(model, settings, GPU)
     assert model.takes_texts
     model.zero_grad()
-    sums = model(**prepare(batch, masked, samples, model, GPU))
+    sums = model(**model.on_device(prepare(batch, masked, samples, texts=True, pin=True).inputs, GPU))
     (sums.loss + sums.pair_loss).backward()
     found = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None]).cpu()
     assert float(sums.loss + sums.pair_loss) == pytest.approx(float(truth), rel=2e-2)
@@ -75,15 +75,19 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **chang
     )  # fmt: skip
 
 
+def batches_of(trainer: Trainer, step: int) -> list[MicroBatch]:
+    return [trainer.prepare(*masked) for masked in trainer.loader.micro_batches(step)]
+
+
 @pytest.mark.parametrize("samples", KINDS)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_step_waits_for_nothing(samples: str, compiled: bool, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     trainer = trainer_of(samples, tokens, tokenizer, tmp_path, compile=compiled)
     with fastest_kernels():
         for step in range(3):
-            trainer.step(step, 1e-3, trainer.loader.micro_batches(step))
+            trainer.step(step, 1e-3, batches_of(trainer, step))
         graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-        batches = [trainer.loader.micro_batches(step) for step in range(3, 9)]
+        batches = [batches_of(trainer, step) for step in range(3, 9)]
         torch.cuda.synchronize()
         torch.cuda.set_sync_debug_mode("error")
         try:

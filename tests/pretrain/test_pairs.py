@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pretrain.inputs import model_inputs, to_device
+from pretrain.inputs import prepare
 from pretrain.loader import Loader, plan_samples
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, build_config, build_model
@@ -131,8 +131,8 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
     ours, theirs = [], []
     for step in range(loader.order.size // 8):
         [(batch, masked)] = loader.micro_batches(step)
-        arguments = to_device(model_inputs(batch, masked, run.samples, texts=False), torch.device("cpu"))
-        ours.append(float(objective(model(**arguments), masked)))
+        made = prepare(batch, masked, run.samples, texts=False, pin=False)
+        ours.append(float(objective(model(**made.inputs), made)))
         ids = torch.from_numpy(masked.ids_BS)
         labels = torch.full_like(ids, IGNORE)
         for row, (places, wanted) in enumerate(zip(masked.rows_BM, masked.labels_BM, strict=True)):
