@@ -32,11 +32,16 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
-def available_cores() -> int:
-    """Return the number of cores this process may use, which a job on a cluster is given a part of."""
+def core_numbers() -> frozenset[int]:
+    """Return which cores of the machine this process may use; a job on a cluster is given a part of them."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use."""
+    return len(core_numbers())
 
 
 def run_child(command: Sequence[str], environment: dict[str, str] | None = None, log: Path | None = None) -> int:

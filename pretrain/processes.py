@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 
 from common.errors import UserError
-from common.process import available_cores
+from common.process import core_numbers
 from pretrain.lifeline import Lifeline
 from pretrain.world import WorldInfo, world_info
 
@@ -57,23 +58,23 @@ def share(value: Any) -> Any:
     return box[0]
 
 
-def place_process(threads: int | None) -> WorldInfo:
-    """Return where this process stands, by its environment, and set what libraries read of it and its CPU threads.
-
-    Args:
-        threads: CPU threads; None divides the cores of the machine by its processes.
+def place_process() -> WorldInfo:
+    """Return where this process stands, by its environment, and set what libraries read of it.
 
     Raises:
         UserError: the environment contradicts itself.
     """
     info = world_info(os.environ)
     os.environ.update(info.environment())
-    torch.set_num_threads(threads or info.threads(available_cores()))
     return info
 
 
-def join_processes(info: WorldInfo) -> Process:
+def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     """Meet the other processes of the run, and return this one.
+
+    Args:
+        info: what `place_process` returned.
+        threads: CPU threads of this process; None: its part of the cores that it may use.
 
     Raises:
         UserError: there are more processes on this machine than GPUs.
@@ -88,8 +89,27 @@ def join_processes(info: WorldInfo) -> Process:
             world_size=info.world,
             timeout=timedelta(minutes=COLLECTIVE_MINUTES),
         )
+    own = core_numbers()
+    everywhere: list[Any] = [(info.host, own)]
+    if info.world > 1:
+        everywhere *= info.world
+        dist.all_gather_object(everywhere, (info.host, own))
+    here = [cores for host, cores in everywhere if host == info.host]
+    torch.set_num_threads(threads or thread_count(own, here))
     lifeline = Lifeline.start(info.rank, info.world, info.address, share)
     return Process(info.rank, info.world, info.host, device, lifeline)
+
+
+def thread_count(own: frozenset[int], here: Sequence[frozenset[int]]) -> int:
+    """Return the CPU threads of a process: of each core that it may use its part, at least 1 in all.
+
+    Launchers differ: torchrun lets all processes of a machine use all its cores, srun may bind each task to its own.
+
+    Args:
+        own: cores that it may use.
+        here: the same of every process on its machine, itself too.
+    """
+    return max(1, int(sum(Fraction(1, sum(core in cores for cores in here)) for core in own)))
 
 
 def leave_processes() -> None:

@@ -65,8 +65,8 @@ def train(
     from pretrain.loop import Loop
     from pretrain.speed import keep_compiled
 
-    info = processes.place_process(settings.threads)
-    process = processes.join_processes(info)
+    info = processes.place_process()
+    process = processes.join_processes(info, settings.threads)
     keep_compiled(out)
     with process.lifeline, processes.memory_errors(), fastest_kernels():
         loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)

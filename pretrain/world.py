@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from common.errors import UserError
+from pretrain.slurm_lists import expand_hosts, tasks_per_node
 
 Names = tuple[str, str, str, str]
 """Of a launcher's variables: rank, number of processes, and the same two on this machine."""
@@ -32,7 +33,6 @@ PORTS = range(20_000, 30_000)
 POD_PORT = 29_500
 """Of a pod that is told none: its network is its own."""
 LOOPBACK = "127.0.0.1"
-HOSTS = "Slurm writes them as gpu[03-05,9],other7"
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,6 @@ class WorldInfo:
                 "or set CUDA_VISIBLE_DEVICES to one GPU for each process",
             )
         return self.local_rank % devices
-
-    def threads(self, cores: int) -> int:
-        """Return the CPU threads of a process: its part of the machine's cores, at least 1."""
-        return max(1, cores // self.local_world)
 
     def environment(self) -> dict[str, str]:
         """Return the variables that torch and DeepSpeed read."""
@@ -140,6 +136,8 @@ def _by_torchrun(e: Mapping[str, str]) -> WorldInfo:
     outer = None if elastic else SLURM if _is_task(e) else _mpi_names(e)
     if outer:
         _refuse_other_world(e, rank, world, outer)
+    elif elastic:
+        _refuse_torchrun_by_itself(e, world)
 
     if "LOCAL_WORLD_SIZE" in e:
         local_world = _number(e, "LOCAL_WORLD_SIZE")
@@ -183,6 +181,20 @@ def _refuse_other_world(e: Mapping[str, str], rank: int, world: int, outer: Name
             "in the same folder",
             "unset RANK and WORLD_SIZE in the script: srun and mpirun say where each process is; or start one "
             "torchrun on each machine",
+        )
+
+
+def _refuse_torchrun_by_itself(e: Mapping[str, str], world: int) -> None:
+    """Refuse a torchrun that knows of one machine, in one of several tasks of a step or processes of mpirun."""
+    outer = SLURM if _is_task(e) else _mpi_names(e)
+    if not outer or e.get("GROUP_WORLD_SIZE") != "1":
+        return
+    tasks = _step_tasks(e) if outer == SLURM else _number(e, outer[1], 1)
+    if tasks > 1:
+        raise UserError(
+            f"a torchrun of one machine ({world} processes) in each of {tasks} tasks ({outer[1]})",
+            "each would be a run of its own, in the same folder",
+            "give torchrun --nnodes, --rdzv-backend=c10d and --rdzv-endpoint=HOST:PORT, or start one task",
         )
 
 
@@ -350,48 +362,3 @@ def _port(e: Mapping[str, str]) -> int:
     if not 0 < port < 2**16:
         raise UserError(f"MASTER_PORT={port}", "ports count from 1 to 65535", "set another one, such as 29500")
     return port
-
-
-def tasks_per_node(text: str) -> list[int]:
-    """Return the tasks of each machine as Slurm writes them.
-
-    >>> tasks_per_node("4(x2),3")
-    [4, 4, 3]
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"([0-9]+)(?:\(x([0-9]+)\))?", part)
-        if not match:
-            raise UserError(f"tasks per machine '{text}'", "Slurm writes them as 4(x2),3", "leave them to srun")
-        found += [int(match[1])] * int(match[2] or 1)
-    return found
-
-
-def expand_hosts(text: str) -> list[str]:
-    """Return the machines of a Slurm list, in its order.
-
-    >>> expand_hosts("gpu[03-05,9],login,r[1-2]n[1-2]")
-    ['gpu03', 'gpu04', 'gpu05', 'gpu9', 'login', 'r1n1', 'r1n2', 'r2n1', 'r2n2']
-
-    Raises:
-        UserError: it is no such list.
-    """
-    numbers = r"[0-9]+(?:-[0-9]+)?"
-    name = rf"(?:[^,\[\]\s]|\[{numbers}(?:,{numbers})*\])+"  # commas within brackets belong to a name
-    if text and not re.fullmatch(rf"{name}(?:,{name})*", text):
-        raise UserError(f"machines '{text}'", HOSTS, "set MASTER_ADDR")
-    return [host for part in re.findall(name, text) for host in _expand_host(part)]
-
-
-def _expand_host(text: str) -> list[str]:
-    before, bracket, rest = text.partition("[")
-    if not bracket:
-        return [text]
-    inside, _, after = rest.partition("]")
-    numbers: list[str] = []
-    for part in inside.split(","):
-        first, _, last = part.partition("-")
-        if int(last or first) < int(first):
-            raise UserError(f"machines '{text}'", HOSTS, "set MASTER_ADDR")
-        numbers += [str(n).zfill(len(first)) for n in range(int(first), int(last or first) + 1)]
-    return [before + number + end for number in numbers for end in _expand_host(after)]

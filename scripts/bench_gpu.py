@@ -187,7 +187,7 @@ def peer_step(
 def measure(options: argparse.Namespace, name: str) -> dict[str, Any]:
     """Return the figures of a row."""
     row = ROWS[name]
-    device = processes.join_processes(processes.place_process(None)).device
+    device = processes.join_processes(processes.place_process()).device
     if row.get("attention"):
         attention.PRIORITY = (torch.nn.attention.SDPBackend[row["attention"]], *attention.PRIORITY)  # type: ignore[attr-defined]
     wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)

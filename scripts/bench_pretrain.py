@@ -256,7 +256,7 @@ def main() -> int:
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     global DEVICE
-    DEVICE = processes.join_processes(processes.place_process(None)).device
+    DEVICE = processes.join_processes(processes.place_process()).device
     dtype = resolve_dtype(options.dtype)
     print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads, {dtype}")
     peak = measured_rate(DEVICE)

@@ -257,6 +257,16 @@ line.fail("too late to matter")
     assert group.start(body, 2).codes() == [0, 0] and not group.errors(1)
 
 
+def test_rank_0_leaves_right_after_the_work_that_others_wait_for(group: Group) -> None:
+    body = """
+with begin() as line:
+    # the others look every half second by now, their threads more often: those must not let rank 0 go
+    assert line.wait_for_first("work", lambda: time.sleep(1.7) or 5) == 5
+"""
+    assert group.start(body).codes() == [0, 0, 0]
+    assert all(not group.errors(rank) for rank in range(3))
+
+
 def test_an_interpreter_goes_down_cleanly(tmp_path: Path) -> None:
     ends = {"line.close()": 0, "raise SystemExit(7)": 7}
     processes = []

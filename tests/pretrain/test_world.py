@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from pretrain.world import expand_hosts, tasks_per_node, world_info
+from pretrain.slurm_lists import expand_hosts, tasks_per_node
+from pretrain.world import world_info
 
 MEET = {"MASTER_ADDR": "n0", "MASTER_PORT": "29500"}
 STEP = {
@@ -276,17 +277,30 @@ def test_a_process_has_a_gpu_of_its_own(
     )
 
 
+TORCHRUN_ALONE = {
+    "RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "0",
+    "GROUP_WORLD_SIZE": "1", "TORCHELASTIC_RUN_ID": "none", **MEET,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nested", [{**ONE_A_NODE}, mpi(1, 2, 0, 1)])
+def test_a_torchrun_for_itself_in_each_of_several_tasks_is_refused(nested: dict[str, str]) -> None:
+    """Without --nnodes each would be a whole run, and all in one folder."""
+    with pytest.raises(UserError, match="--nnodes"):
+        world_info({**nested, **TORCHRUN_ALONE})
+    together = {**TORCHRUN_ALONE, "WORLD_SIZE": "8", "GROUP_WORLD_SIZE": "2", "GROUP_RANK": "1", "RANK": "5"}
+    assert world_info({**nested, **together}).rank == 5
+    only = {**ONE_A_NODE, "SLURM_STEP_NUM_TASKS": "1", "SLURM_STEP_TASKS_PER_NODE": "1", "SLURM_PROCID": "0"}
+    assert world_info({**only, **TORCHRUN_ALONE}).world == 4
+    assert world_info({**BATCH, **TORCHRUN_ALONE}).world == 4  # of the batch script itself, which is no task
+
+
 @pytest.mark.parametrize(("devices", "visible"), [(1, None), (2, "0,1"), (1, ""), (1, "0,1"), (3, "2")])
 def test_more_processes_than_gpus_are_refused(devices: int, visible: str | None) -> None:
     e = {"RANK": "2", "WORLD_SIZE": "4", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "4", **MEET}
     info = world_info({**e, **({"CUDA_VISIBLE_DEVICES": visible} if visible is not None else {})})
     with pytest.raises(UserError, match=f"4 processes on .* with {devices} GPU"):
         info.device_index(devices)
-
-
-def test_cores_are_shared_by_the_processes_of_a_machine() -> None:
-    info = world_info({**STEP, "SLURM_PROCID": "6", "SLURM_LOCALID": "2", "SLURM_NODEID": "1"})
-    assert info.threads(64) == 16 and info.threads(2) == 1
 
 
 RANGES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 5), st.integers(1, 3)), min_size=1, max_size=3)

@@ -68,7 +68,8 @@ def serve() -> None:
 
     from pretrain import processes
 
-    processes.place_process(1)
+    processes.place_process()
+    torch.set_num_threads(1)
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         del os.environ[name]  # each run finds a port of its own
     from pretrain.engines.deepspeed_engine import import_deepspeed
