@@ -11,7 +11,8 @@
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer CORPUS=runs/x/corpus
 # make bench-pretrain RUN=runs/x
-# make gpu [OUT=runs/gpu] [GPU_PYTHON=python3]                    on a GPU: its tests, then the table of speeds
+# make gpu [OUT=runs/gpu] [GPU_PYTHON=python3]                    on a GPU: its tests, the table of speeds, a run
+# make gpu-run [RECIPE=configs/gpu-check.yaml]                   the run alone: killed, resumed and scored
 # make bench-klue MODEL=runs/x/export DATA=klue
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ PEERS := $(VENV)/.peers
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint install drills gpu gpu-tests gpu-bench
+.PHONY: quickstart test lint install drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
@@ -80,13 +81,17 @@ bench-pretrain: $(STAMP)
 # each part ends within 9 minutes, and the benchmark goes on where it stopped
 OUT ?= runs/gpu
 GPU_PYTHON ?= $(BIN)/python
-gpu: gpu-tests gpu-bench
+gpu: gpu-tests gpu-bench gpu-run
 
 gpu-tests:
 	PYTHONPATH=.:$$PYTHONPATH timeout 540 $(GPU_PYTHON) -m pytest -q -s -m gpu tests/pretrain/test_gpu.py
 
 gpu-bench:
 	PYTHONPATH=.:$$PYTHONPATH $(GPU_PYTHON) scripts/bench_gpu.py --out $(OUT) --minutes 8
+
+RECIPE ?= configs/gpu-check.yaml
+gpu-run:
+	PYTHONPATH=.:$$PYTHONPATH $(GPU_PYTHON) scripts/kill_and_resume.py $(RECIPE) --out $(OUT)/run.json
 
 bench-klue: $(STAMP)
 	$(BIN)/python scripts/bench_klue.py $(MODEL) --data $(DATA)

@@ -53,7 +53,7 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
 
 def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
     """Do what `watch` says, in a folder that is this command's alone."""
-    from pretrain.checkpoint import read_mark
+    from pretrain.checkpoint import read_metadata
 
     missed: set[int] = set()
     failed: dict[int, str] = {}
@@ -66,7 +66,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
             say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or keep_every")
         missed.clear()
         # what other trainings in this folder, or other settings, have left does not count
-        wanted = identity(recipe, read_mark(there[-1][1]) or {} if there else {})
+        wanted = identity(recipe, read_metadata(there[-1][1]) or {} if there else {})
         write_scores(run, collect(run, wanted))  # a kill may have come before it
         for step, path in there:
             if step in failed or scored(run, step, wanted):
@@ -114,15 +114,15 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
     return complete_checkpoints(training / "checkpoints") if training else []
 
 
-def identity(recipe: Recipe, mark: dict[str, Any]) -> dict[str, Any]:
-    """Return what scores are of: the recipe's `klue` section, its data, and the training that a mark names."""
+def identity(recipe: Recipe, saved: dict[str, Any]) -> dict[str, Any]:
+    """Return what scores are of: the recipe's `klue` section, its data, and the training that a checkpoint is of."""
     from klue.examples import files_hash
     from klue.tasks import get_task
 
     return {
         "settings": settings_hash(dump_settings(recipe.klue)),
         "data": settings_hash([files_hash(get_task(name), Path(recipe.klue.data)) for name in recipe.klue.tasks]),
-        "fingerprint": mark.get("fingerprint"),
+        "fingerprint": saved.get("fingerprint"),
     }
 
 
@@ -139,28 +139,28 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
         HunminError: fine-tuning failed.
     """
     from klue.runner import run_klue
-    from pretrain.checkpoint import read_mark
+    from pretrain.checkpoint import read_metadata
     from pretrain.export import export_checkpoint
 
     folder = _folder(run, step)
     model = folder / "model"
-    mark = read_mark(checkpoint) or {}
+    saved = read_metadata(checkpoint) or {}
     shutil.rmtree(model, ignore_errors=True)  # a killed command's, perhaps of an earlier training
     try:
         export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", model)
     except (OSError, HunminError, IndexError):
-        if checkpoint.is_dir() and read_mark(checkpoint):
+        if checkpoint.is_dir() and read_metadata(checkpoint):
             raise
         return False
     save_recipe(recipe, model / "hunmin-recipe.yaml", drop="runtime")  # with the model's name
     say(f"watch: scoring step {step:,}")
     counts = run_klue(recipe.klue, model, folder / "klue")
-    log_scores(recipe, run / FOLDER, step, mark.get("tokens"), counts["scores"])
+    log_scores(recipe, run / FOLDER, step, saved.get("tokens"), counts["scores"])
     shutil.rmtree(model)  # it can be exported again
     row = {
         "step": step,
-        "tokens": mark.get("tokens"),
-        **identity(recipe, mark),
+        "tokens": saved.get("tokens"),
+        **identity(recipe, saved),
         "scores": counts["scores"],
     }
     with atomic_write(folder / "scores.json") as stream:  # the last of all: with it the checkpoint is done

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -26,6 +27,8 @@ PRIORITY = (
     SDPBackend.MATH,
 )
 """Kernels for samples of one length, the fastest with dropout first; of texts of any length there is one."""
+CPU_LENGTH = 512
+"""Tokens a sample from which a CPU computes texts one after the other faster than all of them with a mask."""
 
 
 def attend(
@@ -67,12 +70,12 @@ def attend_texts(
     query_TAD: Tensor, key_TAD: Tensor, value_TAD: Tensor, borders_K: Tensor, longest: int, dropout: float,
     scaling: float | None,
 ) -> Tensor:  # fmt: skip
-    """Return the attention of texts that see themselves alone, (T, A, D), by torch's FlashAttention kernel.
+    """Return the attention of texts that see themselves alone, (T, A, D); on a GPU by torch's FlashAttention kernel.
 
     `torch.nn.attention.varlen` knows no dropout, which the recipes have; the operator below it does.
 
     Args:
-        query_TAD: 16 bits; likewise keys and values.
+        query_TAD: 16 bits on a GPU; likewise keys and values.
         key_TAD: keys.
         value_TAD: values.
         borders_K: int32, from 0 to T; texts may be empty.
@@ -80,6 +83,15 @@ def attend_texts(
         dropout: share of the weights that is dropped.
         scaling: of the scores.
     """
+    if query_TAD.device.type == "cpu":
+        texts = []
+        for start, end in pairwise(borders_K.tolist()):
+            if end > start:
+                query, key, value = (x[start:end].transpose(0, 1) for x in (query_TAD, key_TAD, value_TAD))
+                texts.append(
+                    functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout, scale=scaling)
+                )
+        return torch.cat(texts, 1).transpose(0, 1)
     out: Tensor = torch.ops.aten._flash_attention_forward(
         query_TAD, key_TAD, value_TAD, borders_K, borders_K, longest, longest, dropout, False, False, scale=scaling
     )[0]
@@ -89,14 +101,20 @@ def attend_texts(
 AttentionInterface.register(NAME, attend)
 
 
-def takes_texts(device: torch.device, half: torch.dtype | None, width: int) -> bool:
-    """Return whether a device has a kernel for texts of any length: a GPU from Ampere on, in 16 bits.
+def takes_texts(device: torch.device, half: torch.dtype | None, width: int, length: int, compiled: bool) -> bool:
+    """Return whether texts side by side are faster than rectangles with a mask.
+
+    They are on a GPU from Ampere on in 16 bits, which has a kernel for them, and on a CPU where samples are long.
 
     Args:
         device: of the model.
         half: the type that it computes in; None is fp32.
         width: D, of which the kernel wants a multiple of 8 up to 256.
+        length: tokens a sample.
+        compiled: whether the model is compiled: a CPU's loop over the texts would break its graph.
     """
+    if device.type == "cpu":
+        return length >= CPU_LENGTH and not compiled
     if half is None or width % 8 or width > 256:
         return False
     if device.type == "meta":  # stands for a GPU where there is none

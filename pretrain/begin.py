@@ -15,7 +15,7 @@ from common.progress import say
 from common.settings import dump_settings
 from pretrain.branch import read_parent
 from pretrain.checkpoint import (
-    check_mark,
+    check_metadata,
     fingerprint,
     load_optimizer,
     load_weights,
@@ -51,9 +51,9 @@ class Run:
     loader: Loader
     engine: Engine
     guard: StepGuard
-    facts: dict[str, Any]
-    """What its checkpoints are marked with, and must have been made with to be this run's."""
-    mark: dict[str, Any]
+    metadata: dict[str, Any]
+    """What is written with its checkpoints, and must have been written with one to be this run's."""
+    saved: dict[str, Any]
     """Of the checkpoint that it goes on from, its own or its parent's; {} without one."""
     parent: str = ""
     """The checkpoint it begins from as a branch, now; "" otherwise."""
@@ -63,7 +63,7 @@ class Run:
     @property
     def step(self) -> int:
         """Steps done."""
-        return int(self.mark.get("step", 0))
+        return int(self.saved.get("step", 0))
 
 
 def begin(
@@ -85,35 +85,35 @@ def begin(
     """
     if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
-    facts = _facts(settings, tokens, process)
+    metadata = _metadata(settings, tokens, process)
     probe_shared_folder(out, process.rank, process.host, process.lifeline)
     # before anything that takes long: a run that cannot go on says so at once
-    name, mark, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, facts, parent))
+    name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
     source = Path(name) if name else None
-    facts |= {name: mark.get(name) for name in ("parent", "first_sample")}
-    plans = out / PLANS.replace("*", facts["fingerprint"][:12])
+    metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
+    plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
     process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
     loader = Loader(
-        settings, tokens, tokenizer, plans, process.rank, process.world, first_sample=facts["first_sample"] or 0
+        settings, tokens, tokenizer, plans, process.rank, process.world, first_sample=metadata["first_sample"] or 0
     )
-    hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, mark, process)
-    facts["positions"] = hub.config.max_position_embeddings
+    hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
+    metadata["positions"] = hub.config.max_position_embeddings
     model = MaskedRowsModel(hub, half_type(settings.dtype))
     speed_up(model, settings, process.device)
     rehearse(model, _first_inputs(loader, model, process.device), settings, process.world, process.device)
     state = load_optimizer(source) if source else None
     engine = start_engine(model, settings, process.device, state)
-    guard = StepGuard(settings, facts["dtype"] == "fp16", process.device, mark.get("guard"))
-    notes = [] if branches else _changes(mark, facts)
-    return Run(process, loader, engine, guard, facts, mark, name if branches else "", notes)
+    guard = StepGuard(settings, metadata["dtype"] == "fp16", process.device, saved.get("guard"))
+    notes = [] if branches else _changes(saved, metadata)
+    return Run(process, loader, engine, guard, metadata, saved, name if branches else "", notes)
 
 
-def _facts(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
-    stated = dump_settings(settings)
+def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
+    tree = dump_settings(settings)
     return {
-        "fingerprint": fingerprint(stated, tokens),
+        "fingerprint": fingerprint(tree, tokens),
         "tokens_fingerprint": tokens_fingerprint(tokens),
-        "settings": stated,
+        "settings": tree,
         "world": process.world,
         "zero_stage": settings.zero_stage,
         "engine": engine_name(settings),
@@ -123,22 +123,22 @@ def _facts(settings: PretrainSettings, tokens: Path, process: Process) -> dict[s
 
 
 def _source(
-    settings: PretrainSettings, tokens: Path, out: Path, facts: dict[str, Any], parent: Path | None
+    settings: PretrainSettings, tokens: Path, out: Path, metadata: dict[str, Any], parent: Path | None
 ) -> tuple[str, dict[str, Any], bool]:
-    """Return the checkpoint to go on from ("" for none), its mark, and whether it is that of a parent.
+    """Return the checkpoint to go on from ("" for none), its metadata, and whether it is that of a parent.
 
     The run's own newest one comes first, then the one that it branches from.
     """
     checkpoints = out / "checkpoints"
     checkpoints.mkdir(parents=True, exist_ok=True)
     remove_unfinished(checkpoints)
-    path, mark = newest_checkpoint(checkpoints)
+    path, saved = newest_checkpoint(checkpoints)
     if path:
-        check_mark(path, mark, facts)
-        return str(path), mark, False
+        check_metadata(path, saved, metadata)
+        return str(path), saved, False
     if settings.branch_from:
         parent = parent or Path(settings.branch_from)
-        return str(parent), read_parent(parent, facts["settings"], settings, tokens), True
+        return str(parent), read_parent(parent, metadata["settings"], settings, tokens), True
     return "", {}, False
 
 
@@ -163,9 +163,11 @@ def _first_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) 
     ]
 
 
-def _changes(mark: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:
     """Return a line for each fact that is not what it was when the checkpoint was made."""
-    return [f"{name}: {mark[name]} → {facts[name]}" for name in NOTED if name in mark and mark[name] != facts[name]]
+    return [
+        f"{name}: {saved[name]} → {metadata[name]}" for name in NOTED if name in saved and saved[name] != metadata[name]
+    ]
 
 
 def _hub_model(
@@ -173,7 +175,7 @@ def _hub_model(
     shards: TokenShards,
     tokenizer: Path,
     source: Path | None,
-    mark: dict[str, Any],
+    saved: dict[str, Any],
     process: Process,
 ) -> PreTrainedModel:
     """Return the model of transformers that is trained, with the weights that it begins or goes on with."""
@@ -182,7 +184,7 @@ def _hub_model(
         tell = say if process.first else lambda _: None
         hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
     else:
-        config.max_position_embeddings = mark.get("positions", config.max_position_embeddings)
+        config.max_position_embeddings = saved.get("positions", config.max_position_embeddings)
         hub = build_model(settings, config)
     if source:
         load_weights(source, hub)

@@ -7,7 +7,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.settings import changed_keys
-from pretrain.checkpoint import check_format, is_sound, read_mark, tokens_fingerprint
+from pretrain.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
 from pretrain.settings import PretrainSettings
 
 FREE = ("optimizer", "steps", "global_batch", "batch_warmup", "branch_from", "init_from", "dtype")
@@ -16,31 +16,31 @@ RESTARTED = ("skipped", "faults", "overflows")
 """What a guard counts of batches that were skipped: those of the parent are not the branch's."""
 
 
-def read_parent(path: Path, stated: dict[str, Any], settings: PretrainSettings, tokens: Path) -> dict[str, Any]:
-    """Return the mark that a branch begins with: step, place in the data and running figures of its parent.
+def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, tokens: Path) -> dict[str, Any]:
+    """Return the metadata that a branch begins with: step, place in the data and running figures of its parent.
 
     A branch counts its steps on from the parent's, so the schedule of a learning rate goes on where it stood.
 
     Args:
         path: the parent's checkpoint, a step-* folder.
-        stated: the branch's settings, see `dump_settings`.
+        tree: the branch's settings, see `dump_settings`.
         settings: the same.
         tokens: token folder.
 
     Raises:
         UserError: it is no whole checkpoint, of other data or another model, or it has no steps left to go.
     """
-    mark = read_mark(path)
-    if mark is None or not is_sound(path, mark):
+    saved = read_metadata(path)
+    if saved is None or not is_sound(path, saved):
         raise UserError(
             f"{path} is not a whole checkpoint",
             "pretrain.branch_from names the folder of one checkpoint (…/checkpoints/step-00001000)",
             "choose another one",
         )
-    check_format(path, mark)
-    theirs, ours = ({k: v for k, v in tree.items() if k not in FREE} for tree in (mark["settings"], stated))
+    check_format(path, saved)
+    theirs, ours = ({k: v for k, v in tree.items() if k not in FREE} for tree in (saved["settings"], tree))
     changed = changed_keys(theirs, ours)
-    if mark["tokens_fingerprint"] != tokens_fingerprint(tokens):
+    if saved["tokens_fingerprint"] != tokens_fingerprint(tokens):
         changed.append("the corpus")
     if changed:
         raise UserError(
@@ -48,23 +48,23 @@ def read_parent(path: Path, stated: dict[str, Any], settings: PretrainSettings, 
             f"a branch may differ from its parent in {', '.join(FREE[:4])}; the rest says what weights and data are",
             "restore those settings, or begin from the parent's exported weights alone (pretrain.init_from)",
         )
-    step = int(mark["step"])
+    step = int(saved["step"])
     if step >= settings.steps:
         raise UserError(
             f"{path.name} has {step} steps, the run is to end after {settings.steps}",
             "a branch goes on from its parent's step",
             f"set pretrain.steps to more than {step}",
         )
-    guard = {name: value for name, value in mark["guard"].items() if name not in RESTARTED}
-    if mark["dtype"] != "fp16":
+    guard = {name: value for name, value in saved["guard"].items() if name not in RESTARTED}
+    if saved["dtype"] != "fp16":
         guard.pop("scale")  # 1: it had none
-    parent = {"checkpoint": str(path), "step": step, "fingerprint": mark["fingerprint"], "tokens": mark["tokens"]}
+    parent = {"checkpoint": str(path), "step": step, "fingerprint": saved["fingerprint"], "tokens": saved["tokens"]}
     return {
         "step": step,
         "parent": parent,
-        "first_sample": mark["samples_seen"] - settings.samples_before(step),
-        "positions": mark["positions"],
+        "first_sample": saved["samples_seen"] - settings.samples_before(step),
+        "positions": saved["positions"],
         "guard": guard,
-        "tokens": mark["tokens"],
-        "tokens_logged": mark["tokens"],
+        "tokens": saved["tokens"],
+        "tokens_logged": saved["tokens"],
     }

@@ -1,8 +1,8 @@
-"""Checkpoints: a folder a step, written under a temporary name and renamed once durable; a mark says it is whole.
+"""Checkpoints: a folder a step, written under a temporary name and renamed when durable, its metadata last.
 
 A checkpoint holds the whole weights and the whole state of the optimizer, whatever they were shared over, so any number
 of processes, any ZeRO stage and any engine goes on from it, and an export needs nothing else. The first process
-gathers and writes it; which files there are is stated, never looked for.
+gathers and writes it; the metadata lists its files, which are never looked for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from common.progress import say
 from common.settings import changed_keys, settings_hash
 from pretrain.engines.interface import MOMENTS, Engine, OptimizerState
 
-MARK = "complete.json"
+METADATA = "complete.json"
 WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
 FORMAT = 2
 """Of what a checkpoint holds; 1 was DeepSpeed's own files."""
@@ -41,42 +41,42 @@ def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
     found = []
     for path in sorted(folder.glob("step-*")):
-        mark = read_mark(path)
-        if mark is None:
+        saved = read_metadata(path)
+        if saved is None:
             say(f"warning: checkpoint {path.name} is not whole; it is passed over", style="yellow")
             continue
-        found.append((int(mark["step"]), path))
+        found.append((int(saved["step"]), path))
     return found
 
 
-def read_mark(path: Path) -> dict[str, Any] | None:
-    """Return the completion mark of a checkpoint, or None if there is none or a file is missing or has another size."""
+def read_metadata(path: Path) -> dict[str, Any] | None:
+    """Return the metadata of a checkpoint, or None if there is none or a file is missing or has another size."""
     try:
-        mark = json.loads((path / MARK).read_bytes())
-        for name, (size, _) in mark["files"].items():
+        saved = json.loads((path / METADATA).read_bytes())
+        for name, (size, _) in saved["files"].items():
             if (path / name).stat().st_size != size:
                 return None
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
-    return dict(mark)
+    return dict(saved)
 
 
-def is_sound(path: Path, mark: dict[str, Any]) -> bool:
-    """Return whether the files of a checkpoint hold what its mark says: they are read for it, all of them."""
+def is_sound(path: Path, saved: dict[str, Any]) -> bool:
+    """Return whether the files of a checkpoint hold what its metadata says: they are read for it, all of them."""
     try:
-        return all(xxh3_file(path / name) == content for name, (_, content) in mark["files"].items())
+        return all(xxh3_file(path / name) == content for name, (_, content) in saved["files"].items())
     except OSError:  # a bad sector, say
         return False
 
 
-def fingerprint(stated: dict[str, Any], tokens: Path) -> str:
+def fingerprint(tree: dict[str, Any], tokens: Path) -> str:
     """Return what identifies a run's course: every setting that matters, and the corpus.
 
     Args:
-        stated: the settings, see `dump_settings`.
+        tree: the settings, see `dump_settings`.
         tokens: token folder.
     """
-    return settings_hash({"settings": stated, "tokens": tokens_fingerprint(tokens)})
+    return settings_hash({"settings": tree, "tokens": tokens_fingerprint(tokens)})
 
 
 def tokens_fingerprint(tokens: Path) -> str:
@@ -86,7 +86,7 @@ def tokens_fingerprint(tokens: Path) -> str:
 
 
 def save_checkpoint(
-    engine: Engine, folder: Path, step: int, facts: dict[str, Any], keep_last: int, keep_every: int | None = None
+    engine: Engine, folder: Path, step: int, metadata: dict[str, Any], keep_last: int, keep_every: int | None = None
 ) -> Path:
     """Write the checkpoint of `step` and return its folder; every process calls this, and only the first one writes.
 
@@ -94,7 +94,7 @@ def save_checkpoint(
         engine: holds weights and optimizer state.
         folder: where checkpoints stand.
         step: optimizer steps done.
-        facts: what the mark says beside that (fingerprint of settings and data, tokens seen …).
+        metadata: of the run (fingerprint of settings and data, tokens seen …).
         keep_last: how many checkpoints to keep; older ones go after this one is complete.
         keep_every: steps of which every multiple's checkpoint stays nevertheless.
 
@@ -115,8 +115,8 @@ def save_checkpoint(
         files = {
             name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in (WEIGHTS, OPTIMIZER)
         }
-        with atomic_write(temporary / MARK) as stream:
-            json.dump({"format": FORMAT, "step": step, "files": files, **facts}, stream, indent=1, sort_keys=True)
+        with atomic_write(temporary / METADATA) as stream:
+            json.dump({"format": FORMAT, "step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
         publish_folder(temporary, final)
         # those of later steps are damaged ones that this run was resumed before: they must not count
         upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
@@ -188,14 +188,14 @@ def library_disk_errors(path: Path) -> Iterator[None]:
 
 
 def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    """Return the newest checkpoint that is whole and sound, and its mark: (None, {}) when there is no checkpoint.
+    """Return the newest checkpoint that is whole and sound, and its metadata: (None, {}) when there is no checkpoint.
 
     Raises:
         UserError: there are checkpoints, and all of them are damaged.
     """
     for _, path in reversed(complete_checkpoints(folder)):
-        if (mark := read_mark(path)) and is_sound(path, mark):
-            return path, mark
+        if (saved := read_metadata(path)) and is_sound(path, saved):
+            return path, saved
         say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
     if any(folder.glob("step-*")):
         raise UserError(
@@ -206,45 +206,45 @@ def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
     return None, {}
 
 
-def check_mark(path: Path, mark: dict[str, Any], facts: dict[str, Any]) -> None:
+def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:
     """Refuse a checkpoint that is not of the run that goes on.
 
     Args:
         path: the checkpoint.
-        mark: its mark.
-        facts: of the run: `fingerprint`, `settings` and `dtype`, the type that it computes in here.
+        saved: its metadata.
+        metadata: of the run: `fingerprint`, `settings` and `dtype`, the type that it computes in here.
 
     Raises:
         UserError: it was made by other settings, another corpus or an earlier version, or in another numeric type.
     """
-    check_format(path, mark)
-    if mark.get("fingerprint") != facts["fingerprint"]:
-        changed = changed_keys(mark.get("settings", {}), facts["settings"])
+    check_format(path, saved)
+    if saved.get("fingerprint") != metadata["fingerprint"]:
+        changed = changed_keys(saved.get("settings", {}), metadata["settings"])
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
             "a run resumes with what it began with; else batches would repeat or be left out",
             f"restore the recipe and the corpus; or begin a new run from it: pretrain.branch_from={path} (optimizer, "
             "schedule, steps and batch may differ), or anew in another `out` folder",
         )
-    if mark.get("dtype") != facts["dtype"]:
+    if saved.get("dtype") != metadata["dtype"]:
         raise UserError(
-            f"{path.name} was computed in {mark.get('dtype')}, and on this device the run would go on in "
-            f"{facts['dtype']}",
+            f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would go on in "
+            f"{metadata['dtype']}",
             "a run is computed in one numeric type from its first step to its last (dtype=auto takes bf16 where the "
             "device has it)",
             f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
         )
 
 
-def check_format(path: Path, mark: dict[str, Any]) -> None:
+def check_format(path: Path, saved: dict[str, Any]) -> None:
     """Refuse a checkpoint that an earlier version wrote.
 
     Raises:
         UserError: it did.
     """
-    if mark.get("format") != FORMAT:
+    if saved.get("format") != FORMAT:
         raise UserError(
-            f"{path} was written by an earlier version (format {mark.get('format', 1)}, this one reads {FORMAT})",
+            f"{path} was written by an earlier version (format {saved.get('format', 1)}, this one reads {FORMAT})",
             "a run ends with the version that it began with",
             "go on with that version, or begin anew in another `out` folder",
         )

@@ -15,7 +15,7 @@ from transformers.utils import logging as hub_logging
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors
 from common.settings import dump_settings
-from pretrain.checkpoint import WEIGHTS, check_format, fingerprint, library_disk_errors, put_weights, read_mark
+from pretrain.checkpoint import WEIGHTS, check_format, fingerprint, library_disk_errors, put_weights, read_metadata
 from pretrain.model import build_config, first_position, model_class
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -85,16 +85,16 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
         UserError: it was trained with other settings or on other tokens than those given.
         HunminError: the checkpoint's weights are not those of this configuration.
     """
-    mark = read_mark(checkpoint)
-    if mark is None:
+    saved = read_metadata(checkpoint)
+    if saved is None:
         raise UserError(
             f"{checkpoint} is not a whole checkpoint",
             "a checkpoint folder holds complete.json and the files it lists",
             "choose another step-* folder",
         )
-    check_format(checkpoint, mark)
+    check_format(checkpoint, saved)
     # the ids of another vocabulary of the same size would fit its weights, and mean nothing to them
-    if mark["fingerprint"] != fingerprint(dump_settings(settings), tokens):
+    if saved["fingerprint"] != fingerprint(dump_settings(settings), tokens):
         raise UserError(
             f"{checkpoint} was trained with other settings or on other tokens than those in {tokens.parent}",
             "weights are exported with the settings and the vocabulary that they were trained with",
@@ -103,7 +103,7 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
         )
     shards = TokenShards(tokens)
     config = build_config(settings, shards.vocab_size, shards.special_ids)
-    config.max_position_embeddings = mark["positions"]  # a published model may have more than the run needs
+    config.max_position_embeddings = saved["positions"]  # a published model may have more than the run needs
     model = load_hub_model(settings, config, load_file(checkpoint / WEIGHTS), str(checkpoint))
     save_hub_model(model, tokenizer, out)
 

@@ -26,7 +26,7 @@ class Journal:
 
     def __init__(self, run: Run, out: Path) -> None:
         settings = run.loader.settings
-        self._settings, self._scaled = settings, run.facts["dtype"] == "fp16"
+        self._settings, self._scaled = settings, run.metadata["dtype"] == "fp16"
         vocab_size, span = run.engine.model.hub.config.vocab_size, run.loader.samples.attention_span
         self._peak = device_peak(run.engine.device) * run.process.world
         self._flops = lambda rate: flops_per_token(settings.model, vocab_size, span, rate)

@@ -44,7 +44,7 @@ class Loop:
         self._run, self._settings, self._out = run, run.loader.settings, out
         self._trainer = Trainer(run.engine, run.loader, run.guard)
         self._done = self._saved = run.step
-        self._meter = Meter(run.engine.device, run.mark)
+        self._meter = Meter(run.engine.device, run.saved)
         self._journal = Journal(run, out) if run.process.first else None
         self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
@@ -115,8 +115,8 @@ class Loop:
             "padding": round(loader.samples.padding, 6),
             "skipped": guard.faults + guard.overflows,
         }
-        if run.facts["parent"]:
-            counts["parent"] = run.facts["parent"]
+        if run.metadata["parent"]:
+            counts["parent"] = run.metadata["parent"]
         weights = run.engine.weights()  # of all processes together
 
         def write() -> None:
@@ -192,14 +192,14 @@ class Loop:
 
     def _save(self) -> None:
         guard = self._run.guard.figures()._asdict()
-        facts = {
-            **self._run.facts,
+        metadata = {
+            **self._run.metadata,
             **self._meter.state(),
             "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
             "samples_seen": self._run.loader.first_sample + self._settings.samples_before(self._done),
         }
         keep_last, keep_every = self._settings.keep_last, self._settings.keep_every
-        save_checkpoint(self._run.engine, self._out / "checkpoints", self._done, facts, keep_last, keep_every)
+        save_checkpoint(self._run.engine, self._out / "checkpoints", self._done, metadata, keep_last, keep_every)
         self._saved = self._done
         self._meter.restart()
 

@@ -36,7 +36,11 @@ def speed_up(
     config = model.hub.config
     if model.half:
         _keep_norms_narrow(model, model.half)
-    model.takes_texts = takes_texts(device, model.half, config.hidden_size // config.num_attention_heads)
+    compiled = settings.compile
+    if compiled is None:
+        compiled = device.type == "cuda" and settings.zero_stage < 3
+    width = config.hidden_size // config.num_attention_heads
+    model.takes_texts = takes_texts(device, model.half, width, settings.length, compiled)
     if model.takes_texts:
         model.hub.set_attn_implementation(NAME)
     if settings.fp8:
@@ -47,9 +51,6 @@ def speed_up(
         for layer in model.hub.base_model.encoder.layer:
             own = layer.attention.self
             own.forward = MethodType(_attend_fused, own)
-    compiled = settings.compile
-    if compiled is None:
-        compiled = device.type == "cuda" and settings.zero_stage < 3
     if compiled:
         model.compiles = True
         model.compile(dynamic=False)

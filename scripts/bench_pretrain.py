@@ -1,7 +1,8 @@
 """How fast pretraining is: the real training loop beside a plain transformers loop, and what each part gives.
 
     python scripts/bench_pretrain.py --tokens RUN/tokens --tokenizer RUN/tokenizer [--layers 4 --hidden 256] [--base]
-        [--length 128] [--batch 32] [--steps 8] [--rounds 5] [--dtype fp32] [--no-parts] [--no-compile] [--json]
+        [--length 128] [--batch 32] [--steps 4] [--rounds 5] [--dtype fp32] [--no-parts] [--no-compile] [--texts]
+        [--json]
 
 - ours: token shards, loader, whole-word masks, DeepSpeed engine and optimizer step, as `hunmin pretrain` runs them.
 - plain: transformers' model with the loss over its full head, torch's AdamW, and `DataCollatorForLanguageModeling`
@@ -37,6 +38,7 @@ from timing import Row, as_dicts, hardware, print_rows
 from torch.nn import functional
 
 from pretrain import processes
+from pretrain.attention import NAME
 from pretrain.engines import interface, start_engine
 from pretrain.flops import flops_per_token
 from pretrain.guard import StepGuard
@@ -135,8 +137,9 @@ def ours(
     tokenizer: Path,
     kind: type[MaskedRowsModel] = MaskedRowsModel,
     fuse: bool | None = None,
+    texts: bool | None = None,
 ) -> Ours:
-    """Return the project's training loop."""
+    """Return the project's training loop; `texts` has it take texts side by side, or not, whatever is faster here."""
     with tempfile.TemporaryDirectory() as plans:
         plan_samples(settings, tokens, Path(plans))
         loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1)
@@ -144,6 +147,9 @@ def ours(
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = kind(hub, half_type(settings.dtype))
     speed_up(model, settings, device, fuse)
+    if texts is not None:
+        model.takes_texts = texts
+        hub.set_attn_implementation(NAME if texts else "sdpa")
     engine = start_engine(model, settings, device)
     return Ours(Trainer(engine, loader, StepGuard(settings, resolve_dtype(settings.dtype) == "fp16", device)))
 
@@ -249,6 +255,7 @@ def main() -> int:
     parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto")
     parser.add_argument("--base", action="store_true", help="RoBERTa-base beside it (2 steps a round)")
     parser.add_argument("--no-parts", action="store_true", help="without the runs with a part taken out or put in")
+    parser.add_argument("--texts", action="store_true", help="padded samples with a mask and text by text beside it")
     parser.add_argument(
         "--no-compile", action="store_true", help="without the run that is compiled, or on a GPU is not"
     )
@@ -294,6 +301,10 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, peak
         "plain (a), texts padded": plain(plain_run, tokens, tokenizer, text_rows, dtype, collator),
         "plain (b), running text": plain(plain_run, tokens, tokenizer, running_rows, dtype, collator),
     }
+    if options.texts:
+        for kind in ("full-sentences", "doc-sentences", "packed"):
+            loops[f"ours, {kind}, with a mask"] = ours(run(samples=kind), tokens, tokenizer, texts=False)
+            loops[f"ours, {kind}, text by text"] = ours(run(samples=kind), tokens, tokenizer, texts=True)
     if parts:
         loops["ours, head over all positions"] = ours(run(), tokens, tokenizer, FullHead)
         loops["ours, with an attention mask"] = ours(run(), tokens, tokenizer, WithMask)

@@ -43,6 +43,9 @@ NEEDED = {
     "orjson": "files",
     "pyarrow": "manifests of a corpus",
     "psutil": "DeepSpeed imports it",
+    "typer": "the command line",
+    "google-re2": "the command line",
+    "python-mecab-ko": "morphemes of the KLUE tasks' texts",
     "pytest": "the tests",
     "hypothesis": "the tests",
 }

@@ -1,6 +1,6 @@
-"""Texts side by side are computed as transformers computes each one alone; the kernel's place is taken by a slow loop.
+"""Texts side by side are computed as transformers computes each one alone.
 
-The kernel itself is torch's, for GPUs; `tests/pretrain/test_gpu.py` compares it there with the same truth.
+On a GPU that takes a kernel of torch: `tests/pretrain/test_gpu.py` compares it there with the same truth.
 """
 
 from __future__ import annotations
@@ -41,11 +41,6 @@ def slow_loop(
         scores = torch.einsum("qad,kad->aqk", query[start:end], key[start:end]) * scaling
         out[start:end] = torch.einsum("aqk,kad->qad", functional.dropout(scores.softmax(-1), dropout), value[start:end])
     return out
-
-
-@pytest.fixture
-def texts_on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "attend_texts", slow_loop)
 
 
 def make(kind: str = "roberta", **changes: Any) -> tuple[MaskedRowsModel, PretrainSettings]:
@@ -111,7 +106,6 @@ CASES: list[tuple[str, str, list[list[int]]]] = [
 ]
 
 
-@pytest.mark.usefixtures("texts_on_cpu")
 @pytest.mark.parametrize(("samples", "kind", "sizes"), CASES)
 @pytest.mark.parametrize("recomputed", [False, True])
 def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[int]], recomputed: bool) -> None:
@@ -139,6 +133,33 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
             torch.testing.assert_close(p.grad, wanted[name], atol=1e-4, rtol=1e-4, msg=name)
     for field in ("correct", "predicted", "pairs_correct", "pairs"):
         assert getattr(sums, field) == getattr(dense, field)
+
+
+def test_texts_on_a_cpu_against_the_definition() -> None:
+    torch.manual_seed(0)
+    borders = torch.tensor([0, 3, 3, 10, 11, 16, 16], dtype=torch.int32)
+    results = []
+    for attend_texts in (slow_loop, attention.attend_texts):
+        torch.manual_seed(0)
+        inputs = [torch.randn(16, 2, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+        out = attend_texts(*inputs, borders, 10, 0.0, 0.3)
+        (out * torch.arange(256.0).view(16, 2, 8).sin()).sum().backward()
+        results.append([out, *(x.grad for x in inputs)])
+    torch.testing.assert_close(results[0], results[1])
+    ones = torch.ones(16, 2, 8)
+    dropped = attention.attend_texts(ones, ones, ones, borders, 10, 0.5, 0.3)
+    assert (dropped != 1).any() and abs(float(dropped.mean()) - 1) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("length", "changes", "taken"),
+    [(511, {}, False), (512, {}, True), (512, {"compile": True}, False), (512, {"dtype": "bf16"}, True)],
+)
+def test_a_cpu_takes_long_texts_one_after_the_other(length: int, changes: dict[str, Any], taken: bool) -> None:
+    model, settings = make(**changes, length=length)
+    speed_up(model, settings, CPU)
+    assert model.takes_texts == taken
+    assert (model.hub.config._attn_implementation == NAME) == taken
 
 
 def test_shapes_repeat_and_little_is_filled() -> None:
@@ -191,7 +212,6 @@ class Counting:
         return graph  # type: ignore[no-any-return]
 
 
-@pytest.mark.usefixtures("texts_on_cpu")
 @pytest.mark.parametrize(("samples", "kind"), [("full-sentences", "roberta"), ("packed", "bert")])
 def test_one_graph_serves_batches_of_all_sizes(samples: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     @torch.library.custom_op("hunmin_test::attend_texts", mutates_args=())

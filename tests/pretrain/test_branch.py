@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
-from pretrain.checkpoint import complete_checkpoints, read_mark, step_folder
+from pretrain.checkpoint import complete_checkpoints, read_metadata, step_folder
 from pretrain.loader import Loader
 from pretrain.metrics import read_metrics
 from pretrain.plans import plan_samples
@@ -55,7 +55,7 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
     counts, whole = (json.loads((tmp_path / out / "counts.json").read_bytes()) for out in ("run", "whole"))
     parent = counts.pop("parent")
     assert counts == whole and parent["step"] == 40 and parent["checkpoint"].endswith("step-00000040")
-    mark = read_mark(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
+    mark = read_metadata(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
     assert mark["parent"] == parent and mark["samples_seen"] == 80 * 16
 
 
@@ -94,7 +94,7 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     changes = {"optimizer": STABLE, "steps": 40, "global_batch": 32, "zero_stage": 2, "micro_batch": 8}
     code, errors = branch(tmp_path / "run", tokens, tokenizer, parent, 2, **changes)
     assert code == 0, errors
-    mark = read_mark(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
+    mark = read_metadata(complete_checkpoints(tmp_path / "run" / "checkpoints")[-1][1]) or {}
     assert mark["samples_seen"] == 30 * 16 + 10 * 32
     settings = PretrainSettings(**{**RUN, **changes})
     plan_samples(settings, tokens, tmp_path / "plans")

@@ -15,8 +15,8 @@ from common.files import xxh3_file
 from pretrain import checkpoint
 from pretrain.checkpoint import (
     FORMAT,
-    MARK,
-    check_mark,
+    METADATA,
+    check_metadata,
     complete_checkpoints,
     newest_checkpoint,
     remove_unfinished,
@@ -34,7 +34,7 @@ def write(folder: Path, step: int, **changed: Any) -> Path:
     state = path / "state.bin"
     state.write_bytes(bytes([step]) * 100)
     files = {state.name: [100, xxh3_file(state)]}
-    (path / MARK).write_text(
+    (path / METADATA).write_text(
         json.dumps({"format": FORMAT, "step": step, "files": files, **FACTS, **changed}), encoding="utf-8"
     )
     return state
@@ -44,7 +44,7 @@ def chosen(folder: Path, **changed: Any) -> str | None:
     """Return the name of the checkpoint that a run with these facts goes on from."""
     path, mark = newest_checkpoint(folder)
     if path:
-        check_mark(path, mark, {**FACTS, **changed})
+        check_metadata(path, mark, {**FACTS, **changed})
     assert (path is None) == (mark == {})
     return path and path.name
 
@@ -65,7 +65,7 @@ def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pyte
     assert [step for step, _ in complete_checkpoints(tmp_path)] == [1, 2]
     second.write_bytes(second.read_bytes()[:-1] + b"?")  # the size is right
     assert chosen(tmp_path) == "step-00000001"
-    (first.parent / MARK).write_text("{")
+    (first.parent / METADATA).write_text("{")
     with pytest.raises(UserError, match="none of the checkpoints"):  # it would begin at step 0, after all that work
         chosen(tmp_path)
     said = capfd.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.checkpoint import complete_checkpoints, read_mark
+from pretrain.checkpoint import complete_checkpoints, read_metadata
 from pretrain.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -77,7 +77,7 @@ def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     assert code == 0 and "resuming at step" in errors, errors
     name = "model/model.safetensors"
     assert (run / name).read_bytes() == (straight / name).read_bytes() and losses(run) == losses(straight)
-    marks = [read_mark(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
+    marks = [read_metadata(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
     assert marks[0]["guard"] == marks[1]["guard"] and marks[0]["guard"]["overflows"] > 10
     assert marks[0]["guard"]["skipped"] == []
 

@@ -175,7 +175,7 @@ def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path
     ],
 )
 def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
-    from pretrain.checkpoint import check_mark, fingerprint, newest_checkpoint
+    from pretrain.checkpoint import check_metadata, fingerprint, newest_checkpoint
 
     def facts(**more: Any) -> dict[str, Any]:
         stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))
@@ -183,7 +183,7 @@ def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, toke
 
     path, mark = newest_checkpoint(grown / "checkpoints")
     assert path is not None
-    check_mark(path, mark, facts())
+    check_metadata(path, mark, facts())
     (section,) = change
     with pytest.raises(UserError, match=f"made with other settings or another corpus: {section}"):
-        check_mark(path, mark, facts(**change))
+        check_metadata(path, mark, facts(**change))

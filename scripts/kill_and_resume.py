@@ -1,0 +1,128 @@
+"""What a kill costs: the training of a recipe is killed and resumed, and its model scored, all by `hunmin run`.
+
+    python scripts/kill_and_resume.py RECIPE [KEY=VALUE ...] [--out FILE.json]
+
+Training starts, is killed with all its processes (SIGKILL) at the first line of its log after its first checkpoint, and
+starts again by the same command. Seconds count from the command to a line of the log that was not there yet: log_every
+steps are in it, and whatever had to be compiled. The run then goes on to its KLUE scores. Stages that are done are not
+done again, so a run whose corpus, tokenizer and token shards were made elsewhere only trains here. A run that has
+trained already is refused: it would be resumed, not begun.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from timing import Row, as_dicts, hardware, print_rows
+
+from common.errors import HunminError
+from hunmin.recipe import load_recipe
+
+LOG = Path("logs") / "metrics.jsonl"
+ROOT = Path(__file__).parents[1]
+
+
+def logged(run: Path) -> list[dict[str, Any]]:
+    """Return the whole lines of a run's training log that tell of steps."""
+    for folder in ("pretrain.partial", "pretrain"):  # while the stage works, and after it
+        if (log := run / folder / LOG).exists():
+            text = log.read_text()
+            break
+    else:
+        return []
+    lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    return [line for line in lines if "tokens_per_second" in line]
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a command in a process group of its own."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(command, start_new_session=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+
+
+def wait_for(process: subprocess.Popen[bytes], run: Path, step: int) -> float:
+    """Return the seconds until the log holds a step beyond `step`.
+
+    Raises:
+        SystemExit: the process has ended before.
+    """
+    began = time.monotonic()
+    while not any(line["step"] > step for line in logged(run)):
+        if process.poll() is not None:
+            raise SystemExit(f"the run has ended (exit code {process.returncode}) before step {step + 1} was logged")
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def finish(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process, and end with its exit code where it has failed."""
+    if code := process.wait():
+        raise SystemExit(code)
+
+
+def device() -> str:
+    """Return what trains."""
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else hardware()
+
+
+def main() -> int:
+    """Run, kill, resume, score and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="settings that override the recipe's")
+    parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
+    options = parser.parse_args()
+    try:
+        recipe = load_recipe(options.recipe, options.changes)
+    except HunminError as error:
+        raise SystemExit(str(error)) from None
+    run, every = Path(recipe.out), recipe.pretrain.checkpoint_every
+    if logged(run):
+        raise SystemExit(f"{run} has trained already: name another out=FOLDER")
+    command = [sys.executable, "-c", "from hunmin.main import main; main()", "run", str(options.recipe)]
+    command += options.changes
+    finish(start([*command, "--until", "encode"]))
+    process = start([*command, "--until", "export"])
+    fresh = wait_for(process, run, 0)
+    wait_for(process, run, every)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    killed = logged(run)[-1]["step"]
+    process = start([*command, "--until", "export"])
+    resumed = wait_for(process, run, killed)
+    finish(process)
+    finish(start([*command, "--until", "klue"]))
+
+    lines = logged(run)
+    steps = [line["step"] for line in lines]
+    if steps != sorted(set(steps)) or steps[-1] != recipe.pretrain.steps:
+        raise SystemExit(f"the log of the resumed run tells of the steps {steps}")
+    rate = statistics.median(line["tokens_per_second"] for line in lines)
+    mfu = statistics.median(line["mfu"] for line in lines)
+    rows = [
+        Row("from the command to the first line of the log", fresh, "s"),
+        Row(f"killed after step {killed}, from the command to the next line", resumed, "s"),
+        Row("training", rate, "tokens/s", note=f"MFU {mfu:.0%}, {steps[-1]} steps"),
+    ]
+    for task in json.loads((run / "klue" / "summary.json").read_text()):
+        name = f"{task['task']}, {task['init']}"
+        rows += [Row(f"{name}: {metric}", score["mean"], "") for metric, score in task["best"].items()]
+    print_rows(f"{device()}; torch {torch.__version__}", rows)
+    if options.out:
+        found = {"date": time.strftime("%Y-%m-%d"), "device": device(), "torch": torch.__version__}
+        options.out.write_text(json.dumps({**found, "rows": as_dicts(rows)}, indent=1, ensure_ascii=False) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
