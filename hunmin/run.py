@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from common.lock import locked
 from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
-from hunmin.stages import STAGE_NAMES, STAGES, Stage, stage_named
+from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
 from hunmin.state import WORK_MARK, RunFolder, Verdict, judge
 
 SHARED_STAGE, SHARED_EXECUTOR = "corpus", "slurm-array"
@@ -47,20 +49,24 @@ def judge_all(recipe: Recipe, first: str | None = None, last: str | None = None)
     return verdicts
 
 
-def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> list[Verdict]:
+def run(
+    recipe: Recipe, first: str | None = None, last: str | None = None, works: Mapping[str, Work] | None = None
+) -> list[Verdict]:
     """Do every stage that is not done, and return the verdicts it went by.
 
     Args:
         recipe: the run.
         first: do this stage in any case (and those after it that its new output touches).
         last: stop after this stage.
+        works: stage → what does it instead of its own function.
 
     Raises:
         UserError: another command is at work in the run folder, or a stage before `first` is not done.
         Interrupted: a stage was asked to stop; its state is saved.
         ShareDone: this process is an element of an array, and another one finishes the stage.
     """
-    stages = selected(first, last)
+    works = works or {}
+    stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(first, last)]
     share = recipe.corpus.executor == SHARED_EXECUTOR
     if share and (first or last != SHARED_STAGE):
         raise UserError(
@@ -95,6 +101,26 @@ def run(recipe: Recipe, first: str | None = None, last: str | None = None) -> li
             _do(folder, recipe, stage, share)
         folder.save_cache()
     return verdicts
+
+
+def require_done(recipe: Recipe, last: str, path: str) -> None:
+    """Refuse a run in which a stage up to `last` is not done.
+
+    Args:
+        recipe: the run.
+        last: name of the stage.
+        path: the recipe's file.
+
+    Raises:
+        UserError: one is not.
+    """
+    for verdict in judge_all(recipe, last=last):
+        if not verdict.done:
+            raise UserError(
+                f"stage '{verdict.stage.name}' is not done ({verdict.why})",
+                f"the next one reads what the stages up to '{last}' have made",
+                f"hunmin run {path} --until {last}",
+            )
 
 
 def _do(folder: RunFolder, recipe: Recipe, stage: Stage, share: bool) -> None:

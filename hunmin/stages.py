@@ -16,8 +16,11 @@ from common.manifest import read_manifest
 from common.process import available_cores, run_child
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
+from pretrain.train import JOB, STOPPED_MARK
 
 Counts = dict[str, Any]
+Work = Callable[[Recipe, Path, Path], Counts]
+"""Does a stage: (recipe, run folder, folder to write) → counts."""
 
 
 class Interrupted(Exception):
@@ -45,7 +48,7 @@ class Stage:
     folder: str
     after: tuple[str, ...]
     settings: Callable[[Recipe], dict[str, Any]]
-    work: Callable[[Recipe, Path, Path], Counts]
+    work: Work
     files: Callable[[Recipe], list[str]] = lambda recipe: []
     packages: tuple[str, ...] = ()
     keep: bool = False
@@ -114,7 +117,14 @@ def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
     return encode_corpus(recipe.encode, run / "corpus", run / "tokenizer", out)
 
 
-def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
+def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
+    """Write what `pretrain.train` is told into the stage's folder, and return it.
+
+    Args:
+        recipe: the run.
+        run: its folder.
+        out: the stage's folder.
+    """
     settings = recipe.pretrain
     job = {
         "parent": _parent(settings.branch_from, run),
@@ -123,18 +133,22 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
         "tokenizer": str(run / "tokenizer"),
         "out": str(out),
     }
-    path = out / "logs" / "job.json"
-    with atomic_write(path) as stream:
+    with atomic_write(out / "logs" / JOB) as stream:
         json.dump(job, stream, indent=1)
+    (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
+    return job
+
+
+def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
+    settings = recipe.pretrain
+    training_job(recipe, run, out)
+    path = out / "logs" / JOB
     command = [sys.executable, "-m", "pretrain.train", str(path)]
     if settings.processes > 1:
         command[2:3] = ["pretrain.launch", str(settings.processes)]
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    from pretrain.train import STOPPED_MARK
-
-    (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
     code = run_child(command, environment)
     counts = out / "counts.json"
     if not code and (out / "logs" / STOPPED_MARK).exists():
@@ -147,8 +161,14 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
             "see the lines above",
             "run the same command again: it goes on from the last checkpoint",
         )
-    loaded: Counts = json.loads(counts.read_bytes())
-    counts.unlink()
+    return take_counts(out)
+
+
+def take_counts(out: Path) -> Counts:
+    """Return the counts that training has left in its folder, and remove their file: the manifest holds them."""
+    path = out / "counts.json"
+    loaded: Counts = json.loads(path.read_bytes())
+    path.unlink()
     return loaded
 
 

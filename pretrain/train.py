@@ -11,9 +11,10 @@ import json
 import os
 import signal
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common.errors import HunminError
 from common.process import die_with_parent
@@ -22,6 +23,11 @@ from common.settings import parse_settings
 from pretrain.launch import STOP_SIGNALS
 from pretrain.settings import PretrainSettings
 
+if TYPE_CHECKING:
+    from pretrain.processes import Process
+
+JOB = "job.json"
+"""File in the logs of a run that says what is trained."""
 STOPPED_MARK = "stopped"
 """File in the logs of a run that was asked to stop and saved its state."""
 
@@ -40,7 +46,12 @@ class StopFlag:
 
 
 def train(
-    settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path, parent: Path | None = None
+    settings: PretrainSettings,
+    tokens: Path,
+    tokenizer: Path,
+    out: Path,
+    parent: Path | None = None,
+    process: Process | None = None,
 ) -> dict[str, Any] | None:
     """Train to the last step, resuming from the newest whole checkpoint, and return the run's counts.
 
@@ -53,6 +64,7 @@ def train(
         tokenizer: finished tokenizer folder.
         out: the run's folder.
         parent: where the checkpoint of `settings.branch_from` is now; None: there.
+        process: this one, which has met the others, inside its lifeline; None meets them here.
 
     Raises:
         HunminError: see `begin` and `Loop.run`; or the memory does not hold a micro-batch.
@@ -65,10 +77,12 @@ def train(
     from pretrain.loop import Loop
     from pretrain.speed import keep_compiled
 
-    info = processes.place_process()
-    process = processes.join_processes(info, settings.threads)
+    held: AbstractContextManager[Any] = nullcontext()
+    if process is None:
+        process = processes.join_processes(processes.place_process(), settings.threads)
+        held = process.lifeline
     keep_compiled(out)
-    with process.lifeline, processes.memory_errors(), fastest_kernels():
+    with held, processes.memory_errors(), fastest_kernels():
         loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
         if counts is None and process.first:
@@ -78,15 +92,24 @@ def train(
     return counts
 
 
+def train_job(job: dict[str, Any], source: str, process: Process | None = None) -> dict[str, Any] | None:
+    """Do what a job describes; see `train`.
+
+    Args:
+        job: settings and folders.
+        source: where they come from, for errors.
+        process: this one, which has met the others; None meets them here.
+    """
+    settings = parse_settings(PretrainSettings, job["settings"], source)
+    tokens, tokenizer, out = (Path(job[name]) for name in ("tokens", "tokenizer", "out"))
+    return train(settings, tokens, tokenizer, out, Path(job["parent"]) if job.get("parent") else None, process)
+
+
 def main(job: str) -> int:
     """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
     die_with_parent()
     try:
-        described = json.loads(Path(job).read_bytes())
-        settings = parse_settings(PretrainSettings, described["settings"], job)
-        tokens, tokenizer, out = (Path(described[name]) for name in ("tokens", "tokenizer", "out"))
-        parent = described.get("parent")
-        train(settings, tokens, tokenizer, out, Path(parent) if parent else None)
+        train_job(json.loads(Path(job).read_bytes()), job)
         return 0
     except HunminError as error:
         say(str(error), style="red")

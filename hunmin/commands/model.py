@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -23,22 +24,24 @@ def register(app: typer.Typer) -> None:
 
 
 def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
-    """Train the recipe's model on its token shards (the stages before it must be done); resumes."""
+    """Train the recipe's model on its token shards (the stages before it must be done); resumes.
+
+    Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
+    """
+    from hunmin.joint_training import train_together
     from hunmin.recipe import load_recipe
-    from hunmin.run import judge_all
+    from hunmin.run import require_done
     from hunmin.run import run as run_recipe
     from hunmin.stages import Interrupted
+    from pretrain.world import world_info
 
     loaded = load_recipe(recipe, overrides or [])
-    for verdict in judge_all(loaded, last="encode"):
-        if not verdict.done:
-            raise UserError(
-                f"stage '{verdict.stage.name}' is not done ({verdict.why})",
-                "pretraining reads finished token shards",
-                f"hunmin run {recipe} --until encode",
-            )
     try:
-        run_recipe(loaded, last="pretrain")
+        if world_info(os.environ).world > 1:
+            train_together(loaded, recipe)
+        else:
+            require_done(loaded, "encode", recipe)
+            run_recipe(loaded, last="pretrain")
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
 
