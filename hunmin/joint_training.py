@@ -42,7 +42,7 @@ def train_together(recipe: Recipe, path: str) -> None:
             require_done(recipe, "encode", path)
             stopped = _lead(recipe, process)
         elif job := process.on_first(TOLD, _nothing):
-            train_job(job, TOLD, process)
+            stopped = train_job(job, TOLD, process) is None
     processes.leave_processes()
     if stopped:
         raise Interrupted

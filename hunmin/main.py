@@ -13,7 +13,7 @@ from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERM
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
 from common.progress import say
-from hunmin.commands import corpus, klue, model, run, tokenizer
+from hunmin.commands import corpus, klue, launch, model, run, tokenizer
 
 GOES_ON = "what is finished stays; the same command goes on from there"
 
@@ -40,6 +40,7 @@ app = typer.Typer(
 )
 run.register(app)
 model.register(app)
+launch.register(app)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(klue.app, name="klue")

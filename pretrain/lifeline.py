@@ -78,7 +78,7 @@ class Lifeline:
         Args:
             rank: of this process.
             world: number of processes.
-            address: of rank 0's machine, as the others reach it.
+            address: where the processes have met; with torchrun not always the machine of rank 0.
             share: returns on every process what rank 0 called it with.
             interval: seconds between two heartbeats.
             silence: seconds without a heartbeat after which a process counts as failed.
@@ -92,17 +92,17 @@ class Lifeline:
         if world == 1:
             return line
         patience = timedelta(seconds=JOIN_SECONDS)
-        opened: tuple[int, str] = (0, "")
+        opened: tuple[str, int, str] = ("", 0, "")
         if rank == 0:
             try:
                 line._store = dist.TCPStore("127.0.0.1", 0, None, True, patience, wait_for_workers=False)
                 unmet = [f"{UNMET} 0 an unknown host"] * world
                 line._store.multi_set([f"sign/{other}" for other in range(world)], unmet)
                 line._sign(line._store)
-                opened = line._store.port, ""
+                opened = _own_address(address), line._store.port, ""
             except (RuntimeError, OSError) as error:
-                opened = 0, _describe(error)
-        port, fault = share(opened)
+                opened = "", 0, _describe(error)
+        address, port, fault = share(opened)
         if fault:
             raise HunminError(f"rank 0 cannot open a port for the run's processes: {fault}")
         host = "127.0.0.1" if rank == 0 else address
@@ -341,6 +341,20 @@ class Lifeline:
         self._quiet.set()
         time.sleep(max(0.0, deadline - time.monotonic()))
         os._exit(EXIT_FAILED)
+
+
+def _own_address(meeting: str) -> str:
+    """Return an address of this machine by which those that reach `meeting` reach it, too.
+
+    It is that of the interface which leads there; where that is the loopback, this is the machine itself.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((meeting, 9))  # sends nothing
+            own: str = probe.getsockname()[0]
+        except OSError:  # a name or a route of IPv6 alone
+            return meeting
+    return meeting if own.startswith("127.") else own
 
 
 def _describe(error: BaseException) -> str:

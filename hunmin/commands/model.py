@@ -1,4 +1,4 @@
-"""`hunmin pretrain`, `launch`, `export`."""
+"""`hunmin pretrain`, `export`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from common.errors import UserError
+from common.errors import EXIT_INTERRUPTED, UserError
 from common.progress import say
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -18,9 +18,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command("pretrain", epilog="Example: hunmin pretrain configs/quickstart.yaml pretrain.steps=500")(pretrain)
     app.command("export", epilog="Example: hunmin export runs/x/pretrain/checkpoints/step-00001000 --out model")(export)
-    app.command("launch", epilog="Example: hunmin launch configs/klue-roberta-base.yaml --launcher slurm --nodes 4")(
-        launch
-    )
 
 
 def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
@@ -44,6 +41,7 @@ def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
             run_recipe(loaded, last="pretrain")
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def export(
@@ -80,18 +78,3 @@ def export(
         print(json.dumps({"checkpoint": str(source), "out": str(target)}))
     else:
         say(f"{target}: written; AutoModelForMaskedLM.from_pretrained loads it", style="green")
-
-
-def launch(
-    recipe: RecipePath,
-    overrides: Overrides = None,
-    launcher: Annotated[str, typer.Option("--launcher", help="local, torchrun, deepspeed, slurm or xla.")] = "local",
-    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Number of nodes.")] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands; do nothing.")] = False,
-) -> None:
-    """Train over several nodes (this version: one machine, pretrain.processes of the recipe)."""
-    raise UserError(
-        f"launching with '{launcher}' on {nodes} node(s) is not available yet",
-        "this version trains on one machine",
-        f"hunmin run {recipe} pretrain.processes=N starts N processes by torchrun",
-    )

@@ -1,0 +1,63 @@
+"""`hunmin launch`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hunmin.commands.run import Overrides, RecipePath
+
+EPILOG = (
+    "Examples: hunmin launch configs/klue-roberta-base.yaml --launcher slurm --nodes 4 --devices 8 --time 24:00:00; on "
+    "each of two machines: hunmin launch RECIPE --launcher torchrun --nodes 2 --devices 8 --address HOST:29500 --node 0"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("launch", epilog=EPILOG)(launch)
+
+
+def launch(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    launcher: Annotated[
+        str, typer.Option("--launcher", help="local, torchrun, deepspeed, slurm, kubernetes or kubeflow.")
+    ] = "local",
+    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Number of nodes.")] = 1,
+    devices: Annotated[int, typer.Option("--devices", min=1, help="Processes a node, one for each GPU.")] = 1,
+    cpu: Annotated[bool, typer.Option("--cpu", help="The nodes have no GPUs.")] = False,
+    node: Annotated[int | None, typer.Option("--node", min=0, help="This node (torchrun, deepspeed).")] = None,
+    address: Annotated[str, typer.Option("--address", help="HOST:PORT of node 0 (torchrun, deepspeed).")] = "",
+    hosts: Annotated[str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed).")] = "",
+    restarts: Annotated[int, typer.Option("--restarts", min=0, help="Restarts of training after failures.")] = 3,
+    partition: Annotated[str, typer.Option("--partition", help="Slurm's.")] = "",
+    account: Annotated[str, typer.Option("--account", help="Slurm's.")] = "",
+    time: Annotated[str, typer.Option("--time", help="Time limit of each Slurm job, e.g. 24:00:00.")] = "",
+    line: Annotated[
+        list[str] | None, typer.Option("--line", help="A further #SBATCH option, e.g. --line=--qos=high; repeatable.")
+    ] = None,
+    environment: Annotated[
+        str, typer.Option("--environment", help="Slurm: file of NAME=VALUE lines. Kubernetes: name of a Secret.")
+    ] = "",
+    image: Annotated[str, typer.Option("--image", help="Container image (Slurm: with pyxis).")] = "",
+    claim: Annotated[str, typer.Option("--claim", help="Kubernetes: CLAIM:/PATH of the shared volume.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print files and commands; do nothing.")] = False,
+) -> None:
+    """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
+    from hunmin.launch.cluster import Cluster, Job
+    from hunmin.launch.start import emit, show, start
+    from hunmin.recipe import load_recipe
+
+    cluster = Cluster(
+        nodes, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, partition, account, time,
+        tuple(line or ()), environment, image, claim, "python" if image else sys.executable,
+    )  # fmt: skip
+    job = Job(load_recipe(recipe, overrides or []), recipe, tuple(overrides or ()), cluster)
+    launched = emit(launcher, job)
+    if dry_run:
+        print(show(launched), end="")
+    else:
+        start(launcher, job, launched)

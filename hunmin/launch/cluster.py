@@ -1,0 +1,106 @@
+"""What a launch is asked for, and what comes of it: files to write and commands to run or submit."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hunmin.recipe import Recipe
+
+RANK_LOGS = Path("logs") / "ranks"
+"""Folder, in that of a run, of the processes' own logs."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a recipe is to run."""
+
+    nodes: int = 1
+    devices: int = 1
+    """Processes a node: one for each of its GPUs."""
+    cpu: bool = False
+    """The nodes have no GPUs."""
+    node: int | None = None
+    """This node, from 0, where the command is given on each of them."""
+    address: str = ""
+    """HOST or HOST:PORT of node 0, as the others reach it."""
+    hosts: tuple[str, ...] = ()
+    restarts: int = 3
+    """How often training starts again by itself after a failure."""
+    partition: str = ""
+    account: str = ""
+    time: str = ""
+    """Time limit as the scheduler writes it."""
+    lines: tuple[str, ...] = ()
+    """Further lines for the scheduler, as they stand after its prefix."""
+    environment: str = ""
+    """Variables for every process: for Slurm a file of NAME=VALUE lines, for Kubernetes the name of a Secret."""
+    image: str = ""
+    """Container image."""
+    claim: str = ""
+    """CLAIM:PATH of the shared volume in Kubernetes."""
+    python: str = "python"
+
+    @property
+    def host_and_port(self) -> tuple[str, int]:
+        """Address of node 0, with the port that torchrun is used to where none is given."""
+        host, _, port = self.address.partition(":")
+        return host, int(port or 29500)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A recipe to be launched."""
+
+    recipe: Recipe
+    path: str
+    """Its file."""
+    overrides: tuple[str, ...]
+    cluster: Cluster
+
+    @property
+    def run(self) -> Path:
+        """The run's folder."""
+        return Path(self.recipe.out)
+
+    def hunmin(self, command: str, *options: str, program: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Return the words of a `hunmin` command on the recipe.
+
+        Args:
+            command: its name.
+            options: after the recipe.
+            program: that runs the module; None: the cluster's Python.
+        """
+        program = (self.cluster.python, "-m", "hunmin.main") if program is None else program
+        return (*program, command, self.path, *self.overrides, *options)
+
+    def scores(self, program: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Return the command that exports and scores; where training is not done it refuses, and trains nothing.
+
+        Args:
+            program: see `hunmin`.
+        """
+        return self.hunmin("run", "--from", "export", program=program)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, and where it is run."""
+
+    where: str
+    words: tuple[str, ...]
+    after: bool = False
+    """Submitted to begin when the one before it has ended well."""
+
+    def __str__(self) -> str:
+        return shlex.join(self.words)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What a launcher makes of a job."""
+
+    steps: tuple[Step, ...]
+    files: dict[Path, str] = field(default_factory=dict)
+    """Path → content."""

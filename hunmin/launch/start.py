@@ -1,0 +1,131 @@
+"""Start: carry out what a launcher has emitted, or print it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+from common.errors import HunminError, UserError, nearest
+from common.files import atomic_write
+from common.process import run_child
+from common.progress import say
+from hunmin.launch import deepspeed, kubernetes, slurm, torchrun
+from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
+
+BY_NODE = ("torchrun", "deepspeed")
+"""Launchers whose command is given on every node."""
+
+
+def local(job: Job) -> Launch:
+    """Return the one step of a run on this machine.
+
+    Raises:
+        UserError: several nodes.
+    """
+    if job.cluster.nodes > 1:
+        raise UserError(
+            f"--launcher local with --nodes {job.cluster.nodes}", "it is for one machine",
+            "use torchrun, deepspeed, slurm or kubernetes",
+        )  # fmt: skip
+    return Launch((Step("here", (*job.hunmin("run"), f"pretrain.processes={job.cluster.devices}")),))
+
+
+LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
+    "local": local,
+    "torchrun": torchrun.launch,
+    "deepspeed": deepspeed.launch,
+    "slurm": slurm.launch,
+    "kubernetes": kubernetes.jobset,
+    "kubeflow": kubernetes.trainjob,
+}
+
+
+def emit(launcher: str, job: Job) -> Launch:
+    """Return what a launcher makes of a job.
+
+    Args:
+        launcher: its name.
+        job: what is launched.
+
+    Raises:
+        UserError: there is no such launcher, or the job does not fit it or its processes.
+    """
+    if launcher == "xla":
+        raise UserError(
+            "--launcher xla is not available yet",
+            "this version trains on GPUs and CPUs",
+            f"one of {', '.join(LAUNCHERS)}",
+        )
+    if launcher not in LAUNCHERS:
+        raise UserError(f"unknown launcher '{launcher}'{nearest(launcher, list(LAUNCHERS))}", ", ".join(LAUNCHERS))
+    if fault := job.recipe.pretrain.batch_fault(job.cluster.nodes * job.cluster.devices):
+        raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
+    return LAUNCHERS[launcher](job)
+
+
+def show(launch: Launch) -> str:
+    """Return files and commands as they would be written and run."""
+    parts = [f"# {path}\n{text.rstrip()}\n" for path, text in launch.files.items()]
+    where = ""
+    for step in launch.steps:
+        if step.where != where:
+            parts.append(f"# {step.where}")
+        where = step.where
+        parts.append(str(step) if not step.after else f"{step}    # --dependency=afterok:JOB of the one before")
+    return "\n".join(parts) + "\n"
+
+
+def start(launcher: str, job: Job, launch: Launch) -> None:
+    """Write the files of a launch, and run or submit its commands.
+
+    Args:
+        launcher: its name.
+        job: what is launched.
+        launch: what `emit` returned.
+
+    Raises:
+        UserError: the command must be given on each node, and this one does not say which it is.
+        HunminError: a command has failed.
+    """
+    steps = launch.steps
+    if launcher in BY_NODE:
+        node = job.cluster.node if job.cluster.nodes > 1 else 0
+        if node is None:
+            raise UserError(
+                f"--launcher {launcher} on {job.cluster.nodes} nodes without --node",
+                "the same command is given on every node, and each says which one it is",
+                "add --node 0 on the first, --node 1 on the second …; --dry-run prints what each one would do",
+            )
+        steps = tuple(step for step in steps if step.where == f"node {node}")
+        (job.run / RANK_LOGS).mkdir(parents=True, exist_ok=True)
+    for path, text in launch.files.items():
+        with atomic_write(path) as stream:
+            stream.write(text)
+    if launcher == "slurm":
+        (job.run / slurm.OUTPUT).mkdir(parents=True, exist_ok=True)  # a job whose output has no folder fails at once
+    before = ""
+    for step in steps:
+        if launcher == "slurm":
+            before = _submit(step, before)
+            say(f"submitted {step.words[-1]}: job {before}")
+            continue
+        say(f"$ {step}")
+        if code := run_child(step.words):
+            raise HunminError(
+                f"exit code {code}: {step}", remedy="see the lines above; the same command goes on from there"
+            )
+
+
+def _submit(step: Step, before: str) -> str:
+    """Submit a batch script and return the job's number."""
+    program, *options = step.words
+    words = [program, *([f"--dependency=afterok:{before}"] if step.after else []), *options]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise UserError("sbatch is not here", "jobs are submitted where Slurm's commands are", "log in there") from None
+    if done.returncode:
+        raise HunminError(
+            f"{' '.join(words)}: {done.stderr.strip()}", remedy="see sbatch --help; nothing after it runs"
+        )
+    return done.stdout.strip().partition(";")[0]

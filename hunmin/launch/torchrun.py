@@ -1,0 +1,57 @@
+"""torchrun on every node, without ssh: its agents meet at node 0, restart what has failed, and log each process."""
+
+from __future__ import annotations
+
+from common.errors import UserError
+from hunmin.launch.cluster import RANK_LOGS, Cluster, Job, Launch, Step
+
+JOIN_SECONDS = 24 * 3600
+"""For which the agents of other nodes wait for node 0, which may have a corpus to make first."""
+STOP_SECONDS = 300
+"""After a stop was asked for, until processes that have not saved their state are killed."""
+
+
+def agent(job: Job, node: int) -> tuple[str, ...]:
+    """Return the command that trains on one node.
+
+    Args:
+        job: what is launched.
+        node: its number.
+    """
+    cluster = job.cluster
+    host, port = cluster.host_and_port
+    meeting: tuple[str, ...] = ("--standalone",)
+    if cluster.nodes > 1:
+        conf = f"is_host={int(node == 0)},join_timeout={JOIN_SECONDS},read_timeout={JOIN_SECONDS}"
+        meeting = (
+            f"--nnodes={cluster.nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={host}:{port}",
+            f"--rdzv-id={job.recipe.name}", f"--rdzv-conf={conf}",
+        )  # fmt: skip
+    return (
+        cluster.python, "-m", "torch.distributed.run", *meeting, f"--nproc-per-node={cluster.devices}",
+        f"--max-restarts={cluster.restarts}", f"--shutdown-timeout={STOP_SECONDS}",
+        f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3", "--module",
+        *job.hunmin("pretrain", program=("hunmin.main",)),
+    )  # fmt: skip
+
+
+def launch(job: Job) -> Launch:
+    """Return the steps of each node; those before and after training are done on node 0 alone.
+
+    Raises:
+        UserError: several nodes without an address.
+    """
+    require_address(job.cluster, "torchrun")
+    steps = [Step("node 0", job.hunmin("run", "--until", "encode"))]
+    steps += [Step(f"node {node}", agent(job, node)) for node in range(job.cluster.nodes)]
+    return Launch((*steps, Step("node 0", job.scores())))
+
+
+def require_address(cluster: Cluster, launcher: str) -> None:
+    """Refuse several nodes that do not know where to meet."""
+    if cluster.nodes > 1 and not cluster.address:
+        raise UserError(
+            f"--launcher {launcher} on {cluster.nodes} nodes without --address",
+            "the processes meet at node 0",
+            "give the same --address HOST:PORT on every node: node 0's name and a free port of it",
+        )

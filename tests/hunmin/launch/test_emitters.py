@@ -1,0 +1,212 @@
+"""What `hunmin launch` would write and run: golden files, and each read by the parser of the engine it is meant for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from common.errors import UserError
+from hunmin.launch.cluster import Cluster, Job, Launch
+from hunmin.launch.start import LAUNCHERS, emit, show
+from hunmin.main import run_command
+from hunmin.recipe import Recipe
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES: dict[str, tuple[str, Cluster]] = {
+    "local": ("local", Cluster(devices=2)),
+    "torchrun-1": ("torchrun", Cluster(devices=2)),
+    "torchrun-2": ("torchrun", Cluster(2, 8, address="n0:29400", restarts=5)),
+    "deepspeed": ("deepspeed", Cluster(2, 4, address="n0", hosts=("n0", "n1"))),
+    "slurm": (
+        "slurm",
+        Cluster(4, 8, partition="gpu", account="lab", time="24:00:00", lines=("--qos=high",), environment="keys.env"),
+    ),
+    "slurm-container": ("slurm", Cluster(2, 1, cpu=True, image="registry/hunmin:1")),
+    "kubernetes": ("kubernetes", Cluster(4, 8, image="hunmin:1", claim="shared:/work", environment="keys")),
+    "kubeflow": ("kubeflow", Cluster(2, 8, image="hunmin:1", claim="shared:/work")),
+}
+
+
+def job_of(cluster: Cluster, **pretrain: Any) -> Job:
+    tree = {"name": "My_Run", "out": "runs/x", "corpus": {"inputs": ["a"]}, "klue": {"data": "klue"},
+            "pretrain": {"global_batch": 256, "micro_batch": 8, **pretrain}}  # fmt: skip
+    return Job(Recipe.model_validate(tree), "recipe.yaml", ("seed=7", "name=My Run"), cluster)
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "cwd", classmethod(lambda cls: Path("/shared/work")))
+
+
+def emitted(name: str) -> Launch:
+    launcher, cluster = CASES[name]
+    return emit(launcher, job_of(cluster))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_files_and_commands_are_the_golden_ones(name: str) -> None:
+    """To accept a change: UPDATE_GOLDEN=1 pytest tests/hunmin/launch, and read the difference."""
+    file, found = GOLDEN / f"{name}.txt", show(emitted(name))
+    if os.environ.get("UPDATE_GOLDEN"):
+        file.write_text(found)
+    assert found == file.read_text()
+
+
+def words_of(launch: Launch, where: str) -> list[str]:
+    (words,) = [list(step.words) for step in launch.steps if step.where == where and "pretrain" in step.words]
+    return words
+
+
+@pytest.mark.parametrize("node", [0, 1])
+def test_torchruns_own_parser_reads_the_command(node: int) -> None:
+    from torch.distributed.run import get_args_parser, parse_min_max_nnodes
+
+    words = words_of(emitted("torchrun-2"), f"node {node}")
+    assert words[:3] == ["python", "-m", "torch.distributed.run"]
+    read = get_args_parser().parse_args(words[3:])
+    assert parse_min_max_nnodes(read.nnodes) == (2, 2) and read.nproc_per_node == "8" and read.max_restarts == 5
+    assert read.rdzv_endpoint == "n0:29400" and f"is_host={int(node == 0)}" in read.rdzv_conf and read.module
+    assert (read.training_script, read.training_script_args) == (
+        "hunmin.main", ["pretrain", "recipe.yaml", "seed=7", "name=My Run"]
+    )  # fmt: skip
+
+
+def test_deepspeeds_own_parser_reads_command_and_hostfile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DS_ACCELERATOR", "cpu")
+    from deepspeed.launcher import runner
+
+    launch = emitted("deepspeed")
+    words = words_of(launch, "node 1")
+    assert words[:3] == ["python", "-m", "deepspeed.launcher.runner"]
+    read = runner.parse_args(words[3:])
+    assert (read.no_ssh, read.node_rank, read.master_addr, read.master_port) == (True, 1, "n0", 29500) and read.module
+    assert (read.user_script, read.user_args) == ("hunmin.main", ["pretrain", "recipe.yaml", "seed=7", "name=My Run"])
+    (text,) = launch.files.values()
+    (tmp_path / "hostfile").write_text(text)
+    assert dict(runner.fetch_hostfile(str(tmp_path / "hostfile"))) == {"n0": 4, "n1": 4}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("kubernetes", "JobsetV1alpha2JobSet"), ("kubeflow", "TrainerV1alpha1TrainJob")]
+)
+def test_the_apis_own_models_read_the_manifest_and_know_every_key(name: str, kind: str) -> None:
+    models = pytest.importorskip("kubeflow_trainer_api.models")
+    (text,) = emitted(name).files.values()
+    tree = yaml.safe_load(text)
+    # what a model does not know is lost on the way through it
+    model = getattr(models, kind)
+    assert model.from_dict(tree).to_dict() == tree
+    tree["spec"]["replicas"] = 1
+    assert model.from_dict(tree).to_dict() != tree
+
+
+def test_a_jobset_restarts_as_a_gang_and_kills_no_checkpoint() -> None:
+    (text,) = emitted("kubernetes").files.values()
+    spec = yaml.safe_load(text)["spec"]
+    assert spec["failurePolicy"] == {"maxRestarts": 3} and spec["network"]["enableDNSHostnames"]
+    corpus, train, scores = spec["replicatedJobs"]
+    assert [part.get("dependsOn") for part in (corpus, train, scores)] == [
+        None, [{"name": "corpus", "status": "Complete"}], [{"name": "train", "status": "Complete"}]
+    ]  # fmt: skip
+    job = train["template"]["spec"]
+    assert job["backoffLimit"] == 0 and job["completions"] == job["parallelism"] == 4
+    pod = job["template"]["spec"]
+    command = pod["containers"][0]["command"]
+    assert "--node-rank=$(JOB_COMPLETION_INDEX)" in command
+    assert "--master-addr=my-run-train-0-0.my-run" in command  # JobSet: NAME-JOB-0-INDEX.NAME
+    (seconds,) = [int(word.partition("=")[2]) for word in command if word.startswith("--shutdown-timeout")]
+    assert seconds < pod["terminationGracePeriodSeconds"]
+    assert {"name": "shm", "emptyDir": {"medium": "Memory"}} in pod["volumes"]
+
+
+def test_what_a_launcher_lacks_is_refused() -> None:
+    def refused(launcher: str, cluster: Cluster, **pretrain: Any) -> str:
+        with pytest.raises(UserError) as caught:
+            emit(launcher, job_of(cluster, **pretrain))
+        return str(caught.value)
+
+    assert "--nodes 2" in refused("local", Cluster(2))
+    assert "--address HOST:PORT" in refused("torchrun", Cluster(2))
+    assert "--hosts" in refused("deepspeed", Cluster(2, address="n0"))
+    assert "--claim CLAIM:/PATH" in refused("kubernetes", Cluster(image="a", claim="x"))
+    assert "--image" in refused("kubernetes", Cluster(claim="x:/y"))
+    assert "Secret" in refused("kubeflow", Cluster(image="a", claim="x:/y", environment="keys"))
+    assert "did you mean 'slurm'" in refused("slrum", Cluster())
+    assert "not available yet" in refused("xla", Cluster())
+    assert "must be divisible by micro_batch × processes" in refused("slurm", Cluster(3, 8))
+    assert set(LAUNCHERS) == {"local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow"}
+
+
+def test_several_nodes_need_a_number_and_a_dry_run_writes_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(
+        f"name: x\nout: {tmp_path}/run\ncorpus: {{inputs: [a]}}\nklue: {{data: k}}\n"
+        "pretrain: {global_batch: 4, micro_batch: 2}\n"
+    )
+    command = ["launch", str(recipe), "--launcher", "torchrun", "--nodes", "2", "--address", "n0"]
+    assert run_command([*command, "--dry-run"]) == 0
+    assert "--nnodes=2" in capfd.readouterr().out and not (tmp_path / "run").exists()
+    assert run_command(command) == 2 and "--node 0 on the first" in capfd.readouterr().err
+
+
+SHIMS = {
+    "srun": 'echo "srun $*" >> calls\n'
+    '[ -n "${FAIL:-}" ] && { echo "rank 0 broke" > runs/x/logs/ranks/rank-0.log; exit 7; }\n'
+    "trap 'touch runs/x/pretrain.partial/logs/stopped; exit 130' TERM\n"
+    "echo $$ > task\nfor i in $(seq 100); do sleep 0.1; [ -e finish ] && exit 0; done\n",
+    "scancel": 'echo "scancel $*" >> calls\nkill -TERM "$(cat task)"\n',
+    "scontrol": 'echo "scontrol $*" >> calls\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("signal", "fail", "code", "called"),
+    [
+        ("USR1", False, 0, ["srun", "scancel --signal=TERM 7", "scontrol requeue 7"]),
+        ("TERM", False, 143, ["srun"]),  # scancel sends it to every task, too
+        ("", False, 0, ["srun"]),
+        ("", True, 7, ["srun"]),
+    ],
+)
+def test_the_batch_script_saves_requeues_and_tells_failures(
+    tmp_path: Path, signal: str, fail: bool, code: int, called: list[str]
+) -> None:
+    """The script as it is, with stand-ins for Slurm's commands."""
+    script = emitted("slurm-container").files[Path("runs/x/launch/train.sh")]
+    for name, body in SHIMS.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{body}")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "runs/x/pretrain.partial/logs").mkdir(parents=True)
+    (tmp_path / "runs/x/pretrain.partial/logs/stopped").touch()  # of the time before
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
+    running = subprocess.Popen(
+        ["bash", "-c", script], cwd=tmp_path, env={**environment, "FAIL": "1" if fail else ""},
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    if not fail:
+        while not ((tmp_path / "task").exists() and (tmp_path / "task").read_text().strip()):
+            assert running.poll() is None
+    if signal:
+        subprocess.run(["bash", "-c", f"kill -{signal} {running.pid}"], check=True)
+        if signal == "TERM":
+            subprocess.run(["bash", "-c", f"kill -TERM {(tmp_path / 'task').read_text()}"], check=True)
+    elif not fail:
+        (tmp_path / "finish").touch()
+    said, _ = running.communicate(timeout=30)
+    assert running.returncode == code, said
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert [call if not call.startswith("srun") else "srun" for call in calls] == called
+    assert ("rank 0 broke" in said) == fail
+
+
+def test_batch_scripts_are_bash() -> None:
+    for name in ("slurm", "slurm-container"):
+        for text in emitted(name).files.values():
+            assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0
