@@ -22,10 +22,10 @@ def agent(job: Job, node: int) -> tuple[str, ...]:
     host, port = cluster.host_and_port
     meeting: tuple[str, ...] = ("--standalone",)
     if cluster.nodes > 1:
-        conf = f"is_host={int(node == 0)},join_timeout={JOIN_SECONDS},read_timeout={JOIN_SECONDS}"
+        # the other ways to meet send processes to the name that node 0 has for itself, which others need not know
         meeting = (
-            f"--nnodes={cluster.nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={host}:{port}",
-            f"--rdzv-id={job.recipe.name}", f"--rdzv-conf={conf}",
+            f"--nnodes={cluster.nodes}", f"--node-rank={node}", f"--master-addr={host}", f"--master-port={port}",
+            f"--rdzv-conf=timeout={JOIN_SECONDS}",
         )  # fmt: skip
     return (
         cluster.python, "-m", "torch.distributed.run", *meeting, f"--nproc-per-node={cluster.devices}",

@@ -1,0 +1,198 @@
+"""Two nodes for real on one host: two network namespaces and a cable between them, two processes on each.
+
+Needs root (`ip netns`). The nodes share the file system, as a cluster's do, unless a test takes it away from one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from common.manifest import read_manifest
+from hunmin.main import run_command
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
+from mini import write_mini
+
+
+def _can_make_networks() -> bool:
+    if os.geteuid() or not shutil.which("ip"):
+        return False
+    made = subprocess.run(["ip", "netns", "add", "hunmin-probe"], capture_output=True).returncode == 0
+    subprocess.run(["ip", "netns", "delete", "hunmin-probe"], capture_output=True)
+    return made
+
+
+pytestmark = [
+    pytest.mark.drill,
+    pytest.mark.skipif(not _can_make_networks(), reason="network namespaces need root and iproute2"),
+]
+ROOT = Path(__file__).parents[2]
+HOSTS = ("10.77.0.1", "10.77.0.2")
+TOLD_SECONDS = 60
+"""Within which the processes of the other node have ended."""
+
+
+@pytest.fixture
+def nodes() -> Iterator[tuple[str, str]]:
+    """Two namespaces by a cable."""
+    names = (f"hunmin-a{os.getpid()}", f"hunmin-b{os.getpid()}")
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True)
+
+    for name in names:
+        ip("netns", "add", name)
+    try:
+        ip("link", "add", "cable", "netns", names[0], "type", "veth", "peer", "name", "cable", "netns", names[1])
+        for name, host in zip(names, HOSTS, strict=True):
+            ip("-n", name, "address", "add", f"{host}/24", "dev", "cable")
+            ip("-n", name, "link", "set", "cable", "up")
+            ip("-n", name, "link", "set", "lo", "up")
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose token shards are done."""
+    folder = tmp_path_factory.mktemp("nodes")
+    settings = {"global_batch": 16, "micro_batch": 4, "steps": 60, "checkpoint_every": 10, "log_every": 1}
+    assert run_command(["run", str(write_mini(folder, **settings)), "--until", "encode"]) == 0
+    return folder
+
+
+class Nodes:
+    """`hunmin launch` given on each node."""
+
+    def __init__(self, names: tuple[str, str], encoded: Path, out: Path, launcher: str, *overrides: str) -> None:
+        if not out.exists():
+            shutil.copytree(encoded / "run", out)
+        self.out, self.names = out, names
+        command = [
+            sys.executable,
+            "-m",
+            "hunmin.main",
+            "launch",
+            str(encoded / "recipe.yaml"),
+            f"out={out}",
+            *overrides,
+        ]
+        command += ["--launcher", launcher, "--nodes", "2", "--devices", "2", "--cpu", "--restarts", "0"]
+        command += ["--address", f"{HOSTS[0]}:29400", "--hosts", ",".join(HOSTS)]
+        self._command = command
+        self.processes: list[subprocess.Popen[str]] = []
+
+    def start(self, *before: str) -> Nodes:
+        """Start both nodes; `before` is a shell command that node 1 runs first, in a mount namespace of its own."""
+        environment = {
+            **os.environ, "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline", "OMP_NUM_THREADS": "1",
+            "GLOO_SOCKET_IFNAME": "cable", "DS_ACCELERATOR": "cpu",
+        }  # fmt: skip
+        self.processes = []
+        for number, name in enumerate(self.names):
+            words = [*self._command, "--node", str(number)]
+            if number and before:
+                words = ["unshare", "--mount", "sh", "-c", f'{before[0]} && exec "$@"', "sh", *words]
+            log = (self.out.parent / f"{self.out.name}-node{number}.log").open("w")
+            self.processes.append(
+                subprocess.Popen(
+                    ["ip", "netns", "exec", name, *words], env=environment, stdout=log, stderr=log, text=True,
+                    start_new_session=True,
+                )
+            )  # fmt: skip
+        return self
+
+    def said(self, number: int) -> str:
+        return (self.out.parent / f"{self.out.name}-node{number}.log").read_text()
+
+    def wait_for_step(self, step: int) -> None:
+        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 120
+        while not (log.exists() and f'"step": {step},' in log.read_text()):
+            assert time.monotonic() < until and None in [p.poll() for p in self.processes], self.said(0) + self.said(1)
+            time.sleep(0.1)
+
+    def end(self, seconds: float = 240) -> list[int]:
+        until = time.monotonic() + seconds
+        try:
+            return [process.wait(until - time.monotonic()) for process in self.processes]
+        finally:
+            for process in self.processes:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+    def weights(self) -> bytes:
+        assert read_manifest(self.out / "pretrain")
+        return (self.out / "pretrain" / "model" / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def expected(encoded: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The weights of four processes on one machine."""
+    out = tmp_path_factory.mktemp("one") / "run"
+    shutil.copytree(encoded / "run", out)
+    assert run_command(["pretrain", str(encoded / "recipe.yaml"), f"out={out}", "pretrain.processes=4"]) == 0
+    return (out / "pretrain" / "model" / "model.safetensors").read_bytes()
+
+
+# what is left out takes long, and is not of the nodes
+SCORES = ("klue.tasks=[ynat]", "klue.baseline_random=false")
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "deepspeed"])
+def test_two_nodes_train_what_one_trains_and_end_with_scores(
+    launcher: str, nodes: tuple[str, str], encoded: Path, expected: bytes, tmp_path: Path
+) -> None:
+    run = Nodes(nodes, encoded, tmp_path / "run", launcher, *SCORES).start()
+    assert run.end() == [0, 0], run.said(0) + run.said(1)
+    assert run.weights() == expected
+    assert (tmp_path / "run" / "klue" / "summary.json").exists()
+    logs = [path for path in (tmp_path / "run" / "logs" / "ranks").rglob("*") if path.is_file()]
+    assert len(logs) >= 4
+
+
+@pytest.mark.parametrize("fault", ["killed", "cable"])
+def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
+    fault: str, nodes: tuple[str, str], encoded: Path, expected: bytes, tmp_path: Path
+) -> None:
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun", *SCORES, "pretrain.steps=60").start()
+    run.wait_for_step(15)
+    began = time.monotonic()
+    if fault == "killed":
+        pids = subprocess.run(["ip", "netns", "pids", nodes[1]], capture_output=True, text=True).stdout.split()
+        for pid in pids:
+            os.kill(int(pid), signal.SIGKILL)
+    else:
+        subprocess.run(["ip", "-n", nodes[1], "link", "set", "cable", "down"], check=True)
+    code = run.processes[0].wait(TOLD_SECONDS + 60)
+    seconds = time.monotonic() - began
+    print(f"{fault}: node 0 ended after {seconds:.1f} s", file=sys.stderr)
+    run.end(120)
+    said = run.said(0)
+    assert code != 0 and seconds < TOLD_SECONDS, said
+    assert "rank 2 on" in said or "rank 3 on" in said, said
+    if fault == "cable":
+        subprocess.run(["ip", "-n", nodes[1], "link", "set", "cable", "up"], check=True)
+    assert run.start().end() == [0, 0], run.said(0) + run.said(1)
+    assert "resuming at step" in run.said(0) + run.said(1)
+    assert run.weights() == expected
+
+
+def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(
+    nodes: tuple[str, str], encoded: Path, tmp_path: Path
+) -> None:
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
+    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'}").end(120)
+    assert 0 not in codes
+    assert "shared" in run.said(0) + run.said(1) and str(tmp_path / "run") in run.said(0)
