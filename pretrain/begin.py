@@ -85,8 +85,8 @@ def begin(
     """
     if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
-    metadata = _metadata(settings, tokens, process)
     probe_shared_folder(out, process.rank, process.host, process.lifeline)
+    metadata = _metadata(settings, tokens, process)
     # before anything that takes long: a run that cannot go on says so at once
     name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
     source = Path(name) if name else None
@@ -100,9 +100,11 @@ def begin(
     metadata["positions"] = hub.config.max_position_embeddings
     model = MaskedRowsModel(hub, half_type(settings.dtype))
     speed_up(model, settings, process.device)
-    rehearse(model, _first_inputs(loader, model, process.device), settings, process.world, process.device)
+    inputs = _first_inputs(loader, model, process.device)
+    rehearse(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None
     engine = start_engine(model, settings, process.device, state)
+    engine.settle(inputs[0])
     guard = StepGuard(settings, metadata["dtype"] == "fp16", process.device, saved.get("guard"))
     notes = [] if branches else _changes(saved, metadata)
     return Run(process, loader, engine, guard, metadata, saved, name if branches else "", notes)

@@ -60,7 +60,17 @@ def launch(command: list[str], processes: int) -> int:
             for child in children:
                 child.kill()
         time.sleep(0.05)
+    ignore_stops()
     return _first_failure(children)
+
+
+def ignore_stops() -> None:
+    """Ignore what asks this process to stop: it has done its work, and would otherwise end by the signal.
+
+    While an interpreter goes down, Python's own handlers are gone already, and what is ignored stays ignored.
+    """
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _prepare() -> None:

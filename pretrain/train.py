@@ -20,7 +20,7 @@ from common.errors import HunminError
 from common.process import die_with_parent
 from common.progress import say
 from common.settings import parse_settings
-from pretrain.launch import STOP_SIGNALS
+from pretrain.launch import STOP_SIGNALS, ignore_stops
 from pretrain.settings import PretrainSettings
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def train(
         if counts is None and process.first:
             (out / "logs" / STOPPED_MARK).touch()
         process.lifeline.meet("the end")  # nobody is left waiting for something of a process that has gone
+    ignore_stops()
     processes.leave_processes()
     return counts
 

@@ -58,6 +58,13 @@ class Engine(ABC):
             last: whether it is the last micro-batch of the step: gradients are then averaged over the processes.
         """
 
+    def settle(self, inputs: dict[str, Tensor]) -> None:  # noqa: B027 - most engines need nothing
+        """Do what would make the first step after a start compute otherwise than the same step of a run that goes on.
+
+        Args:
+            inputs: the model's arguments for some micro-batch; its gradient is forgotten.
+        """
+
     @abstractmethod
     def gradient_norm(self) -> Tensor:
         """Return the norm of the averaged gradient over all weights, a scalar on the device, the same everywhere."""

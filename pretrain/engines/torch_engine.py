@@ -57,6 +57,16 @@ class TorchEngine(Engine):
             objective(sums).backward()  # type: ignore[no-untyped-call]
         return sums
 
+    def settle(self, inputs: dict[str, Tensor]) -> None:
+        """Have the buckets of the gradient laid out for good, which torch does after the first backward pass.
+
+        Sums over more than two processes depend on the order of their terms, which differs from place to place in a
+        bucket: a resumed run would take its first step with other buckets than a run that was never stopped.
+        """
+        if self._shared:
+            self.micro_step(inputs, lambda sums: 0.0 * (sums.loss + sums.pair_loss), last=True)
+            self._optimizer.zero_grad(set_to_none=True)
+
     def gradient_norm(self) -> Tensor:
         """Return the norm of the averaged gradient."""
         gradients = [weight.grad for _, weight in self.named_weights() if weight.grad is not None]

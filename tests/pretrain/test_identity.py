@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,25 @@ def stopping(self, number, *a, **k):
     return step(self, number, *a, **k)
 e.Trainer.step = stopping
 """
+
+
+@pytest.mark.parametrize(("engine", "zero"), [("torch", 0), ("deepspeed", 0), ("deepspeed", 1), ("deepspeed", 3)])
+def test_four_processes_resume_to_the_same_bytes(
+    engine: str, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    """Sums over more than two processes depend on the order of their terms: two would show no fault here."""
+    changes = {
+        "engine": engine, "zero_stage": zero, "micro_batch": RUN["global_batch"] // 4, "steps": 8,
+        "optimizer": {**RUN["optimizer"], "warmup_steps": 2}, "checkpoint_every": 3, "keep_last": 9,
+    }  # fmt: skip
+    straight, resumed = tmp_path / "straight", tmp_path / "resumed"
+    code, errors = finish(start(straight, tokens, tokenizer, 4, **changes))
+    assert code == 0, errors
+    shutil.copytree(straight / "checkpoints" / "step-00000003", resumed / "checkpoints" / "step-00000003")
+    code, errors = finish(start(resumed, tokens, tokenizer, 4, **changes))
+    assert code == 0 and "resuming at step 3" in errors, errors
+    one, two = ((folder / "model" / "model.safetensors").read_bytes() for folder in (straight, resumed))
+    assert one == two
 
 
 @pytest.mark.parametrize(

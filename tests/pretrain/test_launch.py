@@ -57,3 +57,27 @@ sys.exit(0 if asked else 5)
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
+
+
+def test_a_stop_that_comes_while_a_finished_process_goes_down_changes_nothing(tmp_path: Path) -> None:
+    """Its interpreter has no handlers of Python's any more by then."""
+    body = """
+from pretrain.launch import ignore_stops
+from pretrain.train import StopFlag
+
+StopFlag()
+
+class Slow:
+    def __del__(self, late=folder / f"late-{rank}", sleep=time.sleep):
+        late.touch()
+        sleep(2)
+
+ignore_stops()
+slow = Slow()
+"""
+    process, until = start(tmp_path, body), time.monotonic() + 30
+    while len(list(tmp_path.glob("late-*"))) < 3:
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
