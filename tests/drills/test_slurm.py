@@ -1,0 +1,174 @@
+"""Slurm for real: its daemons on this machine as two nodes, and `hunmin launch` from the corpus to the scores.
+
+Needs root and Debian's packages munge, slurmctld, slurmd and slurm-client.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from common.manifest import read_manifest
+from hunmin.main import run_command
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
+from mini import write_mini
+
+DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch")
+pytestmark = [
+    pytest.mark.drill,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not all(map(shutil.which, DAEMONS)),
+        reason="Slurm's daemons need root and the packages munge, slurmctld, slurmd, slurm-client",
+    ),
+]
+ROOT = Path(__file__).parents[2]
+CONF = """
+ClusterName=drill
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=5
+KillWait=10
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment in which Slurm's commands find two nodes."""
+    folder = tmp_path_factory.mktemp("slurm")
+    for path in (folder, *folder.parents):  # munge wants to be reached by all
+        if path != Path("/") and not path.stat().st_mode & 0o001:
+            path.chmod(path.stat().st_mode | 0o011)
+    probes = [socket.socket() for _ in range(3)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    conf = folder / "slurm.conf"
+    conf.write_text(CONF.format(host=socket.gethostname().partition(".")[0], ports=ports, folder=folder))
+    (folder / "state").mkdir()
+    (folder / "munge.key").write_bytes(os.urandom(1024))
+    (folder / "munge.key").chmod(0o400)
+    environment = {**os.environ, "SLURM_CONF": str(conf), "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline"}
+    munged = ["munged", "--foreground", "--force", f"--key-file={folder}/munge.key", f"--socket={folder}/munge.sock",
+              f"--log-file={folder}/munge.log", f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/seed"]  # fmt: skip
+    started = [subprocess.Popen(munged)]
+    try:
+        time.sleep(1)
+        for words in (["slurmctld", "-D"], ["slurmd", "-D", "-N", "n1"], ["slurmd", "-D", "-N", "n2"]):
+            started.append(subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL))
+            time.sleep(1)
+        until = time.monotonic() + 30
+        while said("sinfo", "-h", "-o", "%T %D", environment=environment) != "idle 2":
+            assert time.monotonic() < until, said("sinfo", "-N", "-l", environment=environment)
+            time.sleep(0.5)
+        yield environment
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.wait(30)
+
+
+def said(*words: str, environment: dict[str, str]) -> str:
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    return (done.stdout + done.stderr).strip()
+
+
+def state(job: str, environment: dict[str, str]) -> str:
+    shown = said("scontrol", "show", "job", job, environment=environment)
+    return next((word.partition("=")[2] for word in shown.split() if word.startswith("JobState=")), shown)
+
+
+def wait_for(what: str, true: object, seconds: float) -> None:
+    assert callable(true)
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, what
+        time.sleep(0.5)
+
+
+def test_a_launch_is_stopped_requeued_resumed_and_scored(slurm: dict[str, str], tmp_path: Path) -> None:
+    recipe = write_mini(
+        tmp_path, micro_batch=8, steps=600, checkpoint_every=300, validate_every=300, log_every=1, validation_samples=0
+    )
+    (tmp_path / "node.env").write_text("MASTER_ADDR=127.0.0.1\nOMP_NUM_THREADS=1\n")  # nobody resolves n1
+    command = [sys.executable, "-m", "hunmin.main", "launch", str(recipe), "klue.tasks=[ynat]", "--launcher", "slurm"]
+    command += ["--nodes", "2", "--devices", "1", "--cpu", "--time", "30", "--environment", str(tmp_path / "node.env")]
+    launched = subprocess.run(command, env=slurm, capture_output=True, text=True, cwd=tmp_path)
+    assert launched.returncode == 0, launched.stderr
+    jobs = [line.rpartition(" ")[2] for line in launched.stderr.splitlines() if line.startswith("submitted")]
+    assert len(jobs) == 3
+    run = tmp_path / "run"
+    log = run / "pretrain.partial" / "logs" / "metrics.jsonl"
+    logs = lambda: "\n".join(path.read_text() for path in (run / "logs").rglob("*.log"))  # noqa: E731
+    wait_for("training begins", lambda: log.exists() and log.read_text().count("\n") > 20, 180)
+    assert "n1 n2" in said("scontrol", "show", "hostnames", "n[1-2]", environment=slurm).replace("\n", " ")
+    # what Slurm sends five minutes before the limit
+    assert not said("scancel", "--batch", "--signal=USR1", jobs[1], environment=slurm)
+    wait_for(
+        "back in the queue", lambda: "Restarts=1" in said("scontrol", "show", "job", jobs[1], environment=slurm), 90
+    )
+    wait_for("training ends", lambda: state(jobs[1], slurm) in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"), 400)
+    assert state(jobs[1], slurm) == "COMPLETED", logs()
+    assert "back to the queue" in logs() and "resuming at step" in logs()
+    wait_for("scores", lambda: state(jobs[2], slurm) in ("COMPLETED", "FAILED", "CANCELLED"), 180)
+    assert state(jobs[2], slurm) == "COMPLETED", logs()
+    assert (run / "klue" / "summary.json").exists() and (run / "report" / "report.md").exists()
+    assert sorted(path.name for path in (run / "logs" / "ranks").iterdir()) == ["rank-0.log", "rank-1.log"]
+
+    straight = [str(recipe), f"out={tmp_path / 'straight'}", "pretrain.processes=2"]
+    shutil.copytree(run, tmp_path / "straight", ignore=shutil.ignore_patterns("pretrain*", "export", "klue", "report"))
+    assert run_command(["pretrain", *straight]) == 0
+    assert read_manifest(tmp_path / "straight" / "pretrain")
+    one, two = (folder / "pretrain" / "model" / "model.safetensors" for folder in (run, tmp_path / "straight"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_an_array_makes_the_same_corpus(slurm: dict[str, str], tmp_path: Path) -> None:
+    recipe = write_mini(tmp_path)
+    build = f"{sys.executable} -m hunmin.main corpus build {recipe} --executor slurm-array"
+    submit = [
+        "sbatch",
+        "--wait",
+        "--array=0-2",
+        f"--output={tmp_path}/%a.log",
+        f"--chdir={tmp_path}",
+        f"--wrap={build}",
+    ]
+    done = subprocess.run(submit, env=slurm, capture_output=True, text=True, timeout=240)
+    logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
+    assert done.returncode == 0, done.stderr + logs
+    assert run_command(["run", str(recipe), f"out={tmp_path / 'local'}", "--until", "corpus"]) == 0
+    found, wanted = (read_manifest(tmp_path / name / "corpus") for name in ("run", "local"))
+    assert found and wanted and found.outputs == wanted.outputs
