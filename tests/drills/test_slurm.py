@@ -80,8 +80,10 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     (folder / "munge.key").write_bytes(os.urandom(1024))
     (folder / "munge.key").chmod(0o400)
     environment = {**os.environ, "SLURM_CONF": str(conf), "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline"}
-    munged = ["munged", "--foreground", "--force", f"--key-file={folder}/munge.key", f"--socket={folder}/munge.sock",
-              f"--log-file={folder}/munge.log", f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/seed"]  # fmt: skip
+    munged = [
+        "munged", "--foreground", "--force", f"--key-file={folder}/munge.key", f"--socket={folder}/munge.sock",
+        f"--log-file={folder}/munge.log", f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/seed",
+    ]  # fmt: skip
     started = [subprocess.Popen(munged)]
     try:
         time.sleep(1)
