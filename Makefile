@@ -2,7 +2,7 @@
 # make test         the tests
 # make lint         style and types
 # make install      only the virtual environment
-# make drills       kills at random moments (long)
+# make drills       kills at random moments, nodes, Slurm (long; some of it as root)
 # make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
 # make bench-splitter TREEBANK=ko_gsd-ud-dev.conllu
@@ -45,7 +45,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not drill"
 
 drills: $(STAMP)
-	$(BIN)/python -m pytest -m drill tests/drills
+	$(BIN)/python -m pytest -m drill tests
 
 # the tools that the benchmarks measure against
 $(PEERS): $(STAMP)

@@ -197,4 +197,4 @@ def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(
     assert 0 not in codes
     for said in (run.said(0), run.said(1)):
         assert "(rank 2) does not see what rank 0 writes" in said or "(rank 3) does not see what rank 0 writes" in said
-        assert str(tmp_path / "run") in said and "Traceback" not in said.partition("torch.distributed.elastic")[0]
+        assert str(tmp_path / "run") in said
