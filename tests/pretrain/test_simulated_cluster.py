@@ -322,7 +322,7 @@ def test_saving_takes_one_copy_of_the_state_whatever_the_world(tokens: Path, tmp
         print(f"\nworld {world}: {weights / 1e6:.1f}M weights, {peaks[world] / weights:.2f} bytes each at the peak")
         assert 20e6 < weights < 30e6
         assert peaks[world] < 12 * weights + 32e6
-    assert abs(peaks[WORLD] - peaks[8]) < 16e6
+    assert peaks[WORLD] < peaks[8] + 16e6  # less is chance: what the allocator had free before
 
 
 def test_a_look_at_1024_signs_is_short_beside_a_heartbeat() -> None:
