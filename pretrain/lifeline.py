@@ -99,7 +99,7 @@ class Lifeline:
                 unmet = [f"{UNMET} 0 an unknown host"] * world
                 line._store.multi_set([f"sign/{other}" for other in range(world)], unmet)
                 line._sign(line._store)
-                opened = _own_address(address), line._store.port, ""
+                opened = own_address(address), line._store.port, ""
             except (RuntimeError, OSError) as error:
                 opened = "", 0, _describe(error)
         address, port, fault = share(opened)
@@ -343,10 +343,13 @@ class Lifeline:
         os._exit(EXIT_FAILED)
 
 
-def _own_address(meeting: str) -> str:
+def own_address(meeting: str) -> str:
     """Return an address of this machine by which those that reach `meeting` reach it, too.
 
     It is that of the interface which leads there; where that is the loopback, this is the machine itself.
+
+    Args:
+        meeting: a machine's name or address.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hunmin.recipe import Recipe
+from pretrain.lifeline import own_address
 
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
@@ -47,6 +48,19 @@ class Cluster:
         """Address of node 0, with the port that torchrun is used to where none is given."""
         host, _, port = self.address.partition(":")
         return host, int(port or 29500)
+
+    def address_of(self, node: int) -> str:
+        """Return a node's address as the others reach it: by `hosts`, of node 0 by `address`, of this one by its route.
+
+        Args:
+            node: its number.
+        """
+        host, _ = self.host_and_port
+        if self.hosts:
+            return self.hosts[node]
+        if node == 0:
+            return host
+        return own_address(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 
 from common.errors import HunminError, UserError, nearest
@@ -11,6 +12,7 @@ from common.process import run_child
 from common.progress import say
 from hunmin.launch import deepspeed, kubernetes, slurm, torchrun
 from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
+from hunmin.run import judge_all
 
 BY_NODE = ("torchrun", "deepspeed")
 """Launchers whose command is given on every node."""
@@ -29,6 +31,9 @@ def local(job: Job) -> Launch:
         )  # fmt: skip
     return Launch((Step("here", (*job.hunmin("run"), f"pretrain.processes={job.cluster.devices}")),))
 
+
+WAIT_SECONDS = 5
+"""Between two looks at what node 0 has made."""
 
 LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
     "local": local,
@@ -98,6 +103,8 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
             )
         steps = tuple(step for step in steps if step.where == f"node {node}")
         (job.run / RANK_LOGS).mkdir(parents=True, exist_ok=True)
+        if node:
+            _wait_for_shards(job)
     for path, text in launch.files.items():
         with atomic_write(path) as stream:
             stream.write(text)
@@ -114,6 +121,16 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
             raise HunminError(
                 f"exit code {code}: {step}", remedy="see the lines above; the same command goes on from there"
             )
+
+
+def _wait_for_shards(job: Job) -> None:
+    """Wait until node 0 has made what training reads."""
+    told = False
+    while not all(verdict.done for verdict in judge_all(job.recipe, last="encode")):
+        if not told:
+            say("waiting for node 0 to make the corpus, the vocabulary and the token shards")
+        told = True
+        time.sleep(WAIT_SECONDS)
 
 
 def _submit(step: Step, before: str) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from common.errors import UserError
 from hunmin.launch.cluster import RANK_LOGS, Cluster, Job, Launch, Step
 
-JOIN_SECONDS = 24 * 3600
-"""For which the agents of other nodes wait for node 0, which may have a corpus to make first."""
+JOIN_SECONDS = 600
+"""For which the agents wait for each other, at the beginning and after a failure."""
+FRESH_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"
+"""Processes that start again meet in a store of their own: in the agents' one they would find, and call, those that
+have failed."""
 STOP_SECONDS = 300
 """After a stop was asked for, until processes that have not saved their state are killed."""
 
@@ -22,16 +25,16 @@ def agent(job: Job, node: int) -> tuple[str, ...]:
     host, port = cluster.host_and_port
     meeting: tuple[str, ...] = ("--standalone",)
     if cluster.nodes > 1:
-        # the other ways to meet send processes to the name that node 0 has for itself, which others need not know
         meeting = (
-            f"--nnodes={cluster.nodes}", f"--node-rank={node}", f"--master-addr={host}", f"--master-port={port}",
-            f"--rdzv-conf=timeout={JOIN_SECONDS}",
+            f"--nnodes={cluster.nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={host}:{port}",
+            f"--rdzv-id={job.recipe.name}", f"--rdzv-conf=is_host={int(node == 0)},join_timeout={JOIN_SECONDS}",
+            f"--local-addr={cluster.address_of(node)}",  # else the name that the node has for itself
         )  # fmt: skip
     return (
-        cluster.python, "-m", "torch.distributed.run", *meeting, f"--nproc-per-node={cluster.devices}",
-        f"--max-restarts={cluster.restarts}", f"--shutdown-timeout={STOP_SECONDS}",
-        f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3", "--module",
-        *job.hunmin("pretrain", program=("hunmin.main",)),
+        "env", FRESH_STORE, cluster.python, "-m", "torch.distributed.run", *meeting,
+        f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.restarts}",
+        f"--shutdown-timeout={STOP_SECONDS}", f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3",
+        "--module", *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
 
 

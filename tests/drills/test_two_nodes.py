@@ -75,7 +75,9 @@ def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Nodes:
     """`hunmin launch` given on each node."""
 
-    def __init__(self, names: tuple[str, str], encoded: Path, out: Path, launcher: str, *overrides: str) -> None:
+    def __init__(
+        self, names: tuple[str, str], encoded: Path, out: Path, launcher: str, *overrides: str, restarts: int = 0
+    ) -> None:
         if not out.exists():
             shutil.copytree(encoded / "run", out)
         self.out, self.names = out, names
@@ -88,8 +90,9 @@ class Nodes:
             f"out={out}",
             *overrides,
         ]
-        command += ["--launcher", launcher, "--nodes", "2", "--devices", "2", "--cpu", "--restarts", "0"]
-        command += ["--address", f"{HOSTS[0]}:29400", "--hosts", ",".join(HOSTS)]
+        command += ["--launcher", launcher, "--nodes", "2", "--devices", "2", "--cpu", "--restarts", str(restarts)]
+        command += ["--address", f"{HOSTS[0]}:29400"]
+        command += ["--hosts", ",".join(HOSTS)] if launcher == "deepspeed" else []
         self._command = command
         self.processes: list[subprocess.Popen[str]] = []
 
@@ -187,6 +190,19 @@ def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
     assert run.start().end() == [0, 0], run.said(0) + run.said(1)
     assert "resuming at step" in run.said(0) + run.said(1)
     assert run.weights() == expected
+
+
+def test_after_a_failure_all_start_again_by_themselves(
+    nodes: tuple[str, str], encoded: Path, expected: bytes, tmp_path: Path
+) -> None:
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun", *SCORES, "pretrain.steps=60", restarts=1).start()
+    run.wait_for_step(15)
+    pids = subprocess.run(["ip", "netns", "pids", nodes[1]], capture_output=True, text=True).stdout.split()
+    workers = [pid for pid in pids if b"hunmin.main\0pretrain" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    workers = [pid for pid in workers if b"torch.distributed.run" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    os.kill(int(workers[0]), signal.SIGKILL)
+    assert run.end() == [0, 0], run.said(0) + run.said(1)
+    assert "resuming at step" in run.said(0) and run.weights() == expected
 
 
 def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(

@@ -67,10 +67,11 @@ def test_torchruns_own_parser_reads_the_command(node: int) -> None:
     from torch.distributed.run import get_args_parser, parse_min_max_nnodes
 
     words = words_of(emitted("torchrun-2"), f"node {node}")
-    assert words[:3] == ["python", "-m", "torch.distributed.run"]
-    read = get_args_parser().parse_args(words[3:])
+    assert words[0] == "env" and words[2:5] == ["python", "-m", "torch.distributed.run"]
+    read = get_args_parser().parse_args(words[5:])
     assert parse_min_max_nnodes(read.nnodes) == (2, 2) and read.nproc_per_node == "8" and read.max_restarts == 5
-    assert (read.master_addr, read.master_port, read.node_rank) == ("n0", 29400, node) and read.module
+    assert read.rdzv_endpoint == "n0:29400" and f"is_host={int(node == 0)}," in read.rdzv_conf and read.module
+    assert read.local_addr == ("n0" if node == 0 else "ADDRESS_OF_NODE_1")
     assert (read.training_script, read.training_script_args) == (
         "hunmin.main", ["pretrain", "recipe.yaml", "seed=7", "name=My Run"]
     )  # fmt: skip
