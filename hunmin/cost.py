@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from common.errors import UserError
+from common.files import is_remote
+from data.readers import HUB
 from hunmin import units
 from hunmin.recipe import Recipe
 from hunmin.refusals import refuse_other_model, refuse_processes_without_gpu, refuse_shared_executor
@@ -249,8 +251,12 @@ def _advice(cost: RunCost, settings: PretrainSettings) -> str:
 
 def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
+    inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
+    remote = any(is_remote(path) or path.startswith(HUB) for path in inputs)  # nobody is asked over a network
     found = []
     for stage in STAGES:
+        if stage.name == "corpus" and remote:
+            continue
         try:
             stage.files(recipe)
             stage.settings(recipe)

@@ -58,7 +58,7 @@ def verdict(rows: Sequence[Row], micro_batch: int) -> str:
     for before, row in zip([None, *rows], rows, strict=False):
         if row.efficiency < WORTH and row.micro_batch:
             why = (
-                f"on {row.devices:,} devices, which wait for each other's gradients, efficiency is {row.efficiency:.0%}"
+                f"on {row.devices:,} devices, which wait for each other's gradients, efficiency is {row.efficiency:.1%}"
             )
         elif not row.micro_batch:
             why = f"{row.devices:,} devices cannot share the global batch evenly"

@@ -20,7 +20,7 @@ def test_where_scaling_stops_paying() -> None:
     rows = [row(1), row(2), row(4)]
     assert verdict(rows, 64) == "Scaling pays up to 4 devices, the last row here, and perhaps beyond."
     slow = verdict([*rows, row(8, efficiency=0.79)], 64)
-    assert slow.startswith("Scaling pays up to 4 devices: on 8 devices, which wait") and "79%" in slow
+    assert slow.startswith("Scaling pays up to 4 devices: on 8 devices, which wait") and "79.0%" in slow
     assert verdict([*rows, row(8, efficiency=0.8)], 64).startswith("Scaling pays up to 8 devices")
     smaller = verdict([*rows, row(8, 32)], 64)
     assert "on 8 devices the global batch no longer divides into micro-batches of 64" in smaller and "32" in smaller
