@@ -12,7 +12,7 @@ from hunmin import units
 
 PARTS = {
     "weights": "weights",
-    "gathered": "weights gathered from others",
+    "gathered": "weights gathered for computing",
     "gradients": "gradients",
     "moments": "optimizer moments",
     "communication": "communication buckets",

@@ -137,7 +137,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_people_are_told_how_it_is_spread(capsys: pytest.CaptureFixture[str]) -> None:
     print_cost(cost_plan(recipe(micro_batch=8, zero_stage=3), 16, "H100"))
     printed = capsys.readouterr().out
-    assert "weights gathered from others" in printed and "16 × H100 in 2 nodes" in printed
+    assert "weights gathered for computing" in printed and "16 × H100 in 2 nodes" in printed
     assert "25.0 GB/s a node (assumed, see --network)" in printed
 
 
