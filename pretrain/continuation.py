@@ -73,6 +73,19 @@ def load_model(
     return model
 
 
+def check_model(source: str, settings: PretrainSettings) -> None:
+    """Refuse a model that a run cannot go on from, as far as its configuration shows it; nothing else is read.
+
+    Args:
+        source: a transformers folder, or a name on the model hub.
+        settings: the run, with the shape that the recipe states.
+
+    Raises:
+        UserError: there is none, or it has another kind or shape.
+    """
+    _check_shape(source, _config(source, settings.model.type), settings.model)
+
+
 def _config(source: str, kind: str) -> Any:
     try:
         config = AutoConfig.from_pretrained(source)

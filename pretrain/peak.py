@@ -8,15 +8,9 @@ import time
 
 import torch
 
-PEAKS = {
-    "H100 PCIe": 756e12,
-    "H100 NVL": 835e12,
-    "H200 NVL": 835e12,
-    "V100": 125e12,
-    "A100": 312e12,
-    "H100": 989e12,
-    "H200": 989e12,
-}
+from pretrain.cost.devices import DEVICES
+
+PEAKS = {name: device.peak for name, device in DEVICES.items() if device.kind == "gpu"}
 """GPU → published dense bf16 or fp16 peak, FLOP/s; the first that its name holds, as whole words, counts."""
 
 

@@ -318,6 +318,13 @@ class PretrainSettings(Settings):
         return start * sum(max(0, step - stair * steps // stairs) for stair in range(stairs))
 
     @property
+    def chosen_engine(self) -> str:
+        """The engine; where it is `auto`, torch when ZeRO shares nothing."""
+        if self.engine != "auto":
+            return self.engine
+        return "deepspeed" if self.zero_stage else "torch"
+
+    @property
     def tokens(self) -> int:
         """Token positions of the whole run: samples × length."""
         return self.samples_before(self.steps) * self.length

@@ -66,15 +66,33 @@ def plan(
     overrides: Overrides = None,
     devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
     device: Annotated[
-        str | None, typer.Option("--device", help="Device name (see the table it prints); default: this machine.")
+        str | None,
+        typer.Option("--device", help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine."),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, help="Machines that hold the devices; default: as few as hold them.")
+    ] = None,
+    network: Annotated[
+        float | None,
+        typer.Option(
+            "--network", min=0.001, help="GB/s that a node sends to the others; default: 25 (a port of 200 Gbit/s)."
+        ),
+    ] = None,
+    price: Annotated[float | None, typer.Option("--price", min=0, help="Price of one device an hour.")] = None,
+    mfu: Annotated[
+        float | None,
+        typer.Option(
+            "--mfu", min=0.001, max=1.0, help="Share of its peak that a device reaches, e.g. 0.4; default: assumed."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tokens, FLOPs, memory, hours and disk of a run, before anything runs."""
-    from hunmin.plan import cost_plan, print_cost
+    """Tokens, FLOPs, memory, disk, hours and cost of a run, before anything runs."""
+    from hunmin.cost import cost_plan
+    from hunmin.cost_tables import print_cost
     from hunmin.recipe import load_recipe
 
-    described = cost_plan(load_recipe(recipe, overrides or []), devices, device)
+    described = cost_plan(load_recipe(recipe, overrides or []), devices, device, nodes, network, price, mfu)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
 
 

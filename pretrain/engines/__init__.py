@@ -13,9 +13,7 @@ __all__ = ["Engine", "OptimizerState", "engine_name", "start_engine"]
 
 def engine_name(settings: PretrainSettings) -> str:
     """Return "torch" or "deepspeed": the setting, or where it is `auto`, torch when ZeRO shares nothing."""
-    if settings.engine != "auto":
-        return settings.engine
-    return "deepspeed" if settings.zero_stage else "torch"
+    return settings.chosen_engine
 
 
 def start_engine(

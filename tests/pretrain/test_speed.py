@@ -143,7 +143,9 @@ def test_a_model_whose_layers_are_computed_again_is_one_graph() -> None:
         ("NVIDIA A100-SXM4-80GB", "A100"),
         ("Tesla V100-SXM2-32GB", "V100"),
         ("NVIDIA RTX A1000", None),
-        ("NVIDIA GeForce RTX 4090", None),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA L40S", "L40S"),
+        ("NVIDIA L40", None),
     ],
 )
 def test_a_gpu_is_known_by_the_whole_words_of_its_name(name: str, known: str | None) -> None:

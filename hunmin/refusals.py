@@ -1,0 +1,58 @@
+"""What `hunmin run` would refuse, said beforehand by `hunmin run --dry-run` and `hunmin plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from common.errors import UserError
+from hunmin.recipe import Recipe
+from hunmin.run import SHARED_EXECUTOR, SHARED_STAGE
+
+
+def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) -> None:
+    """Refuse the executor by which an array does the corpus stage, in a run of other stages.
+
+    Args:
+        recipe: the run.
+        first: `--from`.
+        last: `--until`.
+
+    Raises:
+        UserError: it is the recipe's, and there are other stages.
+    """
+    if recipe.corpus.executor == SHARED_EXECUTOR and (first or last != SHARED_STAGE):
+        raise UserError(
+            f"corpus.executor={SHARED_EXECUTOR} in a run of other stages",
+            f"the elements of an array do the stage '{SHARED_STAGE}' alone",
+            f"submit hunmin corpus build RECIPE --executor {SHARED_EXECUTOR}; then run the recipe without it",
+        )
+
+
+def refuse_processes_without_gpu(recipe: Recipe) -> None:
+    """Refuse more training processes than this machine has GPUs, if it has any.
+
+    Raises:
+        UserError: there are more.
+    """
+    import torch
+
+    processes, gpus = recipe.pretrain.processes, torch.cuda.device_count()
+    if torch.cuda.is_available() and processes > gpus:
+        raise UserError(
+            f"{processes} processes on a machine with {gpus} GPUs",
+            "a process has a GPU of its own",
+            f"set pretrain.processes={gpus}",
+        )
+
+
+def refuse_other_model(recipe: Recipe) -> None:
+    """Refuse a model to go on from that lies in a local folder and has another kind or shape than the recipe's.
+
+    Raises:
+        UserError: it has.
+    """
+    source = recipe.pretrain.init_from
+    if source and Path(source).is_dir():
+        from pretrain.continuation import check_model
+
+        check_model(source, recipe.pretrain)

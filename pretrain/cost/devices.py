@@ -1,0 +1,153 @@
+"""Devices: what each computes, holds and sends, as its vendor publishes it, and the names that people give them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from common.errors import UserError, nearest
+
+GPUS_IN_NODE = 8
+"""As the vendors' own machines have."""
+CHIPS_IN_POD = 256
+"""TPU chips that one interconnect joins, at least."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """What computes one micro-batch at a time: a GPU, a TPU chip (of v3 a core, which has a memory of its own), a CPU.
+
+    Peaks are of dense products; bandwidths are of one direction.
+    """
+
+    name: str
+    kind: Literal["gpu", "tpu", "cpu"]
+    peak: float
+    """FLOP/s of matrix products of 16 bits, summed in 32."""
+    peak_fp32: float
+    """FLOP/s of products of 32 bits."""
+    memory: float
+    """Bytes."""
+    link: float
+    """Bytes a second to the others of its node."""
+    reached: float
+    """Share of the peak that a training step in 16 bits is assumed to reach."""
+    bf16: bool = True
+    """Whether it computes in bfloat16; without it `dtype: auto` is fp32."""
+    fp8: bool = False
+    """Whether it computes in 8 bits."""
+    in_node: int = GPUS_IN_NODE
+    """Devices that its link joins."""
+    per_chip: int = 1
+    """Devices of a chip, which is what is named and priced."""
+    counts_cores: bool = False
+    """Whether the number in a slice's name is of cores, two a chip ("TPU v3-8"), and not of chips ("TPU v5e-8")."""
+
+
+def _gpu(
+    name: str, tflops: float, tflops_fp32: float, gigabytes: float, link: float, reached: float, bf16: bool = True,
+    fp8: bool = False,
+) -> Device:  # fmt: skip
+    return Device(
+        name, "gpu", tflops * 1e12, tflops_fp32 * 1e12, gigabytes * 1e9, link * 1e9, reached, bf16=bf16, fp8=fp8
+    )
+
+
+def _tpu(
+    name: str, tflops: float, gigabytes: float, link: float, reached: float, per_chip: int = 1,
+    counts_cores: bool = False,
+) -> Device:  # fmt: skip
+    """Return a TPU by what a chip has; unless told otherwise, XLA computes products of 32 bits in 16, too."""
+    peak, part = tflops * 1e12 / per_chip, 1e9 / per_chip
+    return Device(
+        name, "tpu", peak, peak, gigabytes * part, link * part, reached, in_node=CHIPS_IN_POD * per_chip,
+        per_chip=per_chip, counts_cores=counts_cores,
+    )  # fmt: skip
+
+
+DEVICES: dict[str, Device] = {
+    device.name: device
+    for device in (
+        # NVIDIA H100 Tensor Core GPU data sheet, PCIe: 1,513 TFLOP/s with sparsity; PCIe 5 x16
+        _gpu("H100 PCIe", 756, 51, 80, 64, 0.30, fp8=True),
+        # NVIDIA H100 NVL data sheet: 1,671 TFLOP/s with sparsity; 94 GB; PCIe 5 x16 beyond the bridge of two
+        _gpu("H100 NVL", 835, 60, 94, 64, 0.30, fp8=True),
+        # NVIDIA H200 data sheet, NVL: 1,671 TFLOP/s with sparsity; PCIe 5 x16 beyond the bridge of two or four
+        _gpu("H200 NVL", 835, 60, 141, 64, 0.30, fp8=True),
+        # NVIDIA V100 data sheet, SXM2: fp16 only; NVLink 300 GB/s both ways; sold with 16 GB, too
+        _gpu("V100", 125, 15.7, 32, 150, 0.50, bf16=False),
+        _gpu("V100-16GB", 125, 15.7, 16, 150, 0.50, bf16=False),
+        # NVIDIA A100 80GB data sheet, SXM4: NVLink 600 GB/s both ways; sold with 40 GB, too
+        _gpu("A100", 312, 19.5, 80, 300, 0.50),
+        _gpu("A100-40GB", 312, 19.5, 40, 300, 0.50),
+        # NVIDIA H100 data sheet, SXM5: 1,979 TFLOP/s with sparsity; NVLink 900 GB/s both ways
+        _gpu("H100", 989, 67, 80, 450, 0.30, fp8=True),
+        # NVIDIA H200 data sheet, SXM: as H100, with 141 GB
+        _gpu("H200", 989, 67, 141, 450, 0.30, fp8=True),
+        # NVIDIA HGX B200 data sheet: 4,500 TFLOP/s with sparsity; 180 GB; NVLink 1.8 TB/s both ways
+        _gpu("B200", 2250, 75, 180, 900, 0.25, fp8=True),
+        # NVIDIA L40S data sheet: 362 (733 with sparsity); PCIe 4 x16, 64 GB/s both ways
+        _gpu("L40S", 362, 91.6, 48, 32, 0.40, fp8=True),
+        # NVIDIA Ada GPU architecture white paper, appendix A: bf16 with fp32 sums; PCIe 4 x16
+        _gpu("RTX 4090", 165.2, 82.6, 24, 32, 0.40, fp8=True),
+        # Cloud TPU documentation, a page a version: peak, memory and interconnect a chip (the interconnect of v3 and
+        # v4: Jouppi et al. 2023, table 4: 4 links of 70 and 6 of 50 GB/s)
+        _tpu("TPU v3", 123, 32, 280, 0.45, per_chip=2, counts_cores=True),
+        _tpu("TPU v4", 275, 32, 300, 0.45, counts_cores=True),
+        _tpu("TPU v5e", 197, 16, 200, 0.40),
+        _tpu("TPU v5p", 459, 95, 600, 0.40, counts_cores=True),
+        _tpu("TPU v6e", 918, 32, 400, 0.30),
+    )
+}
+"""Name → device. The shares reached are assumptions, near what has been published of encoders of these sizes:
+BERT-large 52% on V100 (DeepSpeed), ModernBERT-base 25% and others up to 34% on H100 and H200; less where memory is
+slower in proportion."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a name stands for."""
+
+    name: str
+    """As it was given, in its usual spelling."""
+    device: Device
+    count: int
+    """Devices of one such thing: 8 of a "TPU v3-8", 4 of a "TPU v4-8", 1 of an "H100"."""
+    chips: int
+    """Chips of it."""
+
+
+def named_device(name: str) -> Named:
+    """Return the device of a name; case, spaces, hyphens and the maker's name do not matter.
+
+    >>> [named_device(name).count for name in ("H100", "TPU v3", "TPU v3-8", "tpu v4-8", "v5p-8", "TPU v5e-8")]
+    [1, 2, 8, 4, 4, 8]
+
+    Raises:
+        UserError: there is none of that name, or no slice of that size.
+    """
+    plain = _plain(name)
+    for device in DEVICES.values():
+        if _plain(device.name) == plain:
+            return Named(device.name, device, device.per_chip, 1)
+    slice_ = re.fullmatch(r"(?:cloud)?[\s_-]*(?:tpu)?[\s_-]*(v\d(?:litepod|[ep])?)-(\d+)", name.strip().lower())
+    device_name = "TPU " + slice_[1].replace("litepod", "e") if slice_ else ""
+    if not slice_ or device_name not in DEVICES:
+        raise UserError(
+            f"unknown device '{name}'{nearest(name, list(DEVICES))}",
+            f"known devices: {', '.join(DEVICES)}; of TPUs slices, too, such as 'TPU v3-8'",
+        )
+    device, size = DEVICES[device_name], int(slice_[2])
+    cores = 2 if device.counts_cores else 1
+    if not size or size % cores:
+        raise UserError(
+            f"there is no slice '{name}'", f"the number in the name of a {device.name} slice counts its cores, 2 a chip"
+        )
+    chips = size // cores
+    joined = replace(device, in_node=max(device.in_node, chips * device.per_chip))
+    return Named(f"{device.name}-{size}", joined, chips * device.per_chip, chips)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"nvidia|geforce|[\s_-]", "", name.lower())

@@ -1,0 +1,71 @@
+"""Disk that a run takes: token shards, checkpoints, the exported model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pretrain.settings import PretrainSettings
+
+CHECKPOINT_BYTES, EXPORT_BYTES = 12, 4
+"""A parameter: weights and two moments, all fp32; weights alone."""
+UINT16_VOCABULARY = 1 << 16
+"""Largest vocabulary whose token ids take 2 bytes (`tokenizer.shards`)."""
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Bytes on disk."""
+
+    checkpoint: int
+    """One of them."""
+    checkpoints: int
+    """All of them when they are most, just before the last one of those not kept is removed."""
+    export: int
+    tokens: int | None
+    """Token shards; None while it is not known how many tokens there are."""
+
+    @property
+    def total(self) -> int:
+        """All that is known."""
+        return self.checkpoints + self.export + (self.tokens or 0)
+
+
+def disk(settings: PretrainSettings, vocab_size: int, parameters: int, corpus_tokens: int | None) -> Disk:
+    """Return the disk that a run takes.
+
+    Args:
+        settings: the run.
+        vocab_size: entries of the vocabulary.
+        parameters: of the model.
+        corpus_tokens: tokens of the encoded corpus, None where it is not yet encoded.
+    """
+    one = CHECKPOINT_BYTES * parameters
+    return Disk(
+        checkpoint=one,
+        checkpoints=most_checkpoints(settings) * one,
+        export=EXPORT_BYTES * parameters,
+        tokens=None if corpus_tokens is None else corpus_tokens * token_bytes(vocab_size),
+    )
+
+
+def token_bytes(vocab_size: int) -> int:
+    """Return the bytes of a token in the shards, 2 or 4."""
+    return 2 if vocab_size <= UINT16_VOCABULARY else 4
+
+
+def most_checkpoints(settings: PretrainSettings) -> int:
+    """Return how many checkpoints there are at once at most; a new one is whole before an old one goes.
+
+    They are written every `checkpoint_every` steps and after the last one.
+    """
+    steps, every, for_good = settings.steps, settings.checkpoint_every, settings.keep_every
+    written = -(-steps // every)
+    newest = {steps, *(k * every for k in range(max(1, written - settings.keep_last), steps // every + 1))}
+    newest = set(sorted(newest)[-settings.keep_last :])
+    if not for_good:
+        stay = len(newest)
+    else:
+        multiples = steps // math.lcm(every, for_good) + (steps % every != 0 and steps % for_good == 0)
+        stay = multiples + sum(step % for_good != 0 for step in newest)
+    return stay + (written > stay)

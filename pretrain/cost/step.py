@@ -1,0 +1,118 @@
+"""How long a step takes: what every device computes, what they send each other, and what of it they do at once.
+
+    c     seconds in which a device computes one micro-batch: its FLOPs by the rate that is reached
+    β     share of c that is the backward pass: 2/3, or 3/4 where layers are computed again (a forward pass more)
+    a     micro-batches of a device a step
+    R     all-reduce of the gradients (4 bytes a parameter), see `pretrain.cost.communication`
+    r     all-reduce of those that are ready last, the embeddings': nothing is left to compute beside it
+    S, G  reduce-scatter of the gradients, all-gather of the weights; each half of R
+    g     share of the weights that ZeRO 3 gathers once more for the backward pass: those beyond 0.5e9
+
+What the engines do at each stage of ZeRO, and the step's seconds by it:
+
+    0, torch      averages during the last micro-batch's backward pass        (a − β)·c + max(β·c, R − r) + r
+    0, deepspeed  averages after it                                           a·c + R
+    1             averages within the last backward pass, which waits for
+                  each bucket (an all-reduce of it all, of which each
+                  device keeps its part), and gathers the new weights         a·c + R + G
+    2             averages within every micro-batch's backward pass           a·(c + R) + G
+    3             gathers weights ahead of the layers, scatters gradients
+                  behind them, beside the computing of every micro-batch      a·(max((1 − β)·c, G) + max(β·c, S + g·G))
+
+Not in it: the optimizer's update, the sums of a step's few scalars, and validation and checkpoints between steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pretrain.cost.communication import Cluster, all_gather, all_reduce, reduce_scatter
+from pretrain.cost.memory import FP32, KEPT_GATHERED, ZERO_BUCKET
+from pretrain.flops import flops_per_token
+from pretrain.settings import PretrainSettings
+
+DDP_BUCKET = 25 << 20
+"""Bytes of gradients that torch's DistributedDataParallel averages at a time."""
+DEEPSPEED_BUCKET = 2_000_000_000
+"""Bytes that DeepSpeed averages at a time without ZeRO."""
+GATHER_BUCKET = 2_000_000_000
+"""Bytes of weights that ZeRO 1 and 2 gather at a time."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Seconds of an optimizer step."""
+
+    compute: float
+    communication: float
+    """In all, whether or not something is computed beside it."""
+    seconds: float
+    """Of the step."""
+
+    @property
+    def waiting(self) -> float:
+        """Seconds in which nothing is computed."""
+        return self.seconds - self.compute
+
+
+def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
+    """Return the FLOPs that a device computes for one micro-batch, those of layers computed again too.
+
+    Args:
+        settings: the run.
+        vocab_size: entries of the vocabulary.
+    """
+    share = (settings.masking.rate + settings.masking.last_rate) / 2
+    tokens = settings.micro_batch * settings.length
+    per_token = flops_per_token(settings.model, vocab_size, settings.length, share)
+    if settings.gradient_checkpointing:
+        per_token += flops_per_token(settings.model, vocab_size, settings.length, 0.0) / 3
+    return per_token * tokens
+
+
+def step(
+    compute: float,
+    micro_batches: float,
+    parameters: int,
+    last_ready: int,
+    stage: int,
+    engine: str,
+    checkpointing: bool,
+    cluster: Cluster,
+) -> Step:
+    """Return the seconds of a step by the model at the top of this file.
+
+    Args:
+        compute: seconds in which a device computes a micro-batch.
+        micro_batches: of a device a step (on average, where batches grow).
+        parameters: of the model.
+        last_ready: parameters whose gradients are ready last, together.
+        stage: of ZeRO.
+        engine: "torch" or "deepspeed".
+        checkpointing: whether layers are computed again.
+        cluster: the devices.
+    """
+    a, c, size = micro_batches, compute, float(FP32 * parameters)
+    back = 3 / 4 if checkpointing else 2 / 3
+    if cluster.devices == 1:
+        return Step(a * c, 0.0, a * c)
+    if stage == 0:
+        bucket = DDP_BUCKET if engine == "torch" else DEEPSPEED_BUCKET
+        reduce = all_reduce(size, cluster, _pieces(size, bucket))
+        if engine != "torch":
+            return Step(a * c, reduce, a * c + reduce)
+        alone = all_reduce(float(FP32 * last_ready), cluster)
+        return Step(a * c, reduce, (a - back) * c + max(back * c, reduce - alone) + alone)
+    bucket = FP32 * ZERO_BUCKET
+    gather = all_gather(size, cluster, _pieces(size, GATHER_BUCKET if stage < 3 else bucket))
+    if stage < 3:
+        reduce = all_reduce(size, cluster, _pieces(size, bucket)) * (1 if stage == 1 else a)
+        return Step(a * c, reduce + gather, a * c + reduce + gather)
+    scatter = reduce_scatter(size, cluster, _pieces(size, bucket))
+    scatter += gather * max(0.0, 1 - KEPT_GATHERED / parameters)
+    seconds = a * (max((1 - back) * c, gather) + max(back * c, scatter))
+    return Step(a * c, a * (gather + scatter), seconds)
+
+
+def _pieces(size: float, bucket: int) -> int:
+    return -int(-size // bucket)

@@ -1,0 +1,168 @@
+"""`hunmin plan`: what it says, in JSON and to people, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import RobertaConfig
+
+from common.errors import UserError
+from hunmin import units
+from hunmin.cost import cost_plan
+from hunmin.cost_tables import print_cost
+from hunmin.main import run_command
+from hunmin.recipe import Recipe
+from tokenizer.shards import write_meta, write_shard
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+HERE = ["corpus.inputs=[corpora/*]", "klue.data=klue-benchmark"]
+
+
+def recipe(out: str = "o", corpus: dict[str, Any] | None = None, **pretrain: Any) -> Recipe:
+    tree = {"name": "t", "out": out, "corpus": {"inputs": ["x"], **(corpus or {})}, "klue": {"data": "y"}}
+    return Recipe.model_validate({**tree, "pretrain": {"steps": 1000, "optimizer": {"warmup_steps": 100}, **pretrain}})
+
+
+def test_every_key_that_a_plan_ever_had_is_there() -> None:
+    plan = cost_plan(recipe(), 8, "H100")
+    assert plan.keys() >= {
+        "parameters", "tokens", "flops_per_token", "flops", "device", "devices", "flops_per_second", "basis",
+        "tokens_per_second", "hours", "memory_bytes_per_device", "disk_bytes",
+    }  # fmt: skip
+    assert (plan["device"], plan["devices"], plan["parameters"]) == ("H100", 8, 110_651_648)
+    json.loads(json.dumps(plan, allow_nan=False))
+
+
+def test_money_is_of_what_is_counted() -> None:
+    eight = cost_plan(recipe(micro_batch=8), 8, "H100", price=2.5)
+    assert eight["cost"] == pytest.approx(eight["hours"] * 8 * 2.5)
+    # two slices of eight cores: four chips each, and the network between them
+    slices = cost_plan(recipe(micro_batch=8), 2, "TPU v3-8", price=8.0)
+    assert (slices["devices"], slices["nodes"], slices["device_name"]) == (16, 2, "TPU v3-8")
+    assert slices["cost"] == pytest.approx(slices["hours"] * 2 * 8.0)
+    assert cost_plan(recipe(micro_batch=8), 1, "TPU v5e-8")["devices"] == 8
+    assert cost_plan(recipe(micro_batch=8), 1, "TPU v4-8")["devices"] == 4
+
+
+def test_nodes_and_network() -> None:
+    asked = recipe(micro_batch=8)
+    assert [cost_plan(asked, n, "A100")["nodes"] for n in (1, 8, 16, 64)] == [1, 1, 2, 8]
+    slow, fast = (cost_plan(asked, 64, "H100", network=rate) for rate in (1.0, 100.0))
+    assert slow["hours"] > fast["hours"] and slow["step_compute_seconds"] == fast["step_compute_seconds"]
+    assert cost_plan(asked, 16, "H100", nodes=4)["scaling"][-1]["nodes"] == 16  # four in each, as said
+    with pytest.raises(UserError, match="16 devices over 3 nodes"):
+        cost_plan(asked, 16, "H100", nodes=3)
+
+
+def test_a_stated_rate() -> None:
+    third, half = (cost_plan(recipe(), 1, "A100", mfu=share) for share in (0.3, 0.6))
+    assert third["hours"] == pytest.approx(2 * half["hours"])
+    assert half["basis"] == "published peak of A100 × 0.6 stated"
+
+
+def test_a_device_without_bf16_is_reckoned_in_what_it_would_compute_in() -> None:
+    auto, half = cost_plan(recipe(), 8, "V100"), cost_plan(recipe(dtype="fp16"), 8, "V100")
+    assert (auto["arithmetic"], half["arithmetic"]) == ("fp32, compiled", "fp16, compiled")
+    # 15.7 · 0.6 against 125 · 0.5 TFLOP/s
+    assert auto["flops_per_second"] == pytest.approx(8 * 9.42e12) and half["flops_per_second"] == 8 * 62.5e12
+    (note,) = [note for note in auto["notes"] if "pretrain.dtype=fp16" in note]
+    assert units.time(half["hours"] * 3600) in note
+    assert not any("fp16" in note for note in half["notes"])
+
+
+def test_what_does_not_fit_is_said_with_what_would() -> None:
+    large = recipe(micro_batch=256)
+    plan = cost_plan(large, 8, "RTX 4090")
+    assert not plan["fits"]
+    (note,) = [note for note in plan["notes"] if "does not fit" in note]
+    size = int(note.split("pretrain.micro_batch=")[1].split()[0])
+    assert cost_plan(recipe(micro_batch=size), 8, "RTX 4090")["fits"]
+
+
+def test_tokens_of_an_epoch_once_they_are_encoded(tmp_path: Path) -> None:
+    assert cost_plan(recipe(str(tmp_path)), 1, "H100")["epoch_tokens"] is None
+    (tmp_path / "tokens").mkdir()
+    shard = write_shard(tmp_path / "tokens", 0, np.zeros(1000, "<u2"), [0, 1000], [0, 1000])
+    write_meta(tmp_path / "tokens", 32_000, dict.fromkeys(("cls", "pad", "sep", "unk", "mask"), 0), [shard], 0)
+    plan = cost_plan(recipe(str(tmp_path)), 1, "H100")
+    assert plan["epoch_tokens"] == 1000 and plan["epochs"] == 1000 * 2048 * 512 / 1000
+    assert plan["disk"]["tokens"] == 2000
+    assert plan["disk_bytes"] == 2000 + (12 + 4) * plan["parameters"]  # a checkpoint, and the model
+
+
+def test_what_the_run_would_refuse_is_refused(tmp_path: Path) -> None:
+    def refused(match: str, device: str = "H100", **asked: Any) -> None:
+        with pytest.raises(UserError, match=match):
+            cost_plan(recipe(**asked), 1, device)
+
+    refused("pretrain.fp8 on A100", "A100", fp8=True)
+    refused("pretrain.fp8 on TPU v5e-8", "TPU v5e-8", fp8=True, micro_batch=8)
+    refused("pretrain.zero_stage=1 on TPU v4", "TPU v4", zero_stage=1)
+    refused("in a run of other stages", corpus={"executor": "slurm-array"})
+    RobertaConfig(num_hidden_layers=6).save_pretrained(tmp_path)
+    refused(r"(?s)another shape than the recipe.*pretrain.model.layers=6", init_from=str(tmp_path))
+    refused("is a roberta, the run trains a bert", init_from=str(tmp_path), model={"type": "bert"})
+    assert cost_plan(recipe(init_from=str(tmp_path), model={"layers": 6}), 1, "H100")["devices"] == 1
+
+
+def test_a_corpus_that_is_elsewhere_is_noted() -> None:
+    assert any("nothing found at x" in note for note in cost_plan(recipe(), 8, "H100")["notes"])
+
+
+@pytest.mark.parametrize("name", ["klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large"])
+@pytest.mark.parametrize("where", [["--devices", "8", "--device", "H100"], ["--device", "TPU v3-8"]])
+def test_the_recipes_of_the_paper(name: str, where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["plan", str(CONFIGS / f"{name}.yaml"), *HERE, *where, "--price", "2.5"]) == 0
+    printed = capsys.readouterr().out
+    for expected in (" tokens", "optimizer moments", "largest micro-batch", "efficiency", "$", "Scaling "):
+        assert expected in printed
+    assert "None" not in printed and "nan" not in printed and "inf " not in printed
+
+
+def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(CONFIGS / "klue-roberta-base.yaml")
+    given = ["plan", path, *HERE, "--devices", "8", "--device", "H100", "--nodes", "2", "--network", "50", "--json"]
+    assert run_command([*given, "--price", "2.5", "--mfu", "0.4"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["nodes"], plan["network_bytes_per_second"], plan["price_per_hour"]) == (2, 50e9, 2.5)
+    assert run_command(["plan", path, *HERE, "--devices", "64", "--device", "H100"]) == 2
+    assert "micro_batch=32" in capsys.readouterr().err
+    assert run_command([*given, "--mfu", "1.5"]) == 2
+
+
+def test_people_are_told_how_it_is_spread(capsys: pytest.CaptureFixture[str]) -> None:
+    print_cost(cost_plan(recipe(micro_batch=8, zero_stage=3), 16, "H100"))
+    printed = capsys.readouterr().out
+    assert "weights gathered for computing" in printed and "16 × H100 in 2 nodes" in printed
+    assert "25.0 GB/s a node (assumed, see --network)" in printed
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (units.count(1.048576e12), "1.05T"),
+        (units.count(110_651_648), "111M"),
+        (units.count(999_950), "1.00M"),
+        (units.count(950), "950"),
+        (units.size(1.77e9), "1.77 GB"),
+        (units.size(512), "512 B"),
+        (units.size(2e12), "2.00 TB"),
+        (units.money(12_345), "$12,300"),
+        (units.money(1_234_567), "$1,230,000"),
+        (units.money(184.4), "$184"),
+        (units.money(2.5), "$2.50"),
+        (units.time(276_480), "3.2 days"),
+        (units.time(86_400), "1.0 days"),
+        (units.time(3 * 365.25 * 86400), "3.0 years"),
+        (units.time(5400), "1.5 hours"),
+        (units.time(42), "42 s"),
+        (units.time(0.0325), "32.5 ms"),
+        (units.time(0), "0 s"),
+    ],
+)
+def test_units(written: str, expected: str) -> None:
+    assert written == expected

@@ -1,0 +1,106 @@
+"""The memory that a plan expects, against what a process takes for two steps of training."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pretrain.cost.memory import Arithmetic, memory
+from pretrain.flops import parameters
+from pretrain.settings import PretrainSettings
+
+VOCABULARY = 4000
+SETTINGS: dict[str, object] = {
+    "model": {"layers": 6, "hidden": 512, "heads": 8, "dropout": 0.1},
+    "length": 128,
+    "steps": 1000,
+    "optimizer": {"warmup_steps": 10},
+    "global_batch": 4,
+    "micro_batch": 2,
+    "dtype": "fp32",
+    "compile": False,
+}
+CHILD = """
+import json, re, sys
+from pathlib import Path
+
+import torch
+
+from pretrain.engines import start_engine
+from pretrain.masking import rows_for
+from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.settings import PretrainSettings
+from pretrain.speed import speed_up
+
+torch.set_num_threads(1)
+tree, vocabulary = json.loads(sys.argv[1])
+special = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+
+
+def status(name):
+    return int(re.search(rf"^{name}:\\s+(\\d+) kB", Path("/proc/self/status").read_text(), re.M)[1]) * 1024
+
+
+def train(settings, steps):
+    hub = build_model(settings, build_config(settings, vocabulary, special))
+    model, device = MaskedRowsModel(hub), torch.device("cpu")
+    speed_up(model, settings, device)
+    engine = start_engine(model, settings, device)
+    rows = rows_for(settings.length, settings.masking.rate)
+    for _ in range(steps):
+        for number in range(2):
+            inputs = {
+                "ids_BS": torch.randint(5, vocabulary, (settings.micro_batch, settings.length)),
+                "rows_BM": torch.randint(1, settings.length - 1, (settings.micro_batch, rows)),
+                "labels_BM": torch.randint(5, vocabulary, (settings.micro_batch, rows)),
+            }
+            engine.micro_step(inputs, lambda sums: sums.loss / rows, last=number == 1)
+        engine.gradient_norm()
+        engine.apply(1e-4, torch.ones(()), torch.zeros(()))
+    return sum(p.numel() for p in model.parameters())
+
+
+tiny = {**tree, "model": {**tree["model"], "layers": 1, "hidden": 32, "heads": 2}, "length": 16}
+train(PretrainSettings.model_validate(tiny), 1)  # libraries load what they need when it is first needed
+Path("/proc/self/clear_refs").write_text("5")  # the peak from here on
+before = status("VmRSS")
+count = train(PretrainSettings.model_validate(tree), 2)
+print(json.dumps({"bytes": status("VmHWM") - before, "parameters": count}))
+"""
+
+
+def measured(tree: dict[str, object], environment: dict[str, str]) -> dict[str, int]:
+    """Return the parameters of a model, and by how much training it raises the resident memory of a process."""
+    found = subprocess.run(
+        [sys.executable, "-c", CHILD, json.dumps([tree, VOCABULARY])],
+        cwd=Path(__file__).parents[3], env={**os.environ, **environment},
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    numbers: dict[str, int] = json.loads(found.stdout.splitlines()[-1])
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("environment", "gaps", "bound"),
+    [
+        ({}, True, 0.15),
+        # an allocator that gives back at once what is freed: what is in use is what is resident
+        pytest.param({"MALLOC_MMAP_THRESHOLD_": "65536"}, False, 0.10, marks=pytest.mark.slow),
+    ],
+    ids=["resident", "in use"],
+)
+def test_two_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
+    settings = PretrainSettings.model_validate(SETTINGS)
+    count = parameters(settings.model, VOCABULARY, settings.length + 2)
+    found = measured(SETTINGS, environment)
+    assert found["parameters"] == count
+    expected = memory(settings, VOCABULARY, count, 1, Arithmetic("cpu", 4, compiled=False), "torch")
+    assert expected.state > 300e6  # the model is most of it
+    total = expected.total - (0 if gaps else expected.gaps)
+    print(f"expected {total / 1e6:.0f} MB, measured {found['bytes'] / 1e6:.0f} MB: {total / found['bytes'] - 1:+.1%}")
+    assert abs(total / found["bytes"] - 1) < bound

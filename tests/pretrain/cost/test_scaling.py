@@ -1,0 +1,73 @@
+"""The table over device counts, and the sentence under it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pretrain.cost.devices import DEVICES
+from pretrain.cost.run import Machines, run_cost
+from pretrain.cost.scaling import Row, nodes_of, verdict
+from pretrain.settings import PretrainSettings
+
+
+def row(devices: int, micro_batch: int = 64, efficiency: float = 1.0) -> Row:
+    return Row(devices, 1, micro_batch, 1.0, efficiency, None, 1e9, True)
+
+
+def test_where_scaling_stops_paying() -> None:
+    rows = [row(1), row(2), row(4)]
+    assert verdict(rows, 64) == "Scaling pays up to 4 devices, the last row here, and perhaps beyond."
+    slow = verdict([*rows, row(8, efficiency=0.79)], 64)
+    assert slow.startswith("Scaling pays up to 4 devices: on 8 devices, which wait") and "79.0%" in slow
+    assert verdict([*rows, row(8, efficiency=0.8)], 64).startswith("Scaling pays up to 8 devices")
+    smaller = verdict([*rows, row(8, 32)], 64)
+    assert "on 8 devices the global batch no longer divides into micro-batches of 64" in smaller and "32" in smaller
+    assert verdict([row(1), row(3, 0, 0.0)], 64).endswith("1 device: 3 devices cannot share the global batch evenly.")
+    assert verdict([row(1, 0)], 64).startswith("Scaling does not pay")
+
+
+def test_every_node_has_as_many_devices() -> None:
+    assert [nodes_of(n, 8) for n in (1, 8, 9, 16, 64)] == [1, 1, 3, 2, 8]
+    assert nodes_of(5, 1) == 5
+
+
+def test_a_run_by_hand() -> None:
+    # RoBERTa-base, 1M × 2048 × 512 tokens of 588,880,281.6 FLOP, on eight H100 at 30% of 989 TFLOP/s: 260,157 s;
+    # waiting, a step: the embeddings' (32,000 + 512) · 768 · 4 = 99,876,864 bytes, 2 · 7/8 of them at 360 GB/s, and
+    # 14 hops of 3 µs: 485.5 + 42 µs; a million of them, 527.5 s
+    cost = run_cost(PretrainSettings(micro_batch=64), 32_000, Machines(DEVICES["H100"], 8, 1, 25e9, price=2.0), "torch")
+    assert cost.hours * 3600 == pytest.approx(260_157 + 527.5, rel=1e-4)
+    assert cost.money == pytest.approx(8 * 2.0 * cost.hours)
+    assert cost.rate == pytest.approx(0.3 * 989e12) and cost.micro_batches == 4
+    assert [row.devices for row in cost.rows] == [1, 2, 4, 8, 16, 32]
+    assert cost.rows[3].hours == cost.hours and cost.rows[3].cost == cost.money
+    # a single device computes all of it, and waits for nobody
+    assert cost.rows[0].hours * 3600 == pytest.approx(8 * 260_157, rel=1e-4)
+
+
+def test_a_growing_batch_has_its_own_tokens() -> None:
+    growing = {"start": 512, "steps": 400_000}
+    settings_ = PretrainSettings.model_validate({"micro_batch": 32, "batch_warmup": growing})
+    # 512, 1024, 1536 for 100,000 steps each and 2048 from then on: 2048 · 700,000 + 3072 · 100,000 samples
+    cost = run_cost(settings_, 32_000, Machines(DEVICES["H100"], 1, 1, 25e9), "torch")
+    assert cost.tokens == (2048 * 700_000 + 3072 * 100_000) * 512
+    assert cost.hours * 3600 == pytest.approx(cost.flops / cost.rate)
+
+
+@given(
+    device=st.sampled_from(sorted(DEVICES)),
+    stage=st.integers(0, 3),
+    network=st.floats(1e9, 1e11),
+)
+@settings(max_examples=40, deadline=None)
+def test_more_devices_never_compute_longer(device: str, stage: int, network: float) -> None:
+    settings_ = PretrainSettings.model_validate({"micro_batch": 8, "zero_stage": stage, "global_batch": 2048})
+    cost = run_cost(settings_, 32_000, Machines(DEVICES[device], 16, 2, network), settings_.chosen_engine)
+    shares = [row.hours * row.efficiency * row.devices for row in cost.rows]  # what all of them compute
+    assert shares == pytest.approx([shares[0]] * len(shares))
+    assert all(0 < row.efficiency <= 1 + 1e-12 for row in cost.rows)
+    assert cost.step.seconds >= cost.step.compute
+    fast = run_cost(settings_, 32_000, Machines(DEVICES[device], 16, 2, 2 * network), settings_.chosen_engine)
+    assert fast.hours <= cost.hours
