@@ -7,8 +7,9 @@ computes in; ZeRO keeps a part of its own of the weights (stages 1 and 2) that A
     0       4              4             8         DistributedDataParallel: 4 where micro-batches are accumulated, whose
                                                    sum is beside the buckets, else none: gradients lie in the buckets
                                                    DeepSpeed: a flat copy of up to 500 M gradients
-    1       4 + 4/n        4             8/n       a copy of up to `BUCKET` gradients to send, then 4/n of what came
-    2       4 + 4/n        4/n           8/n       a bucket of up to `BUCKET` gradients, and a copy to send
+    1       4 + 4/n        4             8/n       a bucket of up to `BUCKET` gradients and a copy to send (on a CPU the
+                                                   bucket has memory only once gradients move there), then 4/n
+    2       4 + 4/n        4/n           8/n       bucket and copy
     3       2·4/n          4/n           8/n       the same; and weights gathered for computing
 
 (DeepSpeed copies the part that AdamW updates even if it is fp32 already. Two processes on a CPU, 46 M parameters: the
@@ -123,7 +124,7 @@ def memory(
         (2 * own, own, 2 * own, min(p, KEPT_GATHERED)),
     )[stage]
     if stage == 1:
-        buckets = max(min(p, ZERO_BUCKET), own)
+        buckets = max((1 if arithmetic.kind == "cpu" else 2) * min(p, ZERO_BUCKET), own)
     elif stage:
         buckets = 2 * min(p, ZERO_BUCKET)
     elif devices == 1:
