@@ -133,7 +133,7 @@ def test_a_full_disk_leaves_what_was_finished(tmp_path: Path, said, monkeypatch:
 def test_a_launcher_that_does_not_exist_is_refused(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
     path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
     assert run_command(["launch", path, "--launcher", "slurn"]) == 2
-    assert "unknown launcher 'slurn'; did you mean 'slurm'?" in said()
+    assert "unknown launcher 'slurn' (did you mean 'slurm'?)" in said()
 
 
 def test_wrong_command_lines(said) -> None:  # type: ignore[no-untyped-def]
