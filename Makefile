@@ -2,6 +2,7 @@
 # make test         the tests
 # make lint         style and types
 # make install      only the virtual environment
+# make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
 # make drills       kills at random moments, nodes, Slurm (long; some of it as root)
 # make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
@@ -23,7 +24,7 @@ PEERS := $(VENV)/.peers
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint install drills gpu gpu-tests gpu-bench gpu-run
+.PHONY: quickstart test lint install install-tpu test-tpu drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
@@ -36,6 +37,12 @@ $(STAMP): setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $(STAMP)
+
+install-tpu: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,tpu]'
+
+test-tpu: $(STAMP)
+	$(BIN)/python -m pytest -rs tests/pretrain/test_tpu.py tests/pretrain/test_torch_tpu.py
 
 quickstart: $(STAMP)
 	@$(BIN)/hunmin sample --out runs/sample

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from common.errors import UserError
 from common.progress import say
 from common.settings import dump_settings
+from pretrain.accelerator import check_device
 from pretrain.branch import read_parent
 from pretrain.checkpoint import (
     check_metadata,
@@ -85,6 +86,7 @@ def begin(
     """
     if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
+    check_device(settings, process.device)
     probe_shared_folder(out, process.rank, process.host, process.lifeline)
     metadata = _metadata(settings, tokens, process)
     # before anything that takes long: a run that cannot go on says so at once
@@ -155,14 +157,17 @@ def _first_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) 
     with a position less: the few that are padded then find their kernels compiled."""
     batch, masked = loader.micro_batches(0)[0]
     variants = [batch]
-    if not batch.padded and loader.settings.samples in ("contiguous", "full-sentences", "doc-sentences"):
+    if (
+        not batch.padded
+        and not model.one_shape
+        and loader.settings.samples in ("contiguous", "full-sentences", "doc-sentences")
+    ):
         lengths_B = batch.lengths_B.copy()
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         variants.append(replace(batch, lengths_B=lengths_B))
     kind, pin = loader.settings.samples, device.type == "cuda"
-    return [
-        model.on_device(prepare(variant, masked, kind, model.takes_texts, pin).inputs, device) for variant in variants
-    ]
+    made = [prepare(variant, masked, kind, model.takes_texts, pin, model.one_shape) for variant in variants]
+    return [model.on_device(batch.inputs, device) for batch in made]
 
 
 def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:

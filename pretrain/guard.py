@@ -79,15 +79,15 @@ class StepGuard:
         self._last, self._norm = number(0), number(0)
         held = list(saved.get("skipped", []))[: settings.max_skipped + 1]
         held += [-1] * (settings.max_skipped + 1 - len(held))
-        self._skipped = torch.tensor(held, dtype=torch.float64, device=device)
+        self._skipped = torch.tensor(held, dtype=torch.float64).to(device)
         self._places = torch.arange(len(held), dtype=torch.float64, device=device)
 
     @torch.no_grad()
-    def judge(self, step: int, loss: Tensor, norm: Tensor) -> Verdict:
+    def judge(self, step: int | Tensor, loss: Tensor, norm: Tensor) -> Verdict:
         """Return what becomes of a step, and take note of it.
 
         Args:
-            step: its number.
+            step: its number; on the device, where a number that changes would have a kernel compiled anew.
             loss: mean over the predicted tokens of all processes (plus that of pairs), without the loss scale.
             norm: of the gradient of the scaled loss.
         """

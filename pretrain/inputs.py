@@ -24,16 +24,18 @@ class MicroBatch:
 
     inputs: dict[str, Tensor]
     """Arguments of `MaskedRowsModel`, on the host."""
+    counts: Tensor
+    """Positions that hold text, of the samples that count; and all positions of the rectangle, padding too: float64, on
+    the host. They differ from batch to batch, so they go to the device as a tensor: an XLA device would compile anew
+    for each number that it is handed as such."""
     expected: float
     """Tokens that such a batch predicts on average."""
     samples: int
-    tokens: int
-    """Positions that hold text, of the samples that count."""
-    positions: int
-    """All positions of the rectangle, padding too."""
 
 
-def prepare(batch: Batch, masked: MaskedBatch, samples: str, texts: bool, pin: bool) -> MicroBatch:
+def prepare(
+    batch: Batch, masked: MaskedBatch, samples: str, texts: bool, pin: bool, one_shape: bool = False
+) -> MicroBatch:
     """Return a micro-batch as the model takes it, still on the host.
 
     Args:
@@ -42,15 +44,19 @@ def prepare(batch: Batch, masked: MaskedBatch, samples: str, texts: bool, pin: b
         samples: their kind.
         texts: see `model_inputs`.
         pin: into memory from which a GPU copies while it computes; from other memory a copy waits for all its work.
+        one_shape: see `model_inputs`.
     """
-    arrays = model_inputs(batch, masked, samples, texts)
+    arrays = model_inputs(batch, masked, samples, texts, one_shape)
     inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    counts = torch.tensor([batch.tokens, batch.ids_BS.size], dtype=torch.float64)
     if pin:
-        inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
-    return MicroBatch(inputs, masked.expected, len(batch.ids_BS), batch.tokens, batch.ids_BS.size)
+        inputs, counts = {name: tensor.pin_memory() for name, tensor in inputs.items()}, counts.pin_memory()
+    return MicroBatch(inputs, counts, masked.expected, len(batch.ids_BS))
 
 
-def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, texts: bool) -> dict[str, np.ndarray]:
+def model_inputs(
+    batch: Batch, masked: MaskedBatch, samples: str, texts: bool, one_shape: bool = False
+) -> dict[str, np.ndarray]:
     """Return the arguments of `MaskedRowsModel` for a micro-batch.
 
     Args:
@@ -58,13 +64,14 @@ def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, texts: bool) -
         masked: the same batch, masked.
         samples: their kind.
         texts: whether the device attends over texts of any length; samples that are never padded stay a rectangle.
+        one_shape: whether batches that are not padded come with their lengths all the same, so that all are alike.
     """
     if texts and (samples != "contiguous" or batch.padded):
         return _side_by_side(batch, masked, samples)
     arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
     if samples == "packed":
         arrays["texts_BS"] = batch.texts_BS
-    elif batch.padded:
+    elif batch.padded or one_shape:
         arrays["lengths_B"] = batch.lengths_B
     if samples == "sentence-pairs":
         arrays |= {"segments_BS": np.maximum(batch.texts_BS, 0), "pairs_P": _pair_labels(batch)}

@@ -123,6 +123,8 @@ class MaskedRowsModel(nn.Module):
 
     takes_texts = False
     """Whether it is given texts side by side, without padding; see `pretrain.speed`."""
+    one_shape = False
+    """Whether all its batches must have the same arguments, of the same shapes: it is compiled for each combination."""
     compiles = False
     """Whether it is compiled."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from pretrain.accelerator import accelerator
+
 HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Types of 16 bits, by the names that settings use."""
 
@@ -12,7 +14,8 @@ def resolve_dtype(dtype: str) -> str:
     """Return "fp32", "bf16" or "fp16" for a `dtype` setting; `auto` is decided by the device of this machine."""
     if dtype != "auto":
         return dtype
-    has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
+    kind = accelerator()
+    has_bf16 = kind == "tpu" or (kind == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False))
     return "bf16" if has_bf16 else "fp32"
 
 

@@ -15,6 +15,7 @@ import torch.distributed as dist
 
 from common.errors import UserError
 from common.process import core_numbers
+from pretrain.accelerator import GROUPS, device_of
 from pretrain.lifeline import Lifeline
 from pretrain.world import WorldInfo, world_info
 
@@ -77,14 +78,14 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
         threads: CPU threads of this process; None: its part of the cores that it may use.
 
     Raises:
-        UserError: there are more processes on this machine than GPUs.
+        UserError: see `device_of`.
     """
     device = device_of(info)
     if device.type == "cuda":
         torch.cuda.set_device(device)  # before anything is put on the first one by default
     if info.world > 1:
         dist.init_process_group(
-            "nccl" if device.type == "cuda" else "gloo",
+            GROUPS[device.type],
             rank=info.rank,
             world_size=info.world,
             timeout=timedelta(minutes=COLLECTIVE_MINUTES),
@@ -116,17 +117,6 @@ def leave_processes() -> None:
     """Part from the other processes in order."""
     if dist.is_initialized():
         dist.destroy_process_group()
-
-
-def device_of(info: WorldInfo) -> torch.device:
-    """Return the device of a process: its GPU, or the CPU where there are none.
-
-    Raises:
-        UserError: there are more processes on this machine than GPUs.
-    """
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    return torch.device("cuda", info.device_index(torch.cuda.device_count()))
 
 
 @contextmanager

@@ -38,8 +38,9 @@ def speed_up(
         _keep_norms_narrow(model, model.half)
     compiled = settings.compile
     if compiled is None:
-        compiled = device.type == "cuda" and settings.zero_stage < 3
+        compiled = device.type in ("cuda", "tpu") and settings.zero_stage < 3
     width = config.hidden_size // config.num_attention_heads
+    model.one_shape = device.type == "tpu"
     model.takes_texts = takes_texts(device, model.half, width, settings.length, compiled)
     if model.takes_texts:
         model.hub.set_attn_implementation(NAME)
@@ -65,6 +66,7 @@ def keep_compiled(out: Path) -> None:
     cache = (out / COMPILED).absolute()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "inductor"))
     os.environ.setdefault("TRITON_CACHE_DIR", str(cache / "triton"))
+    os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str(cache / "tpu"))
 
 
 def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype) -> None:

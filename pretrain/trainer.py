@@ -49,8 +49,8 @@ class Trainer:
             batch: before masking.
             masked: the same batch, masked.
         """
-        texts, pin = self.engine.model.takes_texts, self.engine.device.type == "cuda"
-        return prepare(batch, masked, self.settings.samples, texts, pin)
+        model, pin = self.engine.model, self.engine.device.type == "cuda"
+        return prepare(batch, masked, self.settings.samples, model.takes_texts, pin, model.one_shape)
 
     def step(self, step: int, lr: float, micro_batches: list[MicroBatch], asked: bool = False) -> StepResult:
         """Do one optimizer step; the host only hands work to the device and waits for none of it.
@@ -65,7 +65,10 @@ class Trainer:
             micro_batches: this process's, as `prepare` returns them.
             asked: whether this process was asked to stop.
         """
-        engine, totals = self.engine, torch.zeros(len(TOTALS) + 1, dtype=torch.float64, device=self.engine.device)
+        engine, totals = self.engine, torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
+        host = torch.tensor([step, asked], dtype=torch.float64)
+        host = host.pin_memory() if engine.device.type == "cuda" else host
+        this_step, vote = host.to(engine.device, non_blocking=True).split(1)
         weight = self.guard.scale / len(micro_batches)  # the engine averages over processes
         for number, batch in enumerate(micro_batches):
             place = number * self.loader.world + self.loader.rank
@@ -76,9 +79,9 @@ class Trainer:
 
             inputs = engine.model.on_device(batch.inputs, engine.device)
             sums = engine.micro_step(inputs, loss, last=number + 1 == len(micro_batches))
-            totals += _count(sums, batch, asked)
-        totals = engine.sum(totals)
-        verdict = self.guard.judge(step, _mean_loss(totals), engine.gradient_norm())
+            totals += _count(sums, batch)
+        totals = engine.sum(torch.cat([totals, vote]))
+        verdict = self.guard.judge(this_step[0], _mean_loss(totals), engine.gradient_norm())
         engine.apply(lr, verdict.divisor, verdict.skip)
         return StepResult(torch.where(verdict.skip > 0, 0.0, totals[:-1]), totals[-1])
 
@@ -86,12 +89,12 @@ class Trainer:
     def validate(self) -> Tensor:
         """Return `TOTALS` over the held-out samples of all processes; draws no random number."""
         model = self.engine.model.eval()
-        totals = torch.zeros(len(TOTALS) + 1, dtype=torch.float64, device=self.engine.device)
+        totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
         for masked in self.loader.validation():
             batch = self.prepare(*masked)
-            totals += _count(model(**model.on_device(batch.inputs, self.engine.device)), batch, asked=False)
+            totals += _count(model(**model.on_device(batch.inputs, self.engine.device)), batch)
         model.train()
-        return self.engine.sum(totals)[:-1]
+        return self.engine.sum(totals)
 
 
 def objective(sums: Sums, batch: MicroBatch) -> Tensor:
@@ -109,8 +112,7 @@ def _mean_loss(totals: Tensor) -> Tensor:
     return torch.where(pair_loss.isfinite(), loss / predicted, math.nan)
 
 
-def _count(sums: Sums, batch: MicroBatch, asked: bool) -> Tensor:
-    """Return a micro-batch's `TOTALS`, and whether a stop was asked for, on the device: nothing waits for it."""
-    counts = (float(batch.tokens), float(batch.positions), float(asked))
-    known = [torch.full((), count, dtype=torch.float64, device=sums.loss.device) for count in counts]
-    return torch.stack([*(value.detach().double() for value in sums), *known])
+def _count(sums: Sums, batch: MicroBatch) -> Tensor:
+    """Return a micro-batch's `TOTALS` on the device; nothing waits for it."""
+    counts = batch.counts.to(sums.loss.device, non_blocking=True)
+    return torch.cat([torch.stack([value.detach().double() for value in sums]), counts])

@@ -120,7 +120,7 @@ class Ours:
         began = time.perf_counter()
         made = [self._trainer.prepare(*masked) for step in range(steps) for masked in self.loader.micro_batches(step)]
         seconds = time.perf_counter() - began
-        return sum(batch.tokens for batch in made) / seconds
+        return sum(float(batch.counts[0]) for batch in made) / seconds
 
     def data_wait(self, steps: int) -> float:
         """Return the share of time for which the data is waited for, over so many steps in a row."""

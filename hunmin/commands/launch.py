@@ -24,14 +24,16 @@ def launch(
     recipe: RecipePath,
     overrides: Overrides = None,
     launcher: Annotated[
-        str, typer.Option("--launcher", help="local, torchrun, deepspeed, slurm, kubernetes or kubeflow.")
+        str, typer.Option("--launcher", help="local, torchrun, deepspeed, slurm, kubernetes, kubeflow or xla (TPUs).")
     ] = "local",
     nodes: Annotated[int, typer.Option("--nodes", min=1, help="Number of nodes.")] = 1,
-    devices: Annotated[int, typer.Option("--devices", min=1, help="Processes a node, one for each GPU.")] = 1,
+    devices: Annotated[
+        int, typer.Option("--devices", min=1, help="Processes a node, one for each GPU or TPU chip.")
+    ] = 1,
     cpu: Annotated[bool, typer.Option("--cpu", help="The nodes have no GPUs.")] = False,
-    node: Annotated[int | None, typer.Option("--node", min=0, help="This node (torchrun, deepspeed).")] = None,
+    node: Annotated[int | None, typer.Option("--node", min=0, help="This node (torchrun, deepspeed, xla).")] = None,
     address: Annotated[str, typer.Option("--address", help="HOST:PORT of node 0 (torchrun, deepspeed).")] = "",
-    hosts: Annotated[str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed).")] = "",
+    hosts: Annotated[str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed, xla).")] = "",
     restarts: Annotated[int, typer.Option("--restarts", min=0, help="Restarts of training after failures.")] = 3,
     partition: Annotated[str, typer.Option("--partition", help="Slurm's.")] = "",
     account: Annotated[str, typer.Option("--account", help="Slurm's.")] = "",

@@ -10,11 +10,11 @@ from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write
 from common.process import run_child
 from common.progress import say
-from hunmin.launch import deepspeed, kubernetes, slurm, torchrun
+from hunmin.launch import deepspeed, kubernetes, slurm, torchrun, xla
 from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
 from hunmin.run import judge_all
 
-BY_NODE = ("torchrun", "deepspeed")
+BY_NODE = ("torchrun", "deepspeed", "xla")
 """Launchers whose command is given on every node."""
 
 
@@ -42,6 +42,7 @@ LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
     "slurm": slurm.launch,
     "kubernetes": kubernetes.jobset,
     "kubeflow": kubernetes.trainjob,
+    "xla": xla.launch,
 }
 
 
@@ -55,12 +56,6 @@ def emit(launcher: str, job: Job) -> Launch:
     Raises:
         UserError: there is no such launcher, or the job does not fit it or its processes.
     """
-    if launcher == "xla":
-        raise UserError(
-            "--launcher xla is not available yet",
-            "this version trains on GPUs and CPUs",
-            f"one of {', '.join(LAUNCHERS)}",
-        )
     if launcher not in LAUNCHERS:
         raise UserError(f"unknown launcher '{launcher}'{nearest(launcher, list(LAUNCHERS))}", ", ".join(LAUNCHERS))
     if fault := job.recipe.pretrain.batch_fault(job.cluster.nodes * job.cluster.devices):

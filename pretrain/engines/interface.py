@@ -157,8 +157,10 @@ def make_optimizer(model: torch.nn.Module, settings: PretrainSettings) -> torch.
 
 def prepare_update(optimizer: torch.optim.AdamW, lr: float, divisor: Tensor, skip: Tensor) -> None:
     """Set what AdamW's next step takes: learning rate, divisor of the gradient, and whether it is left out."""
+    # an XLA device would compile the update anew for each number; elsewhere a number is the cheaper one
+    rate = torch.tensor(lr, dtype=torch.float32).to(skip.device) if skip.device.type == "tpu" else lr
     for group in optimizer.param_groups:
-        group["lr"] = lr
+        group["lr"] = rate
     # what torch.amp.GradScaler hands a fused optimizer, by the same names
     optimizer.grad_scale, optimizer.found_inf = divisor, skip  # type: ignore[attr-defined]
 

@@ -29,6 +29,8 @@ CASES: dict[str, tuple[str, Cluster]] = {
     "slurm-container": ("slurm", Cluster(2, 1, cpu=True, image="registry/hunmin:1")),
     "kubernetes": ("kubernetes", Cluster(4, 8, image="hunmin:1", claim="shared:/work", environment="keys")),
     "kubeflow": ("kubeflow", Cluster(2, 8, image="hunmin:1", claim="shared:/work")),
+    "xla-1": ("xla", Cluster(devices=8)),
+    "xla-4": ("xla", Cluster(4, 4, hosts=("t0", "t1", "t2", "t3"))),
 }
 
 
@@ -125,6 +127,44 @@ def test_a_jobset_restarts_as_a_gang_and_kills_no_checkpoint() -> None:
     assert {"name": "shm", "emptyDir": {"medium": "Memory"}} in pod["volumes"]
 
 
+@pytest.mark.parametrize(("name", "nodes"), [("xla-1", 1), ("xla-4", 4)])
+def test_a_tpu_host_hands_torchtpus_variables_to_torchrun(
+    name: str, nodes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script is run with a Python that prints variables where TorchTPU would, and else what it was called with."""
+    python = tmp_path / "python"
+    python.write_text(
+        '#!/bin/bash\nif [ "$2" = torch.tpu.distributed ]; then\n'
+        'echo TORCH_TPU_TOPOLOGY=\\"4x4\\"; echo TORCH_TPU_SLICEBUILDER_ADDRESSES=\\"t0:1,t1:1\\"\n'
+        'echo MASTER_ADDR=\\"${TPU_WORKER_HOSTNAMES%%,*}\\"; echo MASTER_PORT=\\"29500\\"\n'
+        'else printf "%s\\n" "$TORCH_TPU_SLICEBUILDER_ADDRESSES" "$@"; fi\n'
+    )
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("TORCH_TPU_TOPOLOGY", "4x4")
+    launch = emitted(name)
+    ((_, text),) = launch.files.items()
+    script = tmp_path / "tpu.sh"
+    script.write_text(text)
+    for node in range(nodes):
+        (words,) = [list(s.words) for s in launch.steps if s.where == f"node {node}" and s.words[0] == "env"]
+        assert words[-2:] == ["bash", "runs/x/launch/tpu.sh"]
+        done = subprocess.run([*words[:-1], str(script)], capture_output=True, text=True, check=True)
+        addresses, *called = done.stdout.splitlines()
+        assert addresses == "t0:1,t1:1" and called[:2] == ["-m", "torch.distributed.run"]
+        from torch.distributed.run import get_args_parser
+
+        read = get_args_parser().parse_args(called[2:])
+        assert (read.training_script, read.training_script_args[:2]) == ("hunmin.main", ["pretrain", "recipe.yaml"])
+        if nodes == 1:
+            assert read.standalone and read.nproc_per_node == "8"
+        else:
+            assert (read.nnodes, read.node_rank, read.master_addr, read.master_port) == ("4", node, "t0", 29500)
+    monkeypatch.delenv("TORCH_TPU_TOPOLOGY")
+    done = subprocess.run([*words[:-1], str(script)], capture_output=True, text=True)
+    assert (done.returncode == 0) == (nodes == 1) and ("whole slice" in done.stderr) == (nodes > 1)
+
+
 def test_what_a_launcher_lacks_is_refused() -> None:
     def refused(launcher: str, cluster: Cluster, **pretrain: Any) -> str:
         with pytest.raises(UserError) as caught:
@@ -138,9 +178,9 @@ def test_what_a_launcher_lacks_is_refused() -> None:
     assert "--image" in refused("kubernetes", Cluster(claim="x:/y"))
     assert "Secret" in refused("kubeflow", Cluster(image="a", claim="x:/y", environment="keys"))
     assert "did you mean 'slurm'" in refused("slrum", Cluster())
-    assert "not available yet" in refused("xla", Cluster())
+    assert "one for each host, in the order of the slice's workers" in refused("xla", Cluster(2, hosts=("t0",)))
     assert "must be divisible by micro_batch × processes" in refused("slurm", Cluster(3, 8))
-    assert set(LAUNCHERS) == {"local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow"}
+    assert set(LAUNCHERS) == {"local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla"}
 
 
 def test_several_nodes_need_a_number_and_a_dry_run_writes_nothing(

@@ -1,0 +1,223 @@
+"""TPUs, without one: the step on a stand-in of the device type, and what is refused.
+
+What XLA would have to compile is told by shapes, types and numbers of each operator: from the third step on there must
+be none that the first two did not have. On a TPU the model is one compiled graph besides; that there is one of it, for
+batches of all kinds, is counted by a compiler that does nothing else, and the same path is trained on a CPU against the
+plain one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+
+import pretrain.accelerator as accelerators
+from common.errors import UserError
+from pretrain.accelerator import GROUPS, check_device, device_of
+from pretrain.inputs import prepare
+from pretrain.loader import Loader, plan_samples
+from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.precision import resolve_dtype
+from pretrain.settings import PretrainSettings
+from pretrain.speed import speed_up
+from pretrain.world import world_info
+from tokenizer.shards import TokenShards
+
+sys.path.insert(0, str(Path(__file__).parent))
+from training_runs import finish, losses, start
+
+KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"]
+TPU = cast(torch.device, SimpleNamespace(type="tpu"))
+
+
+@pytest.mark.parametrize("samples", KINDS)
+def test_a_step_compiles_nothing_new_and_reads_nothing(
+    samples: str, tokens: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    script = Path(__file__).parent / "tpu_stand_in.py"
+    command = [sys.executable, str(script), samples, str(tokens), str(tokenizer), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    seen = json.loads(done.stdout)
+    assert seen["accelerator"] == "tpu" and seen["half"] == "torch.bfloat16"
+    assert seen["reads"] == []
+    first, *others = seen["new"]
+    assert len(first) > 200
+    assert not any(others), others
+
+
+def settings_of(samples: str, **changes: Any) -> PretrainSettings:
+    pairs = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
+    return PretrainSettings(
+        model={"type": "bert" if samples == "sentence-pairs" else "roberta", "layers": 2, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
+        samples=samples, length=24, steps=50, global_batch=1, micro_batch=1, validation_samples=3,
+        optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+@pytest.mark.parametrize("samples", KINDS)
+def test_the_model_is_one_graph(
+    samples: str, tokens: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for training and one for validation, whatever is padded; none after the first of each."""
+    graphs: list[int] = []
+
+    def count(graph: Any, inputs: Any) -> Any:
+        graphs.append(len(graph.graph.nodes))
+        return graph.forward
+
+    inner = torch.nn.Module.compile
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, **options: inner(self, backend=count, **options))
+    torch._dynamo.reset()
+    settings = settings_of(samples)
+    plan_samples(settings, tokens, tmp_path)
+    loader, shards = Loader(settings, tokens, tokenizer, tmp_path, 0, 1), TokenShards(tokens)
+    model = MaskedRowsModel(build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)))
+    speed_up(model, settings, TPU)
+    assert model.compiles and model.one_shape and not model.takes_texts
+
+    def sums(batch: Any, masked: Any) -> Any:
+        made = prepare(batch, masked, samples, model.takes_texts, False, model.one_shape)
+        return model(**model.on_device(made.inputs, torch.device("cpu")))
+
+    padded = set()
+    for step in range(40):
+        for batch, masked in loader.micro_batches(step):
+            padded.add(bool(batch.padded))
+            found = sums(batch, masked)
+            (found.loss + found.pair_loss).backward()
+    assert len(graphs) == 1, graphs
+    model.eval()
+    with torch.no_grad():
+        for batch, masked in loader.validation():
+            sums(batch, masked)
+    assert len(graphs) == 2, graphs
+    if samples == "full-sentences":
+        assert padded == {True, False}  # what the test rests on: batches of both kinds have come
+
+
+def test_without_one_shape_the_padded_batches_are_a_graph_of_their_own(
+    tokens: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    settings = settings_of("full-sentences")
+    plan_samples(settings, tokens, tmp_path)
+    loader = Loader(settings, tokens, tokenizer, tmp_path, 0, 1)
+    for one_shape in (False, True):
+        made = [
+            prepare(*masked, "full-sentences", False, False, one_shape)
+            for step in range(40)
+            for masked in loader.micro_batches(step)
+        ]
+        shapes = {tuple((name, tuple(value.shape)) for name, value in sorted(b.inputs.items())) for b in made}
+        assert len(shapes) == (1 if one_shape else 2)
+
+
+def test_lengths_of_a_batch_without_padding_change_nothing(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    settings = settings_of("full-sentences")
+    plan_samples(settings, tokens, tmp_path)
+    loader, shards = Loader(settings, tokens, tokenizer, tmp_path, 0, 1), TokenShards(tokens)
+    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hub).eval()
+    compared = 0
+    for step in range(40):
+        for batch, masked in loader.micro_batches(step):
+            if batch.padded:
+                continue
+            compared += 1
+            with_lengths, without = (
+                model(**prepare(batch, masked, "full-sentences", False, False, one).inputs) for one in (True, False)
+            )
+            torch.testing.assert_close(with_lengths.loss, without.loss, rtol=1e-6, atol=1e-5)
+    assert compared
+
+
+ON_A_TPU = """
+import json
+from types import SimpleNamespace
+import torch, pretrain.begin as begin, pretrain.trainer as trainer
+inner, compiling, validating = begin.speed_up, torch.nn.Module.compile, trainer.Trainer.validate
+begin.speed_up = lambda model, settings, device: inner(model, settings, SimpleNamespace(type="tpu"))
+torch.nn.Module.compile = lambda self, **options: compiling(self, backend="aot_eager", **options)
+def validate(self):
+    found = validating(self)
+    with open(PATH, "a") as stream:
+        print(torch._dynamo.utils.counters["stats"]["unique_graphs"], file=stream)
+    return found
+trainer.Trainer.validate = validate
+"""
+"""Patch after which a run on a CPU takes the path of a TPU: all batches alike, fused products, one compiled graph."""
+
+
+@pytest.mark.parametrize("samples", ["full-sentences"])
+def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """50 steps: losses within 1e-3, at most 3 graphs, and checkpoints go both ways."""
+    counts = tmp_path / "graphs"
+    patch = ON_A_TPU.replace("PATH", repr(str(counts)))
+    run = {"samples": samples, "length": 24, "steps": 50, "validate_every": 10, "checkpoint_every": 25, "log_every": 1}
+    plain, tpu = tmp_path / "plain", tmp_path / "tpu"
+    for out, how in ((plain, ""), (tpu, patch)):
+        code, errors = finish(start(out, tokens, tokenizer, patch=how, **run))
+        assert code == 0, errors
+    assert [step for step, _ in losses(tpu)] == list(range(1, 51))
+    for (_, one), (_, other) in zip(losses(plain), losses(tpu), strict=True):
+        assert abs(one - other) < 1e-3
+    graphs = [int(line) for line in counts.read_text().split()]
+    assert 0 < graphs[-1] <= 3 and graphs[-1] == graphs[1], graphs
+    for source, how in ((plain, patch), (tpu, "")):
+        out = tmp_path / f"from-{source.name}"
+        shutil.copytree(source, out, ignore=shutil.ignore_patterns("sitecustomize.py", "step-00000050", "model"))
+        code, errors = finish(start(out, tokens, tokenizer, patch=how, **run))
+        assert code == 0 and "resuming at step 25" in errors, errors
+        for (_, one), (_, other) in zip(losses(plain), losses(out), strict=True):
+            assert abs(one - other) < 1e-3
+
+
+def as_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda check_available=False: TPU)
+    monkeypatch.setattr(accelerators.torch, "device", lambda kind, *_: SimpleNamespace(type=kind))
+
+
+def test_a_process_on_a_tpu_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_tpu(monkeypatch)
+    alone, of_four = (
+        world_info({}),
+        world_info(
+            {
+                "RANK": "1",
+                "WORLD_SIZE": "4",
+                "LOCAL_RANK": "1",
+                "MASTER_ADDR": "a",
+                "MASTER_PORT": "1",
+                "LOCAL_WORLD_SIZE": "4",
+            }
+        ),
+    )
+    assert device_of(alone, {}).type == "tpu"
+    with pytest.raises(UserError, match="TORCH_TPU_TOPOLOGY and TORCH_TPU_SLICEBUILDER_ADDRESSES"):
+        device_of(of_four, {})
+    known = {"TORCH_TPU_TOPOLOGY": "2,2,1", "TORCH_TPU_SLICEBUILDER_ADDRESSES": "a:1,a:2,a:3,a:4"}
+    assert device_of(of_four, known).type == "tpu"
+    with pytest.raises(UserError, match="4 processes on TPUs with 2 addresses"):
+        device_of(of_four, {**known, "TORCH_TPU_SLICEBUILDER_ADDRESSES": "a:1,a:2"})
+    with pytest.raises(UserError, match="without TORCH_TPU_TOPOLOGY"):
+        device_of(of_four, {**known, "TORCH_TPU_TOPOLOGY": ""})
+
+
+def test_types_and_refusals_on_a_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_tpu(monkeypatch)
+    assert resolve_dtype("auto") == "bf16"
+    assert GROUPS["tpu"] == "cpu:gloo,tpu:tpu_dist"
+    check_device(settings_of("contiguous"), TPU)
+    refused = [({"zero_stage": 1}, "DeepSpeed"), ({"engine": "deepspeed"}, "DeepSpeed"), ({"dtype": "fp16"}, "bf16")]
+    for changes, what in refused:
+        with pytest.raises(UserError, match=what):
+            check_device(settings_of("contiguous", **changes), TPU)
+        check_device(settings_of("contiguous", **changes), torch.device("cpu"))
