@@ -70,6 +70,8 @@ class Loop:
             if self._done == 0:
                 self._validate()
             self._meter.restart()
+            own, before = self._meter.own, self._done
+            self._run.process.lifeline.follow(lambda: before + own.parts())
             while self._done < s.steps and not (stopped and self._saved == self._done):
                 with self._meter.waiting():
                     micro_batches = next(batches)

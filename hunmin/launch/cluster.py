@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hunmin.recipe import Recipe
-from pretrain.lifeline import own_address
+from pretrain.addresses import own_address
 
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
