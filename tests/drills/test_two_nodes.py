@@ -6,6 +6,7 @@ Needs root (`ip netns`). The nodes share the file system, as a cluster's do, unl
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -76,7 +77,14 @@ class Nodes:
     """`hunmin launch` given on each node."""
 
     def __init__(
-        self, names: tuple[str, str], encoded: Path, out: Path, launcher: str, *overrides: str, restarts: int = 0
+        self,
+        names: tuple[str, str],
+        encoded: Path,
+        out: Path,
+        launcher: str,
+        *overrides: str,
+        restarts: int = 0,
+        count: str = "2",
     ) -> None:
         if not out.exists():
             shutil.copytree(encoded / "run", out)
@@ -90,7 +98,7 @@ class Nodes:
             f"out={out}",
             *overrides,
         ]
-        command += ["--launcher", launcher, "--nodes", "2", "--devices", "2", "--cpu", "--restarts", str(restarts)]
+        command += ["--launcher", launcher, "--nodes", count, "--devices", "2", "--cpu", "--restarts", str(restarts)]
         command += ["--address", f"{HOSTS[0]}:29400"]
         command += ["--hosts", ",".join(HOSTS)] if launcher == "deepspeed" else []
         self._command = command
@@ -203,6 +211,39 @@ def test_after_a_failure_all_start_again_by_themselves(
     os.kill(int(workers[0]), signal.SIGKILL)
     assert run.end() == [0, 0], run.said(0) + run.said(1)
     assert "resuming at step" in run.said(0) and run.weights() == expected
+
+
+def test_without_a_node_that_is_lost_for_good_the_other_goes_on(
+    nodes: tuple[str, str], encoded: Path, tmp_path: Path
+) -> None:
+    """Its weights are those of a run that is resumed by hand on as many processes, from the same checkpoint."""
+    keep = (*SCORES, "pretrain.steps=60", "pretrain.keep_last=100")
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun", *keep, restarts=1, count="1:2").start()
+    run.wait_for_step(15)
+    pids = subprocess.run(["ip", "netns", "pids", nodes[1]], capture_output=True, text=True).stdout.split()
+    began = time.monotonic()
+    for pid in pids:
+        os.kill(int(pid), signal.SIGKILL)
+    hand = tmp_path / "hand"
+    while "resuming at step" not in run.said(0):
+        assert time.monotonic() - began < 600 and run.processes[0].poll() is None, run.said(0)
+        if "rank 2 on" in run.said(0) and not hand.exists():  # its processes write no more, and no others do yet
+            time.sleep(6)
+            shutil.copytree(run.out, hand)
+        time.sleep(0.1)
+    print(f"node 0 goes on alone {time.monotonic() - began:.1f} s after node 1 was lost", file=sys.stderr)
+    assert run.processes[0].wait(600) == 0, run.said(0)
+    run.end(60)
+    assert "world: 4 → 2" in run.said(0)
+
+    log = tmp_path / "hand.log"
+    words = [sys.executable, "-m", "hunmin.main", "pretrain", str(encoded / "recipe.yaml"), f"out={hand}", *keep]
+    with log.open("w") as stream:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline", "OMP_NUM_THREADS": "1"}
+        subprocess.run([*words, "pretrain.processes=2"], env=environment, stderr=stream, timeout=600, check=True)
+    (resumed,) = re.findall("resuming at step [0-9]+", run.said(0))
+    assert resumed in log.read_text() and "world: 4 → 2" in log.read_text()
+    assert run.weights() == (hand / "pretrain" / "model" / "model.safetensors").read_bytes()
 
 
 def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(
