@@ -135,7 +135,7 @@ def test_a_hung_and_a_stopped_process_of_a_run_are_in_the_file_before_the_run_en
     finally:
         os.kill(pid, signal.SIGCONT)
     (entry,) = late["late"]
-    assert entry["host"] == socket.gethostname() and entry["ranks"] == [2] and 30 < entry["step"] < late["step"]
+    assert entry["host"] == socket.gethostname() and entry["ranks"] == [2] and 30 < entry["step"] <= late["step"]
     assert late["late_processes"] == 1 and late["seconds_in_step"] > 4 and late["state"] == "running"
     assert len(stands) < 6  # the file is one, however often it was written
     code, errors = finish(run)
