@@ -11,7 +11,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 from common.process import die_with_parent
@@ -21,17 +24,22 @@ GRACE_SECONDS = 10
 """Between the failure of one process and the end of the others, which may have a message of their own to write."""
 
 
-def launch(command: list[str], processes: int) -> int:
+def launch(command: list[str], processes: int, logs: Path | None = None) -> int:
     """Run the command in so many processes that find each other, and return the first exit code that is not 0.
+
+    What a process says on stderr is passed on as it comes. The first one has the terminal itself, where there is one,
+    and draws its progress there.
 
     Args:
         command: program and arguments.
         processes: on this machine; each gets RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+        logs: folder for a file of each process's stderr; None keeps none.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     children: list[subprocess.Popen[bytes]] = []
+    copies: list[threading.Thread] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
         for child in children:
@@ -50,7 +58,14 @@ def launch(command: list[str], processes: int) -> int:
             "MASTER_PORT": str(port),
         }
         # a terminal's Ctrl-C reaches this process alone, which passes it on once
-        child = subprocess.Popen(command, env=environment, preexec_fn=_prepare)
+        if logs and (rank or not sys.stderr.isatty()):
+            pipe, end = os.pipe()
+            child = subprocess.Popen(command, env=environment, preexec_fn=_prepare, stderr=end)
+            os.close(end)
+            copies.append(threading.Thread(target=_copy, args=(pipe, logs / f"rank-{rank}.log"), daemon=True))
+            copies[-1].start()
+        else:
+            child = subprocess.Popen(command, env=environment, preexec_fn=_prepare)
         children.append(child)
     failed_at = 0.0
     while None in [child.poll() for child in children]:  # all of them, so that each one's end is seen
@@ -60,6 +75,8 @@ def launch(command: list[str], processes: int) -> int:
             for child in children:
                 child.kill()
         time.sleep(0.05)
+    for copy in copies:
+        copy.join(5)  # no longer: something that a process has started may hold its end of the pipe
     ignore_stops()
     return _first_failure(children)
 
@@ -71,6 +88,19 @@ def ignore_stops() -> None:
     """
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+
+
+def _copy(pipe: int, log: Path) -> None:
+    """Pass on what comes through a pipe until its last end is closed, and keep it; a full disk ends nothing."""
+    kept: int | None = None
+    with suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        kept = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    while some := os.read(pipe, 1 << 16):
+        for descriptor in (2, kept):
+            with suppress(OSError):
+                if descriptor is not None:
+                    os.write(descriptor, some)
 
 
 def _prepare() -> None:
@@ -87,4 +117,5 @@ def _first_failure(children: list[subprocess.Popen[bytes]]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(launch([sys.executable, "-m", "pretrain.train", sys.argv[2]], int(sys.argv[1])))
+    job = Path(sys.argv[2])
+    sys.exit(launch([sys.executable, "-m", "pretrain.train", str(job)], int(sys.argv[1]), job.parent / "ranks"))

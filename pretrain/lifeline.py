@@ -5,7 +5,7 @@ its backend, rank 0 therefore keeps a small key-value store that a thread of eve
 A thread that reads there of a failure, or loses the store, ends its process; rank 0's also looks for missing signs.
 
 The keys of the store:
-    sign/RANK     "STATE COUNT HOST", new at every heartbeat; states as in RUNNING ... RELEASED
+    sign/RANK     a `Sign`, new at every heartbeat
     failed        the first failure, as JSON: its rank and a text
     ended         set once rank 0 has ended in order and is about to take the store away
     work/N/NAME   what rank 0's work returned, as JSON
@@ -20,9 +20,10 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -30,6 +31,9 @@ import torch.distributed as dist
 
 from common.errors import EXIT_FAILED, HunminError, UserError
 from common.progress import say
+from pretrain.addresses import own_address
+from pretrain.heartbeat import Heartbeat
+from pretrain.signs import CLOSED, RELEASED, RUNNING, TOLD, UNMET, Sign, read_sign
 
 T = TypeVar("T")
 
@@ -37,9 +41,6 @@ JOIN_SECONDS = 30
 """For the first connection to the store; less than the silence after which a process counts as failed."""
 LONGEST_MESSAGE = 3000
 """Characters of an error's text that the others are told; those of collectives carry pages of stack."""
-RUNNING, UNMET = "running", "unmet"
-TOLD, CLOSED, RELEASED = LEAVING = ("told", "closed", "released")
-"""States in which a process signs: it knows of a failure; it has ended in order; or rank 0 has, and takes the store."""
 
 
 class Lifeline:
@@ -56,6 +57,8 @@ class Lifeline:
         self._own: Any = None  # that of the thread
         self._state, self._count, self._steps = RUNNING, 0, 0
         self._first_host = self.host
+        self._progress: Callable[[], int] = lambda: 0
+        self._heartbeat: Heartbeat | None = None
         self._stop, self._failed = threading.Event(), threading.Event()
         self._saying, self._ending = threading.Lock(), threading.Lock()  # taken by the first, and never given back
         self._quiet = threading.Event()  # the thread makes no more calls to the store
@@ -96,7 +99,7 @@ class Lifeline:
         if rank == 0:
             try:
                 line._store = dist.TCPStore("127.0.0.1", 0, None, True, patience, wait_for_workers=False)
-                unmet = [f"{UNMET} 0 an unknown host"] * world
+                unmet = [Sign(UNMET, 0, 0, "an unknown host").text()] * world
                 line._store.multi_set([f"sign/{other}" for other in range(world)], unmet)
                 line._sign(line._store)
                 opened = own_address(address), line._store.port, ""
@@ -109,7 +112,7 @@ class Lifeline:
         try:
             line._own = dist.TCPStore(host, port, None, False, patience, wait_for_workers=False)
             line._store = line._store or dist.TCPStore(host, port, None, False, patience, wait_for_workers=False)
-            line._first_host = _host(line._store.get("sign/0"))
+            line._first_host = read_sign(line._store.get("sign/0")).host
         except (RuntimeError, OSError) as error:
             raise UserError(
                 f"rank {rank} on {line.host} cannot reach port {port} of {address}: {_describe(error)}",
@@ -136,6 +139,7 @@ class Lifeline:
         with suppress(Exception):
             first = self._announce(self._store, self.rank, f"rank {self.rank} on {self.host} failed: {message}")
             self._say_cause(**first)  # a collective raises when the process at its other end has gone
+            self._report_failure(first["text"])
             self._state = TOLD
             self._sign(self._store)
             self._see_others_leave(self._store, first["rank"])
@@ -193,6 +197,30 @@ class Lifeline:
 
         self._until(all_here)
 
+    def follow(self, progress: Callable[[], int]) -> None:
+        """Have the signs tell how far this process is.
+
+        Args:
+            progress: returns of how many steps it has done its own part; called in the thread.
+        """
+        self._progress = progress
+
+    @contextmanager
+    def reporting(self, path: Path, steps: int) -> Iterator[None]:
+        """Keep a file in the body on rank 0 that tells which processes the run waits for; none of one process.
+
+        Args:
+            path: of the file.
+            steps: of the whole run.
+        """
+        if self.world == 1 or self.rank:
+            yield
+            return
+        heartbeat = self._heartbeat = Heartbeat(path, steps, self._interval)
+        yield  # of an error that leaves the body `fail` learns the cause
+        self._heartbeat = None
+        heartbeat.finish("ended", self._progress())
+
     def close(self) -> None:
         """End in order: this process is not missed any more. Rank 0 keeps the store for some seconds for the others."""
         if self.world == 1 or self._stop.is_set():
@@ -228,7 +256,7 @@ class Lifeline:
 
     def _sign(self, store: Any) -> None:
         self._count += 1
-        store.set(f"sign/{self.rank}", f"{self._state} {self._count} {self.host}")
+        store.set(f"sign/{self.rank}", Sign(self._state, self._count, self._progress(), self.host).text())
 
     def _announce(self, store: Any, rank: int, text: str) -> dict[str, Any]:
         """Return the first failure of the run, which is this one where there was none."""
@@ -238,6 +266,11 @@ class Lifeline:
         """Say why this process ends, once; its own error is on its way to the user already."""
         if not (rank == self.rank and self._announced) and self._saying.acquire(blocking=False):
             say(f"rank {self.rank} ends: {text}", style="red")
+
+    def _report_failure(self, text: str) -> None:
+        heartbeat, self._heartbeat = self._heartbeat, None
+        if heartbeat:
+            heartbeat.finish("failed", self._progress(), text)
 
     def _until(self, ready: Callable[[], bool]) -> None:
         """Poll: a call that waits inside the store could not be told of a failure."""
@@ -284,6 +317,8 @@ class Lifeline:
                 # a stretch in which this thread itself was held up (a suspended job) counts for little
                 began, step = time.monotonic(), min(time.monotonic() - began, 2 * self._interval)
                 self._find_silent(signs, silent, step)
+                if heartbeat := self._heartbeat:
+                    heartbeat.look(signs, silent, self._progress())
             self._unanswered = 0.0
             self._stop.wait(self._interval)
         return None
@@ -292,10 +327,10 @@ class Lifeline:
         """Announce the first process that has not signed for too long; `signs` and `silent` are brought up to date."""
         latest = self._own.multi_get([f"sign/{rank}" for rank in range(self.world)])
         for rank in range(1, self.world):
-            same = latest[rank] == signs[rank] and not _leaves(latest[rank])
+            same = latest[rank] == signs[rank] and not read_sign(latest[rank]).leaves
             silent[rank] = silent[rank] + step if same else 0.0
             if silent[rank] > self._silence:
-                host = _host(latest[rank])
+                host = read_sign(latest[rank]).host
                 self._announce(self._own, rank, f"rank {rank} on {host} gave no sign of life for {self._silence:g} s")
         signs[:] = latest
 
@@ -310,7 +345,8 @@ class Lifeline:
         until = time.monotonic() + 3 * self._interval
         while True:
             signs = store.multi_get([f"sign/{rank}" for rank in range(self.world)])
-            missing = [(r, _host(sign)) for r, sign in enumerate(signs) if r not in (0, failed) and not _leaves(sign)]
+            others = [(r, read_sign(sign)) for r, sign in enumerate(signs) if r not in (0, failed)]
+            missing = [(r, sign.host) for r, sign in others if not sign.leaves]
             if not missing or time.monotonic() > until:
                 break
             time.sleep(min(0.1, self._interval / 10))
@@ -337,37 +373,14 @@ class Lifeline:
             self._say_cause(rank, text)
         self._failed.set()
         with suppress(Exception):
+            self._report_failure(text)
+        with suppress(Exception):
             self._see_others_leave(self._own, rank)
         self._quiet.set()
         time.sleep(max(0.0, deadline - time.monotonic()))
         os._exit(EXIT_FAILED)
 
 
-def own_address(meeting: str) -> str:
-    """Return an address of this machine by which those that reach `meeting` reach it, too.
-
-    It is that of the interface which leads there; where that is the loopback, this is the machine itself.
-
-    Args:
-        meeting: a machine's name or address.
-    """
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((meeting, 9))  # sends nothing
-            own: str = probe.getsockname()[0]
-        except OSError:  # a name or a route of IPv6 alone
-            return meeting
-    return meeting if own.startswith("127.") else own
-
-
 def _describe(error: BaseException) -> str:
     name = type(error).__name__
     return str(error) if isinstance(error, HunminError) else f"{name}: {error}" if str(error) else name
-
-
-def _leaves(sign: bytes) -> bool:
-    return sign.decode().split(" ", 2)[0] in LEAVING
-
-
-def _host(sign: bytes) -> str:
-    return sign.decode().split(" ", 2)[2]

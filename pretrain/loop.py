@@ -25,6 +25,7 @@ from pretrain.journal import Journal
 from pretrain.meter import Meter, means
 from pretrain.schedule import rate_factor
 from pretrain.speed import COMPILED
+from pretrain.spread import gather_own, spread_of
 from pretrain.trainer import Trainer
 
 VOTE_STEPS = 2
@@ -42,9 +43,9 @@ class Loop:
 
     def __init__(self, run: Run, out: Path) -> None:
         self._run, self._settings, self._out = run, run.loader.settings, out
-        self._trainer = Trainer(run.engine, run.loader, run.guard)
         self._done = self._saved = run.step
         self._meter = Meter(run.engine.device, run.saved)
+        self._trainer = Trainer(run.engine, run.loader, run.guard, self._meter.own.end_alone)
         self._journal = Journal(run, out) if run.process.first else None
         self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
@@ -69,6 +70,8 @@ class Loop:
             if self._done == 0:
                 self._validate()
             self._meter.restart()
+            own, before = self._meter.own, self._done
+            self._run.process.lifeline.follow(lambda: before + own.parts())
             while self._done < s.steps and not (stopped and self._saved == self._done):
                 with self._meter.waiting():
                     micro_batches = next(batches)
@@ -148,9 +151,29 @@ class Loop:
     def _log(self, lr: float) -> None:
         guard = self._check_skipped()
         figures = self._meter.line()
+        spread = self._spread()
         if self._journal:
-            self._journal.write(self._done, lr, figures, guard)
+            self._journal.write(self._done, lr, figures, guard, spread)
         gc.collect()  # recomputed layers leave cycles behind
+
+    def _spread(self) -> dict[str, Any]:
+        """Return how far the processes' own work in the steps since the last line differs; {} of one process."""
+        process, own = self._run.process, self._meter.own
+        own_seconds, step_seconds = own.take()
+        if process.world == 1:
+            return {}
+        spread = spread_of(gather_own(self._run.engine, process.rank, own_seconds).tolist(), step_seconds)
+        own.begin()  # processes have waited for each other
+        figures: dict[str, Any] = {
+            "step_seconds": step_seconds,
+            "own_seconds_fastest": spread.fastest,
+            "own_seconds_median": spread.median,
+            "own_seconds_slowest": spread.slowest,
+        }
+        figures = {name: round(value, 6) for name, value in figures.items()}
+        if spread.rank is not None:
+            figures |= {"slowest_rank": spread.rank, "slowest_host": process.hosts[spread.rank]}
+        return figures
 
     def _check_skipped(self) -> GuardFigures:
         """Return the guard's figures; warn of batches that were skipped since, and stop after too many."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from pretrain.spread import OwnWork
 from pretrain.trainer import TOTALS
 
 
@@ -25,12 +26,15 @@ class Meter:
         self._timed = torch.zeros_like(self._sums)
         self.tokens = int(saved.get("tokens_logged", 0))
         """Tokens of the run up to the last line."""
+        self.own = OwnWork(device)
+        """Of the steps since the last line."""
         self.restart()
 
     def restart(self) -> None:
         """Count seconds from here on: what came before was no training."""
         self._began, self._waited = time.perf_counter(), 0.0
         self._timed.zero_()
+        self.own.begin()
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -43,6 +47,7 @@ class Meter:
         """Add a step's `TOTALS`; nothing waits for the device."""
         self._sums += totals
         self._timed += totals
+        self.own.end()
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must hold of this; waits for the device."""

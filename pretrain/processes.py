@@ -34,6 +34,8 @@ class Process:
     host: str
     device: torch.device
     lifeline: Lifeline
+    hosts: tuple[str, ...] = ()
+    """Of all processes, by rank."""
 
     @property
     def first(self) -> bool:
@@ -98,7 +100,7 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     here = [cores for host, cores in everywhere if host == info.host]
     torch.set_num_threads(threads or thread_count(own, here))
     lifeline = Lifeline.start(info.rank, info.world, info.address, share)
-    return Process(info.rank, info.world, info.host, device, lifeline)
+    return Process(info.rank, info.world, info.host, device, lifeline, tuple(host for host, _ in everywhere))
 
 
 def thread_count(own: frozenset[int], here: Sequence[frozenset[int]]) -> int:

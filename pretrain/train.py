@@ -74,6 +74,7 @@ def train(
     from pretrain import processes
     from pretrain.attention import fastest_kernels
     from pretrain.begin import begin
+    from pretrain.heartbeat import HEARTBEAT
     from pretrain.loop import Loop
     from pretrain.speed import keep_compiled
 
@@ -82,7 +83,8 @@ def train(
         process = processes.join_processes(processes.place_process(), settings.threads)
         held = process.lifeline
     keep_compiled(out)
-    with held, processes.memory_errors(), fastest_kernels():
+    reporting = process.lifeline.reporting(out / "logs" / HEARTBEAT, settings.steps)
+    with held, reporting, processes.memory_errors(), fastest_kernels():
         loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
         if counts is None and process.first:

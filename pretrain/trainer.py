@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -37,10 +38,14 @@ class Trainer:
         engine: computes gradients and applies them.
         loader: source of batches.
         guard: judges each step.
+        end_alone: called in each step before this process first waits for another.
     """
 
-    def __init__(self, engine: Engine, loader: Loader, guard: StepGuard) -> None:
+    def __init__(
+        self, engine: Engine, loader: Loader, guard: StepGuard, end_alone: Callable[[], None] = lambda: None
+    ) -> None:
         self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
+        self._end_alone = end_alone
 
     def prepare(self, batch: Batch, masked: MaskedBatch) -> MicroBatch:
         """Return a micro-batch of the loader as `step` takes it.
@@ -70,14 +75,19 @@ class Trainer:
         host = host.pin_memory() if engine.device.type == "cuda" else host
         this_step, vote = host.to(engine.device, non_blocking=True).split(1)
         weight = self.guard.scale / len(micro_batches)  # the engine averages over processes
+        own = engine.own_forwards(len(micro_batches))
         for number, batch in enumerate(micro_batches):
             place = number * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
 
-            def loss(sums: Sums, batch: MicroBatch = batch) -> Tensor:
+            def loss(sums: Sums, batch: MicroBatch = batch, forwards: int = number + 1) -> Tensor:
+                if forwards == own:
+                    self._end_alone()
                 return objective(sums, batch) * weight
 
             inputs = engine.model.on_device(batch.inputs, engine.device)
+            if own == number == 0:
+                self._end_alone()
             sums = engine.micro_step(inputs, loss, last=number + 1 == len(micro_batches))
             totals += _count(sums, batch)
         totals = engine.sum(torch.cat([totals, vote]))

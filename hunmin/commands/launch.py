@@ -26,7 +26,9 @@ def launch(
     launcher: Annotated[
         str, typer.Option("--launcher", help="local, torchrun, deepspeed, slurm, kubernetes, kubeflow or xla (TPUs).")
     ] = "local",
-    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Number of nodes.")] = 1,
+    nodes: Annotated[
+        str, typer.Option("--nodes", help="Number of nodes; MIN:MAX goes on with fewer where some are lost (torchrun).")
+    ] = "1",
     devices: Annotated[
         int, typer.Option("--devices", min=1, help="Processes a node, one for each GPU or TPU chip.")
     ] = 1,
@@ -49,13 +51,14 @@ def launch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print files and commands; do nothing.")] = False,
 ) -> None:
     """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
-    from hunmin.launch.cluster import Cluster, Job
+    from hunmin.launch.cluster import Cluster, Job, parse_nodes
     from hunmin.launch.start import emit, show, start
     from hunmin.recipe import load_recipe
 
+    fewest, most = parse_nodes(nodes)
     cluster = Cluster(
-        nodes, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, partition, account, time,
-        tuple(line or ()), environment, image, claim, "python" if image else sys.executable,
+        most, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, partition, account, time,
+        tuple(line or ()), environment, image, claim, "python" if image else sys.executable, fewest,
     )  # fmt: skip
     job = Job(load_recipe(recipe, overrides or []), recipe, tuple(overrides or ()), cluster)
     launched = emit(launcher, job)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from common.errors import UserError
 from hunmin.recipe import Recipe
-from pretrain.lifeline import own_address
+from pretrain.addresses import own_address
 
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
@@ -42,6 +44,13 @@ class Cluster:
     claim: str = ""
     """CLAIM:PATH of the shared volume in Kubernetes."""
     python: str = "python"
+    fewest: int = 0
+    """Nodes that are enough to go on with where others are lost; 0: all of them."""
+
+    @property
+    def nodes_given(self) -> str:
+        """The nodes as the user gives them: "N", or "MIN:MAX"."""
+        return f"{self.fewest}:{self.nodes}" if self.fewest else str(self.nodes)
 
     @property
     def host_and_port(self) -> tuple[str, int]:
@@ -61,6 +70,24 @@ class Cluster:
         if node == 0:
             return host
         return own_address(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
+
+
+def parse_nodes(text: str) -> tuple[int, int]:
+    """Return the fewest nodes of "MIN:MAX", 0 where all are needed ("N"), and their number.
+
+    Args:
+        text: as the user gives it.
+
+    Raises:
+        UserError: it is neither, or MIN is more than MAX.
+    """
+    fewest, colon, most = text.rpartition(":")
+    numbers = [fewest, most] if colon else [most]
+    if not all(re.fullmatch("[1-9][0-9]{0,5}", number) for number in numbers) or (colon and int(fewest) > int(most)):
+        raise UserError(
+            f"--nodes {text}", "it is a number of nodes, or MIN:MAX with MIN not more than MAX", "e.g. --nodes 2:4"
+        )
+    return 0 if fewest in ("", most) else int(fewest), int(most)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import yaml
 
 from common.errors import UserError
 from hunmin.launch.cluster import Job, Launch, Step
-from hunmin.launch.torchrun import STOP_SECONDS
+from hunmin.launch.torchrun import STOP_SECONDS, rank_logs
 
 PORT = 29500
 GRACE_SECONDS = STOP_SECONDS + 60
@@ -28,7 +28,8 @@ def jobset(job: Job) -> Launch:
     agent = (
         "torchrun", f"--nnodes={cluster.nodes}", f"--nproc-per-node={cluster.devices}",
         "--node-rank=$(JOB_COMPLETION_INDEX)", f"--master-addr={address}", f"--master-port={PORT}", "--max-restarts=0",
-        f"--shutdown-timeout={STOP_SECONDS}", "--module", *job.hunmin("pretrain", program=("hunmin.main",)),
+        f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job), "--module",
+        *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
     jobs = [
         _replicated(job, "corpus", 1, job.hunmin("run", "--until", "encode", program=("hunmin",)), gpu=False),
@@ -59,7 +60,7 @@ def trainjob(job: Job) -> Launch:
         )
     _, path = _claim(job)
     # the runtime says by PET_* variables where the pods meet; its own folder cannot be changed from here
-    agent = shlex.join(("torchrun", f"--shutdown-timeout={STOP_SECONDS}", "--module",
+    agent = shlex.join(("torchrun", f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job), "--module",
                         *job.hunmin("pretrain", program=("hunmin.main",))))  # fmt: skip
     trainer: dict[str, Any] = {
         "image": _image(job),

@@ -34,6 +34,8 @@ def local(job: Job) -> Launch:
 
 WAIT_SECONDS = 5
 """Between two looks at what node 0 has made."""
+LOG_LINES = 20
+"""Of a log, that are shown after a failure."""
 
 LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
     "local": local,
@@ -58,9 +60,27 @@ def emit(launcher: str, job: Job) -> Launch:
     """
     if launcher not in LAUNCHERS:
         raise UserError(f"unknown launcher '{launcher}'{nearest(launcher, list(LAUNCHERS))}", ", ".join(LAUNCHERS))
-    if fault := job.recipe.pretrain.batch_fault(job.cluster.nodes * job.cluster.devices):
-        raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
+    _require_nodes_fit(launcher, job)
     return LAUNCHERS[launcher](job)
+
+
+def _require_nodes_fit(launcher: str, job: Job) -> None:
+    """Refuse a number of nodes, of those with which training may go on, whose processes cannot share every batch."""
+    fewest, most = job.cluster.fewest, job.cluster.nodes
+    given = job.cluster.nodes_given
+    if fewest and launcher != "torchrun":
+        raise UserError(
+            f"--launcher {launcher} with --nodes {given}",
+            "torchrun alone goes on with fewer nodes by itself; the others start again with all of them",
+            f"give --nodes {most}: Slurm and Kubernetes put the whole job back, which goes on from its last checkpoint "
+            "when it has its nodes again; the same command with fewer --nodes goes on at once",
+        )
+    for nodes in range(fewest or most, most + 1):
+        if fault := job.recipe.pretrain.batch_fault(nodes * job.cluster.devices):
+            raise UserError(
+                f"--nodes {given}, with {nodes} nodes: {fault}" if fewest else fault,
+                "every process computes as many micro-batches of a global batch as the others",
+            )
 
 
 def show(launch: Launch) -> str:
@@ -113,9 +133,21 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
             continue
         say(f"$ {step}")
         if code := run_child(step.words):
+            if launcher == "deepspeed":
+                _say_log(job)
             raise HunminError(
                 f"exit code {code}: {step}", remedy="see the lines above; the same command goes on from there"
             )
+
+
+def _say_log(job: Job) -> None:
+    """Say what this node's first process has said last: DeepSpeed's launcher shows nothing of it."""
+    first = (job.cluster.node or 0) * job.cluster.devices
+    logs = sorted((job.run / RANK_LOGS).glob(f"*_rank{first}.log"))  # they begin with the time
+    if logs:
+        say(f"the end of {logs[-1]}:")
+        for line in logs[-1].read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]:
+            say(line)
 
 
 def _wait_for_shards(job: Job) -> None:

@@ -26,16 +26,21 @@ def agent(job: Job, node: int) -> tuple[str, ...]:
     meeting: tuple[str, ...] = ("--standalone",)
     if cluster.nodes > 1:
         meeting = (
-            f"--nnodes={cluster.nodes}", "--rdzv-backend=c10d", f"--rdzv-endpoint={host}:{port}",
+            f"--nnodes={cluster.nodes_given}", "--rdzv-backend=c10d", f"--rdzv-endpoint={host}:{port}",
             f"--rdzv-id={job.recipe.name}", f"--rdzv-conf=is_host={int(node == 0)},join_timeout={JOIN_SECONDS}",
             f"--local-addr={cluster.address_of(node)}",  # else the name that the node has for itself
         )  # fmt: skip
     return (
         "env", FRESH_STORE, cluster.python, "-m", "torch.distributed.run", *meeting,
         f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.restarts}",
-        f"--shutdown-timeout={STOP_SECONDS}", f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3",
+        f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job),
         "--module", *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
+
+
+def rank_logs(job: Job) -> tuple[str, ...]:
+    """Return torchrun's options by which each process has files of its own; a node's first one is seen, too."""
+    return f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3"
 
 
 def launch(job: Job) -> Launch:

@@ -111,6 +111,13 @@ class DeepSpeedEngine(Engine):
             self._engine.step()  # counts
         return sums
 
+    def own_forwards(self, micro_batches: int) -> int:
+        """Return after how many forward passes processes first wait for each other.
+
+        ZeRO 2 averages in every backward pass; ZeRO 3 fetches weights in the first forward pass already.
+        """
+        return {2: 1, 3: 0}.get(self._stage, micro_batches)
+
     def gradient_norm(self) -> Tensor:
         """Return the norm of the averaged gradient, from the parts that the processes hold."""
         if self._stage == 0:

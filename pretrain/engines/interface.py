@@ -58,6 +58,14 @@ class Engine(ABC):
             last: whether it is the last micro-batch of the step: gradients are then averaged over the processes.
         """
 
+    def own_forwards(self, micro_batches: int) -> int:
+        """Return after how many forward passes of a step this process first waits for another.
+
+        Args:
+            micro_batches: of a step.
+        """
+        return micro_batches  # gradients meet in the last backward pass
+
     def settle(self, inputs: dict[str, Tensor]) -> None:  # noqa: B027 - most engines need nothing
         """Do what would make the first step after a start compute otherwise than the same step of a run that goes on.
 

@@ -6,6 +6,7 @@ Needs root (`ip netns`). The nodes share the file system, as a cluster's do, unl
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -76,7 +77,14 @@ class Nodes:
     """`hunmin launch` given on each node."""
 
     def __init__(
-        self, names: tuple[str, str], encoded: Path, out: Path, launcher: str, *overrides: str, restarts: int = 0
+        self,
+        names: tuple[str, str],
+        encoded: Path,
+        out: Path,
+        launcher: str,
+        *overrides: str,
+        restarts: int = 0,
+        count: str = "2",
     ) -> None:
         if not out.exists():
             shutil.copytree(encoded / "run", out)
@@ -90,7 +98,7 @@ class Nodes:
             f"out={out}",
             *overrides,
         ]
-        command += ["--launcher", launcher, "--nodes", "2", "--devices", "2", "--cpu", "--restarts", str(restarts)]
+        command += ["--launcher", launcher, "--nodes", count, "--devices", "2", "--cpu", "--restarts", str(restarts)]
         command += ["--address", f"{HOSTS[0]}:29400"]
         command += ["--hosts", ",".join(HOSTS)] if launcher == "deepspeed" else []
         self._command = command
@@ -98,23 +106,35 @@ class Nodes:
 
     def start(self, *before: str) -> Nodes:
         """Start both nodes; `before` is a shell command that node 1 runs first, in a mount namespace of its own."""
+        self.processes = [self.start_node(number, *before) for number in range(2)]
+        return self
+
+    def start_node(self, number: int, *before: str) -> subprocess.Popen[str]:
+        """Return the command that is running on a node."""
         environment = {
             **os.environ, "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline", "OMP_NUM_THREADS": "1",
             "GLOO_SOCKET_IFNAME": "cable", "DS_ACCELERATOR": "cpu",
         }  # fmt: skip
-        self.processes = []
-        for number, name in enumerate(self.names):
-            words = [*self._command, "--node", str(number)]
-            if number and before:
-                words = ["unshare", "--mount", "sh", "-c", f'{before[0]} && exec "$@"', "sh", *words]
-            log = (self.out.parent / f"{self.out.name}-node{number}.log").open("w")
-            self.processes.append(
-                subprocess.Popen(
-                    ["ip", "netns", "exec", name, *words], env=environment, stdout=log, stderr=log, text=True,
-                    start_new_session=True,
-                )
-            )  # fmt: skip
-        return self
+        words = [*self._command, "--node", str(number)]
+        if number and before:
+            words = ["unshare", "--mount", "sh", "-c", f'{before[0]} && exec "$@"', "sh", *words]
+        log = (self.out.parent / f"{self.out.name}-node{number}.log").open("w")
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.names[number], *words], env=environment, stdout=log, stderr=log, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+
+    def kill_node(self, number: int) -> None:
+        """End all processes of a node at once."""
+        words = ["ip", "netns", "pids", self.names[number]]
+        for pid in subprocess.run(words, capture_output=True, text=True).stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+
+    def wait_for(self, number: int, text: str, seconds: float = 600) -> None:
+        until = time.monotonic() + seconds
+        while text not in self.said(number):
+            assert time.monotonic() < until and self.processes[number].poll() is None, self.said(0) + self.said(1)
+            time.sleep(0.1)
 
     def said(self, number: int) -> str:
         return (self.out.parent / f"{self.out.name}-node{number}.log").read_text()
@@ -173,9 +193,7 @@ def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
     run.wait_for_step(15)
     began = time.monotonic()
     if fault == "killed":
-        pids = subprocess.run(["ip", "netns", "pids", nodes[1]], capture_output=True, text=True).stdout.split()
-        for pid in pids:
-            os.kill(int(pid), signal.SIGKILL)
+        run.kill_node(1)
     else:
         subprocess.run(["ip", "-n", nodes[1], "link", "set", "cable", "down"], check=True)
     code = run.processes[0].wait(TOLD_SECONDS + 60)
@@ -203,6 +221,61 @@ def test_after_a_failure_all_start_again_by_themselves(
     os.kill(int(workers[0]), signal.SIGKILL)
     assert run.end() == [0, 0], run.said(0) + run.said(1)
     assert "resuming at step" in run.said(0) and run.weights() == expected
+
+
+def test_without_a_node_that_is_lost_for_good_the_other_goes_on(
+    nodes: tuple[str, str], encoded: Path, tmp_path: Path
+) -> None:
+    """Its weights are those of a run that is resumed by hand on as many processes, from the same checkpoint."""
+    keep = (*SCORES, "pretrain.steps=60", "pretrain.keep_last=100")
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun", *keep, restarts=1, count="1:2").start()
+    run.wait_for_step(15)
+    began = time.monotonic()
+    run.kill_node(1)
+    hand = tmp_path / "hand"
+    while "resuming at step" not in run.said(0):
+        assert time.monotonic() - began < 600 and run.processes[0].poll() is None, run.said(0)
+        if "rank 2 on" in run.said(0) and not hand.exists():  # its processes write no more, and no others do yet
+            time.sleep(6)
+            shutil.copytree(run.out, hand)
+        time.sleep(0.1)
+    print(f"node 0 goes on alone {time.monotonic() - began:.1f} s after node 1 was lost", file=sys.stderr)
+    assert run.processes[0].wait(600) == 0, run.said(0)
+    run.end(60)
+    assert "world: 4 → 2" in run.said(0)
+
+    log = tmp_path / "hand.log"
+    words = [sys.executable, "-m", "hunmin.main", "pretrain", str(encoded / "recipe.yaml"), f"out={hand}", *keep]
+    with log.open("w") as stream:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "WANDB_MODE": "offline", "OMP_NUM_THREADS": "1"}
+        subprocess.run([*words, "pretrain.processes=2"], env=environment, stderr=stream, timeout=600, check=True)
+    (resumed,) = re.findall("resuming at step [0-9]+", run.said(0))
+    assert resumed in log.read_text() and "world: 4 → 2" in log.read_text()
+    assert run.weights() == (hand / "pretrain" / "model" / "model.safetensors").read_bytes()
+
+
+def test_a_node_that_comes_back_joins_the_one_that_goes_on_alone(
+    nodes: tuple[str, str], encoded: Path, tmp_path: Path
+) -> None:
+    """The processes of the other save, and all go on from there: no restart is counted, and no step is lost."""
+    long = (*SCORES, "pretrain.steps=100000", "pretrain.checkpoint_every=100")
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun", *long, restarts=1, count="1:2").start()
+    try:
+        run.wait_for_step(150)
+        run.kill_node(1)
+        run.wait_for(0, "world: 4 → 2")
+        run.wait_for_step(400)
+        began = time.monotonic()
+        run.processes[1] = run.start_node(1)
+        run.wait_for(0, "world: 2 → 4")
+        print(f"node 1 takes part again after {time.monotonic() - began:.1f} s", file=sys.stderr)
+        (stopped,) = re.findall(r"the checkpoint of step ([0-9]+) is complete", run.said(0))
+        assert int(stopped) >= 400 and run.said(0).count("resuming at step") == 2
+        assert f"resuming at step {stopped} of" in run.said(0)
+    finally:
+        for process in run.processes:
+            process.send_signal(signal.SIGTERM)
+        run.end(120)
 
 
 def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(

@@ -26,6 +26,7 @@ from pretrain.plans import plan_samples
 from pretrain.precision import half_type
 from pretrain.settings import PretrainSettings
 from pretrain.speed import speed_up
+from pretrain.spread import OwnWork
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 
@@ -83,6 +84,8 @@ def batches_of(trainer: Trainer, step: int) -> list[MicroBatch]:
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_step_waits_for_nothing(samples: str, compiled: bool, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     trainer = trainer_of(samples, tokens, tokenizer, tmp_path, compile=compiled)
+    own = OwnWork(GPU)
+    trainer._end_alone = own.end_alone
     with fastest_kernels():
         for step in range(3):
             trainer.step(step, 1e-3, batches_of(trainer, step))
@@ -93,8 +96,13 @@ def test_a_step_waits_for_nothing(samples: str, compiled: bool, tokens: Path, to
         try:
             for step, batch in enumerate(batches, 3):
                 trainer.step(step, 1e-3, batch)
+                own.end()
+                own.parts()
         finally:
             torch.cuda.set_sync_debug_mode("default")
+    torch.cuda.synchronize()
+    alone, whole = own.take()
+    assert 0 < alone < whole
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == graphs
     assert not torch._dynamo.utils.counters["graph_break"]
     torch._dynamo.reset()

@@ -34,6 +34,22 @@ def test_when_one_fails_the_others_end_and_its_code_counts(rank: int, end: str, 
     assert process.wait(60) == code and time.monotonic() - began < 40
 
 
+def test_what_a_process_says_is_passed_on_and_kept(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM + "print(f'rank {rank} says\\nsomething', file=sys.stderr)\nos.write(2, b'\\xff' * 9)")
+    line = (
+        "import sys; from pathlib import Path; from pretrain.launch import launch; "
+        f"sys.exit(launch([{sys.executable!r}, *sys.argv[1:]], 3, Path(sys.argv[2]) / 'ranks'))"
+    )
+    done = subprocess.run([sys.executable, "-c", line, str(program), str(tmp_path)], capture_output=True, timeout=60)
+    assert done.returncode == 0
+    said = [f"rank {rank} says\nsomething\n".encode() + b"\xff" * 9 for rank in range(3)]
+    assert len(done.stderr) == sum(map(len, said)) and all(
+        f"rank {rank} says".encode() in done.stderr for rank in range(3)
+    )
+    assert [(tmp_path / "ranks" / f"rank-{rank}.log").read_bytes() for rank in range(3)] == said
+
+
 def test_all_end_well(tmp_path: Path) -> None:
     assert start(tmp_path, "(folder / f'rank-{rank}').touch()").wait(60) == 0
     assert len(list(tmp_path.glob("rank-*"))) == 3

@@ -28,6 +28,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 from pretrain.begin import begin
 from pretrain.checkpoint import save_checkpoint
 from pretrain.engines.torch_engine import TorchEngine
+from pretrain.heartbeat import report
 from pretrain.lifeline import Lifeline
 from pretrain.loader import Loader, plan_samples
 from pretrain.model import MaskedRowsModel, build_config, build_model
@@ -335,11 +336,15 @@ def test_a_look_at_1024_signs_is_short_beside_a_heartbeat() -> None:
     seconds = []
     for count in range(9):
         keys = [f"sign/{rank}" for rank in range(WORLD) if rank != 700 or not count]  # one falls silent
-        store.multi_set(keys, [f"running {count} n{int(key[5:]) // EACH}" for key in keys])
+        store.multi_set(keys, [f"running {count} {count} n{int(key[5:]) // EACH}" for key in keys])
         began = time.perf_counter()
         line._find_silent(signs, silent, 2.0)
         seconds.append(time.perf_counter() - began)
-    print(f"\na look at 1,024 signs: {sorted(seconds)[4] * 1e3:.2f} ms")
+    began = time.perf_counter()
+    told = report(signs, silent, 8, 0.0, 2.0)  # in another thread, every ten seconds
+    reported = time.perf_counter() - began
+    print(f"\na look at 1,024 signs: {sorted(seconds)[4] * 1e3:.2f} ms; a report: {reported * 1e3:.2f} ms")
+    assert [entry["ranks"] for entry in told["late"]] == [[700]] and reported < 0.2
     assert sorted(seconds)[4] < 0.2
     assert silent[700] == 16.0 and sum(silent) == 16.0 and not store.check(["failed"])
     silent[700] = 44.0

@@ -144,6 +144,9 @@ for step in range(2):
     trainer.step(step, 1e-3, batches_of(trainer, step), asked=True)
 trainer.validate()
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
+from pretrain.spread import gather_own
+assert gather_own(trainer.engine, 0, 0.25).shape == (2,)
+assert sent == ["meta"] * 4, sent
 print("ok")
 """
 

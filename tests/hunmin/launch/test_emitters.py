@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from common.errors import UserError
-from hunmin.launch.cluster import Cluster, Job, Launch
+from hunmin.launch.cluster import Cluster, Job, Launch, parse_nodes
 from hunmin.launch.start import LAUNCHERS, emit, show
 from hunmin.main import run_command
 from hunmin.recipe import Recipe
@@ -21,6 +21,7 @@ CASES: dict[str, tuple[str, Cluster]] = {
     "local": ("local", Cluster(devices=2)),
     "torchrun-1": ("torchrun", Cluster(devices=2)),
     "torchrun-2": ("torchrun", Cluster(2, 8, address="n0:29400", restarts=5)),
+    "torchrun-elastic": ("torchrun", Cluster(2, 8, address="n0:29400", fewest=1)),
     "deepspeed": ("deepspeed", Cluster(2, 4, address="n0", hosts=("n0", "n1"))),
     "slurm": (
         "slurm",
@@ -180,7 +181,27 @@ def test_what_a_launcher_lacks_is_refused() -> None:
     assert "did you mean 'slurm'" in refused("slrum", Cluster())
     assert "one for each host, in the order of the slice's workers" in refused("xla", Cluster(2, hosts=("t0",)))
     assert "must be divisible by micro_batch × processes" in refused("slurm", Cluster(3, 8))
+    # 256 samples in micro-batches of 8 are 32: processes of 2 and 4 nodes share them, those of 3 do not
+    elastic = refused("torchrun", Cluster(4, 8, address="n0", fewest=2))
+    assert "--nodes 2:4, with 3 nodes: global_batch (256)" in elastic and "8 × 24 = 192" in elastic
+    for launcher in set(LAUNCHERS) - {"torchrun"}:
+        text = refused(launcher, Cluster(2, 8, fewest=1, address="n0", hosts=("n0", "n1"), image="a", claim="x:/y"))
+        assert f"--launcher {launcher} with --nodes 1:2" in text and "give --nodes 2" in text
     assert set(LAUNCHERS) == {"local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla"}
+
+
+@pytest.mark.parametrize(("text", "expected"), [("2", (0, 2)), ("2:4", (2, 4)), ("3:3", (0, 3)), ("8:16", (8, 16))])
+def test_nodes_are_a_number_or_a_range(text: str, expected: tuple[int, int]) -> None:
+    from torch.distributed.run import parse_min_max_nnodes
+
+    assert parse_nodes(text) == expected
+    assert (expected[0] or expected[1], expected[1]) == parse_min_max_nnodes(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "two", "4:2", "0:2", "1:2:3", ":2", "2:", "1 : 2"])
+def test_other_nodes_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match="MIN:MAX"):
+        parse_nodes(text)
 
 
 def test_several_nodes_need_a_number_and_a_dry_run_writes_nothing(

@@ -1,0 +1,22 @@
+"""This machine's address, as those of a network reach it."""
+
+from __future__ import annotations
+
+import socket
+
+
+def own_address(meeting: str) -> str:
+    """Return an address of this machine by which those that reach `meeting` reach it, too.
+
+    It is that of the interface which leads there; where that is the loopback, this is the machine itself.
+
+    Args:
+        meeting: a machine's name or address.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((meeting, 9))  # sends nothing
+            own: str = probe.getsockname()[0]
+        except OSError:  # a name or a route of IPv6 alone
+            return meeting
+    return meeting if own.startswith("127.") else own
