@@ -160,7 +160,7 @@ class Loop:
         """Return how far the processes' own work in the steps since the last line differs; {} of one process."""
         process, own = self._run.process, self._meter.own
         own_seconds, step_seconds = own.take()
-        if process.world == 1:
+        if process.world == 1 or self._run.engine.device.type == "tpu":  # of a TPU the host's clock says nothing
             return {}
         spread = spread_of(gather_own(self._run.engine, process.rank, own_seconds).tolist(), step_seconds)
         own.begin()  # processes have waited for each other
