@@ -193,6 +193,9 @@ class PretrainSettings(Settings):
     fp8: bool = False
     """Compute the layers' matrix products in 8 bits (torchao, an extra): faster on GPUs from Ada and Hopper on, with
     coarser rounding."""
+    communication: Literal["fp32", "bf16"] = "fp32"
+    """Numbers in which gradients are averaged over the processes. `bf16` halves what is sent, for networks that hold a
+    run back (`hunmin plan` says by how much), with gradients of 8 significant bits."""
     gradient_checkpointing: bool = runtime(False)
     """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
     result."""

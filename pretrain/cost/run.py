@@ -220,5 +220,6 @@ def _hours(
         engine,
         settings.gradient_checkpointing,
         cluster,
+        2 if settings.communication == "bf16" else 4,
     )
     return took, took.seconds * settings.steps / 3600

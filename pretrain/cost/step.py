@@ -3,7 +3,7 @@
     c     seconds in which a device computes one micro-batch: its FLOPs by the rate that is reached
     β     share of c that is the backward pass: 2/3, or 3/4 where layers are computed again (a forward pass more)
     a     micro-batches of a device a step
-    R     all-reduce of the gradients (4 bytes a parameter), see `pretrain.cost.communication`
+    R     all-reduce of the gradients, 4 bytes a parameter or 2 (`pretrain.communication`), see `pretrain.cost`
     r     all-reduce of those that are ready last, the embeddings': nothing is left to compute beside it
     S, G  reduce-scatter of the gradients, all-gather of the weights; each half of R
     g     share of the weights that ZeRO 3 gathers once more for the backward pass: those beyond 0.5e9
@@ -12,12 +12,15 @@ What the engines do at each stage of ZeRO, and the step's seconds by it:
 
     0, torch      averages during the last micro-batch's backward pass        (a − β)·c + max(β·c, R − r) + r
     0, deepspeed  averages after it                                           a·c + R
-    1             averages within the last backward pass, which waits for
-                  each bucket (an all-reduce of it all, of which each
-                  device keeps its part), and gathers the new weights         a·c + R + G
+    1             averages within the last backward pass, a bucket at a
+                  time (an all-reduce of it all, of which each device keeps
+                  its part), and gathers the new weights                      a·c + R + G
     2             averages within every micro-batch's backward pass           a·(c + R) + G
     3             gathers weights ahead of the layers, scatters gradients
                   behind them, beside the computing of every micro-batch      a·(max((1 − β)·c, G) + max(β·c, S + g·G))
+
+DeepSpeed is asked to send beside the computing at stages 1 and 2 as well; how much of R that hides has not been
+measured, so it is all counted.
 
 Not in it: the optimizer's update, the sums of a step's few scalars, and validation and checkpoints between steps.
 """
@@ -79,6 +82,7 @@ def step(
     engine: str,
     checkpointing: bool,
     cluster: Cluster,
+    width: int = FP32,
 ) -> Step:
     """Return the seconds of a step by the model at the top of this file.
 
@@ -91,24 +95,25 @@ def step(
         engine: "torch" or "deepspeed".
         checkpointing: whether layers are computed again.
         cluster: the devices.
+        width: bytes of a gradient's number on its way.
     """
-    a, c, size = micro_batches, compute, float(FP32 * parameters)
+    a, c, size, sent = micro_batches, compute, float(FP32 * parameters), float(width * parameters)
     back = 3 / 4 if checkpointing else 2 / 3
     if cluster.devices == 1:
         return Step(a * c, 0.0, a * c)
     if stage == 0:
         bucket = DDP_BUCKET if engine == "torch" else DEEPSPEED_BUCKET
-        reduce = all_reduce(size, cluster, _pieces(size, bucket))
+        reduce = all_reduce(sent, cluster, _pieces(size, bucket))
         if engine != "torch":
             return Step(a * c, reduce, a * c + reduce)
-        alone = all_reduce(float(FP32 * last_ready), cluster)
+        alone = all_reduce(float(width * last_ready), cluster)
         return Step(a * c, reduce, (a - back) * c + max(back * c, reduce - alone) + alone)
     bucket = FP32 * ZERO_BUCKET
     gather = all_gather(size, cluster, _pieces(size, GATHER_BUCKET if stage < 3 else bucket))
     if stage < 3:
-        reduce = all_reduce(size, cluster, _pieces(size, bucket)) * (1 if stage == 1 else a)
+        reduce = all_reduce(sent, cluster, _pieces(size, bucket)) * (1 if stage == 1 else a)
         return Step(a * c, reduce + gather, a * c + reduce + gather)
-    scatter = reduce_scatter(size, cluster, _pieces(size, bucket))
+    scatter = reduce_scatter(sent, cluster, _pieces(size, bucket))
     scatter += gather * max(0.0, 1 - KEPT_GATHERED / parameters)
     seconds = a * (max((1 - back) * c, gather) + max(back * c, scatter))
     return Step(a * c, a * (gather + scatter), seconds)

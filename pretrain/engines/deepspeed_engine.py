@@ -46,6 +46,8 @@ OVERRIDES = {
 def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
     """Return the DeepSpeed configuration of a run on `world` processes."""
     zero: dict[str, Any] = {"stage": settings.zero_stage, "reduce_bucket_size": BUCKET}
+    if settings.zero_stage:
+        zero["overlap_comm"] = True  # at stages 1 and 2 by default gradients would be sent and waited for in turn
     if settings.zero_stage in (1, 2):
         zero["compute_grad_norm"] = False  # it is computed once, before DeepSpeed's step
     return {
@@ -54,6 +56,7 @@ def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
         "train_micro_batch_size_per_gpu": settings.micro_batch,
         "gradient_accumulation_steps": settings.global_batch // (settings.micro_batch * world),
         "gradient_clipping": 0.0,
+        "communication_data_type": settings.communication,
         "zero_optimization": zero,
         # it would wait for the device twice a micro-batch
         "timers": {"throughput": {"enabled": False}},

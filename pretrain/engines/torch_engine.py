@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import torch
 from torch import Tensor
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
 from torch.nn.parallel import DistributedDataParallel
 
 from pretrain.engines.interface import (
@@ -42,6 +43,9 @@ class TorchEngine(Engine):
                     broadcast_buffers=False,
                     gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
                 )
+                if settings.communication == "bf16":
+                    # by another name: on a CPU, whose gloo takes bf16 as well, torch refuses the hook by its own
+                    self._forward.register_comm_hook(None, lambda group, bucket: bf16_compress_hook(group, bucket))
         self._optimizer = make_optimizer(model, settings)
         for name, weight in self.named_weights():
             if state:

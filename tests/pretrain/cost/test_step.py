@@ -26,6 +26,16 @@ def test_averaging_beside_the_backward_pass() -> None:
     assert of(1e9, 0, "torch", checkpointing=True) == pytest.approx(1.2 - 0.225 + 1.5)
 
 
+def test_gradients_of_two_bytes() -> None:
+    # half of R = 1.5 and r = 0.15; weights are gathered in four bytes: G = 0.75
+    assert of(1e9, 0, "torch", width=2) == pytest.approx(1.0 + 0.675 + 0.075)
+    assert of(1e9, 0, width=2) == pytest.approx(1.2 + 0.75)
+    assert of(1e9, 1, width=2) == pytest.approx(1.2 + 0.75 + 0.75)
+    assert of(1e9, 2, width=2) == pytest.approx(1.2 + 4 * 0.75 + 0.75)
+    # forward 0.1 beside 0.75 of gathering, backward 0.2 beside 0.375 of scattering, four times
+    assert of(1e9, 3, width=2) == pytest.approx(4 * (0.75 + 0.375))
+
+
 def test_the_stages_of_zero() -> None:
     assert of(1e9, 0) == pytest.approx(1.2 + 1.5)
     assert of(1e9, 1) == pytest.approx(1.2 + 1.5 + 0.75)
