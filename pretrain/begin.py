@@ -101,7 +101,7 @@ def begin(
     hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     metadata["positions"] = hub.config.max_position_embeddings
     model = MaskedRowsModel(hub, half_type(settings.dtype))
-    speed_up(model, settings, process.device)
+    speed_up(model, settings, process.device, world=process.world)
     inputs = _first_inputs(loader, model, process.device)
     rehearse(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None

@@ -181,16 +181,29 @@ class MaskedRowsModel(nn.Module):
             encoded = self.hub.base_model(**inputs)
             hidden_BSH = encoded.last_hidden_state
             index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
-            features_RH = self._transform(torch.gather(hidden_BSH, 1, index)).flatten(0, 1)
-            decoder = self.hub.get_output_embeddings()
-            masked = linear_cross_entropy(features_RH, decoder.weight, decoder.bias, labels_BM.reshape(-1))
-            if pairs_P is None:
-                zero = masked[0].new_zeros(())
-                return Sums(*masked, zero, zero, zero)
-            pooled_PH = encoded.pooler_output
+            hidden_RH = torch.gather(hidden_BSH, 1, index).flatten(0, 1)
+            pooled_PH = encoded.pooler_output if pairs_P is not None else None
             if starts_P is not None:
                 pooled_PH = self.hub.base_model.pooler(hidden_BSH[0, starts_P][:, None])
-            logits_P2 = self.hub.cls.seq_relationship(pooled_PH).float()
+            return self.head_sums(hidden_RH, labels_BM.reshape(-1), pooled_PH, pairs_P)
+
+    def head_sums(
+        self, hidden_RH: Tensor, labels_R: Tensor, pooled_PH: Tensor | None = None, pairs_P: Tensor | None = None
+    ) -> Sums:
+        """Return the sums of predicted rows and of pairs.
+
+        Args:
+            hidden_RH: the encoder's output where something is predicted.
+            labels_R: int64 labels, IGNORE where the row is unused.
+            pooled_PH: the pooler's output for each pair; None without pairs.
+            pairs_P: as in `forward`.
+        """
+        decoder = self.hub.get_output_embeddings()
+        masked = linear_cross_entropy(self._transform(hidden_RH), decoder.weight, decoder.bias, labels_R)
+        if pooled_PH is None or pairs_P is None:
+            zero = masked[0].new_zeros(())
+            return Sums(*masked, zero, zero, zero)
+        logits_P2 = self.hub.cls.seq_relationship(pooled_PH).float()
         pair_loss = functional.cross_entropy(logits_P2, pairs_P, ignore_index=IGNORE, reduction="sum")
         return Sums(*masked, pair_loss, (logits_P2.argmax(-1) == pairs_P).sum(), (pairs_P != IGNORE).sum())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -22,7 +23,11 @@ COMPILED = Path("logs") / "compiled"
 
 
 def speed_up(
-    model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, fuse: bool | None = None
+    model: MaskedRowsModel,
+    settings: PretrainSettings,
+    device: torch.device,
+    fuse: bool | None = None,
+    world: int = 1,
 ) -> None:
     """Have the model compute as fast as a device can; the weights and their names stay transformers' own.
 
@@ -32,6 +37,7 @@ def speed_up(
         device: that it will be on.
         fuse: whether queries, keys and values come from one matrix product; None: on GPUs, where it is faster, but not
             at ZeRO stage 3, which fetches each weight for its own layer.
+        world: number of processes; several compile layer by layer, see `compile_layers`.
     """
     config = model.hub.config
     if model.half:
@@ -54,7 +60,36 @@ def speed_up(
             own.forward = MethodType(_attend_fused, own)
     if compiled:
         model.compiles = True
-        model.compile(dynamic=False)
+        if world == 1 or model.one_shape:
+            model.compile(dynamic=False)
+        else:
+            compile_layers(model)
+
+
+def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:
+    """Compile embeddings, layers and head each for itself.
+
+    The backward pass of a model that is compiled as a whole hands over all gradients when it ends. Of single layers
+    they come one layer after the other, and are averaged over the processes while it goes on. The layers share a graph.
+
+    Args:
+        model: changed in place.
+        backend: of `torch.compile`.
+    """
+    base = model.hub.base_model
+    if model.takes_texts:  # what is marked in the batch is not marked in what is computed of it
+        base.register_forward_pre_hook(_mark_texts, with_kwargs=True)
+        base.encoder.register_forward_pre_hook(lambda _, inputs: torch._dynamo.mark_dynamic(inputs[0], 1))
+    for part in (base.embeddings, *base.encoder.layer):
+        part.compile(dynamic=False, backend=backend)
+    model.head_sums = torch.compile(model.head_sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
+
+
+def _mark_texts(_: torch.nn.Module, __: tuple[Any, ...], inputs: dict[str, Any]) -> None:
+    """Mark the length of texts side by side as one that differs from batch to batch."""
+    for value in inputs.values():
+        if isinstance(value, Tensor) and value.shape == inputs["input_ids"].shape:
+            torch._dynamo.mark_dynamic(value, 1)
 
 
 def keep_compiled(out: Path) -> None:

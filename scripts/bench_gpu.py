@@ -60,6 +60,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "full-sentences, dense mask": {"dense": True},
     "full-sentences, three products for q, k, v": {"fuse": False},
     "full-sentences, not compiled": {"compile": False},
+    "full-sentences, compiled layer by layer": {"world": 2},
     "contiguous, FlashAttention instead of cuDNN": {"samples": "contiguous", "attention": "FLASH_ATTENTION"},
     "full-sentences, DeepSpeed's ZeRO 0": {"engine": "deepspeed"},
     "full-sentences, DeepSpeed's ZeRO 1": {"zero_stage": 1},
@@ -119,7 +120,7 @@ def our_step(
     shards = TokenShards(options.tokens)
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = kind(hub, half_type(settings.dtype))
-    speed_up(model, settings, device, row.get("fuse"))
+    speed_up(model, settings, device, row.get("fuse"), row.get("world", 1))
     if row.get("dense"):
         model.takes_texts = False
         hub.set_attn_implementation("sdpa")

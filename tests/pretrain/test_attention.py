@@ -21,7 +21,7 @@ from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.samples import Batch
 from pretrain.settings import ModelSettings, PretrainSettings
-from pretrain.speed import speed_up
+from pretrain.speed import compile_layers, speed_up
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 LENGTH, ROWS = 24, 4
@@ -212,8 +212,11 @@ class Counting:
         return graph  # type: ignore[no-any-return]
 
 
+@pytest.mark.parametrize("by_layers", [False, True])
 @pytest.mark.parametrize(("samples", "kind"), [("full-sentences", "roberta"), ("packed", "bert")])
-def test_one_graph_serves_batches_of_all_sizes(samples: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_graph_serves_batches_of_all_sizes(
+    samples: str, kind: str, by_layers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     @torch.library.custom_op("hunmin_test::attend_texts", mutates_args=())
     def attend_texts(
         query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int,
@@ -223,13 +226,17 @@ def test_one_graph_serves_batches_of_all_sizes(samples: str, kind: str, monkeypa
 
     attend_texts.register_fake(lambda query, *_: torch.empty_like(query))
     monkeypatch.setattr(attention, "attend_texts", attend_texts)
-    model, _ = make(kind)
+    model, settings = make(kind)
+    speed_up(model, settings, CPU, fuse=True)
     model.hub.set_attn_implementation(NAME)
     model.takes_texts = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     counting = Counting()
-    model.eval().compile(dynamic=False, backend=counting)
+    if by_layers:
+        compile_layers(model.eval(), backend=counting)
+    else:
+        model.eval().compile(dynamic=False, backend=counting)
     with torch.no_grad():
         shapes = set()
         for seed, size in enumerate((20, 24, 5, 12)):
@@ -239,5 +246,6 @@ def test_one_graph_serves_batches_of_all_sizes(samples: str, kind: str, monkeypa
             shapes.add((inputs["ids_BS"].shape, inputs["borders_K"].shape))
             model(**inputs)
         assert len(shapes) >= 3
-    assert counting.graphs == 1 and not torch._dynamo.utils.counters["graph_break"]
+    # embeddings, head, and the layers' one
+    assert counting.graphs == (3 if by_layers else 1) and not torch._dynamo.utils.counters["graph_break"]
     torch._dynamo.reset()
