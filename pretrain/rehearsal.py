@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from common.errors import UserError
-from pretrain.engines.interface import BUCKET
+from pretrain.buckets import bucket_elements
 from pretrain.model import MaskedRowsModel
 from pretrain.settings import PretrainSettings
 
@@ -39,7 +39,7 @@ def rehearse(
     weights = sum(p.numel() for p in model.parameters())
     held = 2 * weights  # moments
     if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
-        held = -(-4 * weights // world) + 2 * min(weights, BUCKET)
+        held = -(-4 * weights // world) + 2 * min(weights, bucket_elements(settings, weights))
     elif world > 1:
         held += weights  # the buckets in which gradients are averaged
     try:

@@ -196,6 +196,9 @@ class PretrainSettings(Settings):
     communication: Literal["fp32", "bf16"] = "fp32"
     """Numbers in which gradients are averaged over the processes. `bf16` halves what is sent, for networks that hold a
     run back (`hunmin plan` says by how much), with gradients of 8 significant bits."""
+    bucket_mb: int | None = runtime(None, ge=1)
+    """MB of gradients (fp32) that are averaged at a time. None: an eighth of the model's, 25 to 200. Larger ones suit
+    networks of high latency; smaller ones leave earlier, beside the backward pass."""
     gradient_checkpointing: bool = runtime(False)
     """Compute the layers again in the backward pass instead of keeping them: less memory for more time, the same
     result."""

@@ -7,7 +7,7 @@ computes in; ZeRO keeps a part of its own of the weights (stages 1 and 2) that A
     0       4              4             8         DistributedDataParallel: 4 where micro-batches are accumulated, whose
                                                    sum is beside the buckets, else none: gradients lie in the buckets
                                                    DeepSpeed: a flat copy of up to 500 M gradients
-    1       4 + 4/n        4             8/n       a bucket of up to `BUCKET` gradients and a copy to send (on a CPU the
+    1       4 + 4/n        4             8/n       a bucket (`pretrain.buckets`) and a copy to send (on a CPU the
                                                    bucket has memory only once gradients move there), then 4/n
     2       4 + 4/n        4/n           8/n       bucket and copy
     3       2·4/n          4/n           8/n       the same; and weights gathered for computing
@@ -48,11 +48,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from pretrain.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
 FP32 = 4
-ZERO_BUCKET = 50_000_000
-"""Elements of the gradient that ZeRO averages at a time (`pretrain.engines.interface.BUCKET`)."""
 FLAT_COPY = 500_000_000
 """Elements that DeepSpeed averages at a time without ZeRO."""
 KEPT_GATHERED = 500_000_000
@@ -116,7 +115,7 @@ def memory(
     """
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
-    own = p / devices
+    own, bucket = p / devices, min(p, bucket_elements(settings, p))
     weights, gradients, moments, gathered = (
         (p, p, 2 * p, 0.0),
         (p + own, p, 2 * own, 0.0),
@@ -124,9 +123,9 @@ def memory(
         (2 * own, own, 2 * own, min(p, KEPT_GATHERED)),
     )[stage]
     if stage == 1:
-        buckets = max((1 if arithmetic.kind == "cpu" else 2) * min(p, ZERO_BUCKET), own)
+        buckets = max((1 if arithmetic.kind == "cpu" else 2) * bucket, own)
     elif stage:
-        buckets = 2 * min(p, ZERO_BUCKET)
+        buckets = 2 * bucket
     elif devices == 1:
         buckets = 0.0
     elif engine == "torch":

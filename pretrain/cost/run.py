@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from pretrain.buckets import bucket_elements
 from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, REACHED, Cluster, Link
 from pretrain.cost.devices import Device
 from pretrain.cost.disk import Disk, disk
@@ -220,6 +221,7 @@ def _hours(
         engine,
         settings.gradient_checkpointing,
         cluster,
+        bucket_elements(settings, count),
         2 if settings.communication == "bf16" else 4,
     )
     return took, took.seconds * settings.steps / 3600

@@ -30,12 +30,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pretrain.cost.communication import Cluster, all_gather, all_reduce, reduce_scatter
-from pretrain.cost.memory import FP32, KEPT_GATHERED, ZERO_BUCKET
+from pretrain.cost.memory import FP32, KEPT_GATHERED
 from pretrain.flops import flops_per_token
 from pretrain.settings import PretrainSettings
 
-DDP_BUCKET = 25 << 20
-"""Bytes of gradients that torch's DistributedDataParallel averages at a time."""
 DEEPSPEED_BUCKET = 2_000_000_000
 """Bytes that DeepSpeed averages at a time without ZeRO."""
 GATHER_BUCKET = 2_000_000_000
@@ -82,6 +80,7 @@ def step(
     engine: str,
     checkpointing: bool,
     cluster: Cluster,
+    bucket: int,
     width: int = FP32,
 ) -> Step:
     """Return the seconds of a step by the model at the top of this file.
@@ -95,6 +94,7 @@ def step(
         engine: "torch" or "deepspeed".
         checkpointing: whether layers are computed again.
         cluster: the devices.
+        bucket: elements of the gradient that are averaged at a time.
         width: bytes of a gradient's number on its way.
     """
     a, c, size, sent = micro_batches, compute, float(FP32 * parameters), float(width * parameters)
@@ -102,18 +102,17 @@ def step(
     if cluster.devices == 1:
         return Step(a * c, 0.0, a * c)
     if stage == 0:
-        bucket = DDP_BUCKET if engine == "torch" else DEEPSPEED_BUCKET
-        reduce = all_reduce(sent, cluster, _pieces(size, bucket))
+        reduce = all_reduce(sent, cluster, _pieces(size, FP32 * bucket if engine == "torch" else DEEPSPEED_BUCKET))
         if engine != "torch":
             return Step(a * c, reduce, a * c + reduce)
         alone = all_reduce(float(width * last_ready), cluster)
         return Step(a * c, reduce, (a - back) * c + max(back * c, reduce - alone) + alone)
-    bucket = FP32 * ZERO_BUCKET
-    gather = all_gather(size, cluster, _pieces(size, GATHER_BUCKET if stage < 3 else bucket))
+    pieces = _pieces(size, FP32 * bucket)
+    gather = all_gather(size, cluster, _pieces(size, GATHER_BUCKET) if stage < 3 else pieces)
     if stage < 3:
-        reduce = all_reduce(sent, cluster, _pieces(size, bucket)) * (1 if stage == 1 else a)
+        reduce = all_reduce(sent, cluster, pieces) * (1 if stage == 1 else a)
         return Step(a * c, reduce + gather, a * c + reduce + gather)
-    scatter = reduce_scatter(sent, cluster, _pieces(size, bucket))
+    scatter = reduce_scatter(sent, cluster, pieces)
     scatter += gather * max(0.0, 1 - KEPT_GATHERED / parameters)
     seconds = a * (max((1 - back) * c, gather) + max(back * c, scatter))
     return Step(a * c, a * (gather + scatter), seconds)

@@ -19,8 +19,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from pretrain.buckets import bucket_elements
 from pretrain.engines.interface import (
-    BUCKET,
     MOMENTS,
     Engine,
     OptimizerState,
@@ -43,9 +43,11 @@ OVERRIDES = {
 """What of DeepSpeed's insides is used or replaced → why."""
 
 
-def deepspeed_config(settings: PretrainSettings, world: int) -> dict[str, Any]:
-    """Return the DeepSpeed configuration of a run on `world` processes."""
-    zero: dict[str, Any] = {"stage": settings.zero_stage, "reduce_bucket_size": BUCKET}
+def deepspeed_config(settings: PretrainSettings, world: int, parameters: int) -> dict[str, Any]:
+    """Return the DeepSpeed configuration of a run on `world` processes, of a model of so many parameters."""
+    zero: dict[str, Any] = {
+        "stage": settings.zero_stage, "reduce_bucket_size": bucket_elements(settings, parameters)
+    }  # fmt: skip
     if settings.zero_stage:
         zero["overlap_comm"] = True  # at stages 1 and 2 by default gradients would be sent and waited for in turn
     if settings.zero_stage in (1, 2):
@@ -96,7 +98,7 @@ class DeepSpeedEngine(Engine):
         self._engine, *_ = deepspeed.initialize(
             model=model,
             optimizer=self._optimizer,
-            config=deepspeed_config(settings, self.world),
+            config=deepspeed_config(settings, self.world, sum(p.numel() for p in model.parameters())),
             dist_init_required=False,
         )
         if self._stage == 3:

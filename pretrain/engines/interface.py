@@ -14,8 +14,6 @@ from torch import Tensor
 from pretrain.model import MaskedRowsModel, Sums
 from pretrain.settings import PretrainSettings
 
-BUCKET = 50_000_000
-"""Elements of the gradient that ZeRO averages at a time; it holds them twice."""
 MOMENTS = ("exp_avg", "exp_avg_sq")
 """AdamW's moments, by torch's names."""
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
 from torch.nn.parallel import DistributedDataParallel
 
+from pretrain.buckets import bucket_elements
 from pretrain.engines.interface import (
     MOMENTS,
     Engine,
@@ -41,6 +42,7 @@ class TorchEngine(Engine):
                     model,
                     device_ids=[device] if device.type == "cuda" else None,
                     broadcast_buffers=False,
+                    bucket_cap_mb=bucket_elements(settings, sum(p.numel() for p in model.parameters())) * 4 / 2**20,
                     gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
                 )
                 if settings.communication == "bf16":

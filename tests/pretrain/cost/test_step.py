@@ -13,7 +13,13 @@ from pretrain.settings import PretrainSettings
 
 def of(bandwidth: float, stage: int, engine: str = "deepspeed", devices: int = 4, **changes: Any) -> float:
     cluster = Cluster(devices, 1, Link(bandwidth, 0.0), Link(1.0, 0.0))
-    asked = {"parameters": 250_000_000, "last_ready": 25_000_000, "checkpointing": False, **changes}
+    asked = {
+        "parameters": 250_000_000,
+        "last_ready": 25_000_000,
+        "checkpointing": False,
+        "bucket": 31_250_000,
+        **changes,
+    }
     return step(0.3, 4, stage=stage, engine=engine, cluster=cluster, **asked).seconds
 
 

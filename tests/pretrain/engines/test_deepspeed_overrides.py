@@ -45,7 +45,7 @@ def test_stage_3_asks_for_the_norm_by_the_name_that_is_replaced() -> None:
 
 def test_stages_1_and_2_leave_norm_clipping_and_overflow_alone_when_told_so() -> None:
     """Without them their step has nothing to wait for."""
-    zero = deepspeed_config(PretrainSettings(zero_stage=1, engine="deepspeed"), 1)["zero_optimization"]
+    zero = deepspeed_config(PretrainSettings(zero_stage=1, engine="deepspeed"), 1, 10**6)["zero_optimization"]
     assert zero["compute_grad_norm"] is False
     source = inspect.getsource(stage_1_and_2.DeepSpeedZeroOptimizer.step)
     assert "if self.check_grad_overflow:" in source and "if self.compute_grad_norm and not self.overflow:" in source

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from pretrain.buckets import bucket_elements
+from pretrain.settings import PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from training_runs import finish, start
@@ -18,7 +22,6 @@ import torch.distributed as dist
 import pretrain.begin as begin
 import pretrain.speed as speed
 import pretrain.trainer as trainer
-import pretrain.engines.deepspeed_engine as deepspeed_engine
 import pretrain.engines.torch_engine as torch_engine
 
 events = []
@@ -56,7 +59,6 @@ def averaged(_, bucket):
     return sending.get_future().then(lambda future: future.value()[0] / dist.get_world_size())
 torch_engine.DistributedDataParallel = Watched
 
-deepspeed_engine.BUCKET = 100_000
 def watched(name):
     inner = getattr(dist, name)
     def call(tensor, *args, **kwargs):
@@ -79,6 +81,21 @@ def step(self, *args, **kwargs):
 trainer.Trainer.step = step
 """
 MODEL = {"layers": 4, "hidden": 128, "heads": 2}
+"""3.2 MB of gradients in its layers."""
+
+
+def watched(out: Path, tokens: Path, tokenizer: Path, changes: dict[str, Any], whole: bool = False) -> list[str]:
+    """Return what a step of two processes did, in order."""
+    stage, patch = changes["zero_stage"], WATCH
+    for name, value in {"WHOLE": whole, "STAGE": stage, "PATH": str(out / "events.json")}.items():
+        patch = patch.replace(name, repr(value))
+    changes = {
+        "model": MODEL, "engine": "deepspeed" if stage else "torch", "steps": 2, "optimizer": {"warmup_steps": 1},
+        "global_batch": 8, **changes,
+    }  # fmt: skip
+    code, errors = finish(start(out, tokens, tokenizer, 2, patch, **changes))
+    assert code == 0, errors
+    return list(json.loads((out / "events.json").read_text()))
 
 
 @pytest.mark.parametrize(
@@ -87,18 +104,22 @@ MODEL = {"layers": 4, "hidden": 128, "heads": 2}
 def test_the_last_layers_are_sent_before_the_first_is_reached(
     compiled: str, stage: int, tokens: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    names = {"WHOLE": repr(compiled == "as a whole"), "STAGE": str(stage), "PATH": repr(str(tmp_path / "events.json"))}
-    patch = WATCH
-    for name, value in names.items():
-        patch = patch.replace(name, value)
-    engine = "deepspeed" if stage else "torch"
-    changes = {
-        "model": MODEL, "engine": engine, "zero_stage": stage, "compile": bool(compiled), "steps": 2,
-        "optimizer": {"warmup_steps": 1}, "global_batch": 8,
-    }  # fmt: skip
-    code, errors = finish(start(tmp_path, tokens, tokenizer, 2, patch, **changes))
-    assert code == 0, errors
-    events = json.loads((tmp_path / "events.json").read_text())
+    changes = {"zero_stage": stage, "compile": bool(compiled), "bucket_mb": 1}
+    events = watched(tmp_path, tokens, tokenizer, changes, compiled == "as a whole")
     assert events.count("layer") == MODEL["layers"] and events.count("sent") >= 2
     overlaps = events[-1] == "sent" and events.index("sent") < len(events) - 1 - events[::-1].index("layer")
     assert overlaps == (compiled != "as a whole")  # as a whole it is compiled where there is nothing to send
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_a_bucket_is_as_large_as_the_settings_say(stage: int, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    assert watched(tmp_path / "all", tokens, tokenizer, {"zero_stage": stage}).count("sent") == 1
+    assert 3 <= watched(tmp_path / "parts", tokens, tokenizer, {"zero_stage": stage, "bucket_mb": 1}).count("sent") <= 6
+
+
+def test_buckets_by_size_of_the_model() -> None:
+    run = PretrainSettings
+    assert bucket_elements(run(), 8_000_000) == 25 * 262_144  # 25 MB, in numbers of four bytes
+    assert bucket_elements(run(), 111_000_000) == 13_875_000
+    assert bucket_elements(run(), 1_500_000_000) == 200 * 262_144
+    assert bucket_elements(run(bucket_mb=3), 111_000_000) == 786_432

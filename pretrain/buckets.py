@@ -1,0 +1,25 @@
+"""How much of the gradient is averaged at a time."""
+
+from __future__ import annotations
+
+from pretrain.settings import PretrainSettings
+
+LEAST, MOST = 25, 200
+"""MB of gradients a bucket, where the settings say nothing."""
+PER_MB = 2**20 // 4
+"""Elements."""
+
+
+def bucket_elements(settings: PretrainSettings, parameters: float) -> int:
+    """Return how many elements of the gradient the processes average at a time.
+
+    An eighth of them, so that the first leave early in the backward pass; between a size below which a network's
+    latency is felt and one beyond which buffers cost more memory than they save time.
+
+    Args:
+        settings: the run; its `bucket_mb` holds if it is set.
+        parameters: of the model.
+    """
+    if settings.bucket_mb:
+        return settings.bucket_mb * PER_MB
+    return min(max(int(parameters) // 8, LEAST * PER_MB), MOST * PER_MB)

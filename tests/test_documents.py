@@ -1,0 +1,167 @@
+"""README and docs: every command they show can be given, every file and setting they name exists, and the Korean pages
+show the same commands as the English ones."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from pydantic import BaseModel
+
+from hunmin.main import app, run_command
+from hunmin.recipe import Recipe
+
+ROOT = Path(__file__).parents[1]
+ENGLISH = [
+    "README.md",
+    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if ".ko." not in path.name),
+]
+KOREAN = [name.replace(".md", ".ko.md") for name in ENGLISH if (ROOT / name.replace(".md", ".ko.md")).exists()]
+PLACEHOLDERS = ("N", "D")
+RECIPE = """
+name: documented
+out: runs/documented
+corpus: {inputs: [texts]}
+klue: {data: klue-benchmark}
+pretrain: {global_batch: 2048, micro_batch: 8}
+"""
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def blocks_of(document: str) -> list[str]:
+    return re.findall(r"^```\w*\n(.*?)^```", text_of(document), re.DOTALL | re.MULTILINE)
+
+
+def lines_of(document: str) -> Iterator[str]:
+    """Yield the command lines of a document's blocks, without comments."""
+    for block in blocks_of(document):
+        for line in block.replace("\\\n", " ").splitlines():
+            yield " ".join(re.sub(r"(^|\s)#.*", "", line).split())
+
+
+def commands_of(document: str) -> list[list[str]]:
+    """Return the words of each command of this project, also of those that another command starts."""
+    found = []
+    for line in [*lines_of(document), *re.findall(r"`(hunmin [^`]+)`", text_of(document))]:
+        for match in re.finditer(r"(?:^|[ '/])(?:hunmin|-m hunmin\.main) (?![|—])([^']*)", line):
+            if "…" not in match[0] and "COMMAND" not in match[0]:
+                found.append(shlex.split(re.sub(r"'$", "", match[1])) if "'" not in line else words_of(line, match))
+    return found
+
+
+def words_of(line: str, match: re.Match[str]) -> list[str]:
+    """Return the words of a command in a line with quotes: to the end of those around it, or of the line."""
+    quoted = line[match.start()] == "'"
+    return shlex.split(match[1] if quoted else line[match.start(1) :])
+
+
+def parse(words: list[str]) -> None:
+    """Read a command by the program's own parser, which raises what is wrong with it."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("hunmin", list(words), resilient_parsing=True)
+    while hasattr(command, "commands"):
+        name, command, words = command.resolve_command(context, words)
+        if command is None:
+            raise LookupError(f"No such command: {name}")
+        context = type(context)(command, info_name=name, parent=context)
+    if any(word.startswith("-") for word in words):  # without options it is a mention of it
+        command.parse_args(context, list(words))
+
+
+COMMANDS = [(document, words) for document in (*ENGLISH, *KOREAN) for words in commands_of(document)]
+
+
+def test_commands_are_found() -> None:
+    assert len(COMMANDS) > 60 and {words[0] for _, words in COMMANDS} >= {"run", "launch", "plan", "corpus", "klue"}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"), COMMANDS, ids=[f"{document}-{' '.join(words)}" for document, words in COMMANDS]
+)
+def test_the_program_reads_the_command(document: str, words: list[str]) -> None:
+    for each in product(*(word.split("|") for word in words)):
+        parse(["8" if word in PLACEHOLDERS else word for word in each])
+
+
+def test_the_parser_refuses_what_there_is_not() -> None:
+    """What the test above rests on."""
+    for words in (["launch", "RECIPE", "--nodez", "2"], ["lunch"], ["plan", "--devices", "8"]):
+        with pytest.raises(Exception, match=r"No such|Missing"):
+            parse(words)
+
+
+LAUNCHES = [words for document, words in COMMANDS if words[0] == "launch" and len(words) > 2 and document in ENGLISH]
+LAUNCHES = [words for words in LAUNCHES if not set(words) & set(PLACEHOLDERS)]
+
+
+@pytest.mark.parametrize("words", LAUNCHES, ids=" ".join)
+def test_what_would_be_launched_is_shown(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    (tmp_path / "keys.env").write_text("NAME=value\n")
+    words = ["recipe.yaml" if word == "RECIPE" else word for word in words]
+    assert run_command([*words, *([] if "--dry-run" in words else ["--dry-run"])]) == 0
+    assert "hunmin" in capsys.readouterr().out
+
+
+def settings_in(words: list[str]) -> list[str]:
+    return [word.partition("=")[0] for word in words if re.match(r"[a-z]\w*(\.\w+)+=", word)]
+
+
+def test_settings_in_commands_exist() -> None:
+    checked = 0
+    for document, words in COMMANDS:
+        if words[0] == "klue":  # its settings begin with a task
+            continue
+        for name in settings_in(words):
+            kind: Any = Recipe
+            for part in name.split("."):
+                fields = kind.model_fields
+                assert part in fields, f"{document}: {name}"
+                kind = model_in(fields[part].annotation)
+            checked += 1
+    assert checked > 5
+
+
+def model_in(annotation: Any) -> Any:
+    """Return the settings within an annotation, such as `X | None`."""
+    kinds = [annotation, *getattr(annotation, "__args__", ())]
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+@pytest.mark.parametrize("document", [*ENGLISH, *KOREAN])
+def test_files_and_make_targets_exist(document: str) -> None:
+    folder, text = (ROOT / document).parent, text_of(document)
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        assert "://" in target or (folder / target).exists(), target
+    for path in re.findall(r"`((?:tests|scripts|configs|pretrain|data|tokenizer|klue|common|hunmin)/[\w./*-]+)`", text):
+        assert list(ROOT.glob(path.rstrip("/"))), path
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    made = [line.split()[1] for line in lines_of(document) if line.startswith("make ")]
+    made += re.findall(r"`make ([\w-]+)", text)
+    assert set(made) <= set(targets)
+
+
+@pytest.mark.parametrize("document", KOREAN)
+def test_the_korean_page_shows_the_same_commands(document: str) -> None:
+    english = document.replace(".ko.md", ".md")
+    ours, theirs = ([" ".join(words) for words in commands_of(name)] for name in (document, english))
+    if document == "README.ko.md":  # a shorter one
+        assert set(ours) <= set(theirs)
+    else:
+        assert ours == theirs
+        assert len(blocks_of(document)) == len(blocks_of(english))
+        for mark in (r"^#+ ", r"^\|"):  # headings, rows of tables
+            counts = [len(re.findall(mark, text_of(name), re.MULTILINE)) for name in (document, english)]
+            assert counts[0] == counts[1], mark
