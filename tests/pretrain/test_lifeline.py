@@ -248,10 +248,10 @@ with begin(silence=0.8) as line:
 
 def test_rank_0_ends_while_another_goes_on(group: Group) -> None:
     body = """
-line = begin()
+line = begin(grace=2)
 others_up()
 if rank:
-    time.sleep(1.5)  # longer than rank 0 keeps the store
+    time.sleep(3)  # longer than rank 0 keeps the store
 line.close()
 line.close()
 line.fail("too late to matter")

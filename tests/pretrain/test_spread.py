@@ -156,7 +156,7 @@ def test_a_slow_process_is_named(
     assert [row["step"] for row in rows] == [2, 4, 6, 8]
     for row in rows:
         fastest, median, slowest = (row[f"own_seconds_{name}"] for name in ("fastest", "median", "slowest"))
-        assert 0 < fastest <= median <= slowest < 1.1 * row["step_seconds"]  # which is the first process's
+        assert 0 < fastest <= median <= slowest < 1.5 * row["step_seconds"]  # which is the first process's
         assert zero == 3 or fastest > 0.3  # at least a forward pass
     named = [(row["slowest_rank"], row["slowest_host"]) for row in rows if "slowest_rank" in row]
     if not slow:
