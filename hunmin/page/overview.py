@@ -27,10 +27,14 @@ def overview(facts: Facts) -> Markup:
     return markup.section("overview", "Overview", _progress(facts), _cards(facts))
 
 
+def steps_done(facts: Facts) -> int:
+    """Return the steps of the training, by the last line of its log or its heartbeat, whichever is further."""
+    steps_P = facts.training.metrics.curve("tokens").steps_P
+    return max(int(steps_P[-1]) if len(steps_P) else 0, int(facts.training.heartbeat.get("step") or 0))
+
+
 def headline(facts: Facts) -> str:
     """Return the state of the run in one line, as text."""
-    steps = facts.training.metrics.curve("tokens").steps_P
-    done = int(steps[-1]) if len(steps) else 0
     if facts.state == "finished":
         return "finished: all stages are done"
     stage = next((one for one in facts.stages if one.state in ("under way", "unfinished")), None)
@@ -39,7 +43,7 @@ def headline(facts: Facts) -> str:
         return f"{facts.state}; the next stage is {following}"
     text = f"{facts.state}: {stage.name}"
     if stage.name == "pretrain" and facts.steps:
-        text += f", step {done:,} of {facts.steps:,}"
+        text += f", step {steps_done(facts):,} of {facts.steps:,}"
     if stage.name == "klue" and facts.klue.jobs:
         text += f", {len(facts.klue.rows)} of {facts.klue.jobs} fine-tunings"
     return text
@@ -51,8 +55,7 @@ def _progress(facts: Facts) -> Markup:
         return Markup()
     metrics, heartbeat = facts.training.metrics, facts.training.heartbeat
     training = facts.stage("pretrain").state in ("under way", "unfinished")
-    steps_P = metrics.curve("tokens").steps_P
-    done = max(int(steps_P[-1]) if len(steps_P) else 0, int(heartbeat.get("step") or 0) if training else 0)
+    done = steps_done(facts)
     seconds = seconds_per_step(metrics)
     items: list[tuple[str, object]] = []
     if training and facts.steps and seconds and facts.state == "running":

@@ -48,7 +48,11 @@ def _chart(table: Scores) -> Markup:
     published = [Dots(line.title, line.values) for line in table.lines if not line.init]
     kinds = [Dots(INITS[line.init], line.values, [_spread(cell) for cell in line.cells]) for line in ours]
     return dot_chart(
-        "scores-chart", "Scores at a glance", [name.rstrip("*") for name in table.columns], kinds, published
+        "scores-chart",
+        "Scores at a glance",
+        [name.partition(" (")[0].rstrip("*") for name in table.columns],
+        kinds,
+        published,
     )
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from markupsafe import escape
 from mini import write_mini
 from safetensors.torch import load_file
 
 from common.manifest import read_manifest
+from data.shards import read_shards
 from hunmin.main import run_command
 from hunmin.stages import STAGES
 from klue.tasks import TASKS
@@ -35,6 +37,27 @@ def test_every_stage_left_a_manifest_and_nothing_half_done(finished: Path) -> No
         manifest = read_manifest(run / stage.folder)
         assert manifest and manifest.stage == stage.name and manifest.outputs
     assert not [p.name for p in run.iterdir() if p.name.endswith(".partial")]
+
+
+def test_its_page_has_its_numbers_and_none_of_its_text(finished: Path, tmp_path: Path) -> None:
+    run = finished / "run"
+    page = (run / "report.html").read_text("utf-8")
+    assert len(page) < 5_000_000 and "finished: all stages are done" in page
+    counts = read_manifest(run / "corpus")
+    assert counts and f"{counts.counts['sentences']:,} sentences" in page
+    assert str(finished) not in page and "a-key-for-invented-data" not in page
+    sentences = [
+        sentence
+        for rows in read_shards(run / "corpus", ["sentences"])
+        for row in rows.to_pylist()
+        for sentence in row["sentences"]
+    ]
+    assert len(sentences) > 1000 and not [one for one in sentences if len(one) > 8 and escape(one) in page]
+    assert run_command(["report", str(run), "--out", str(tmp_path / "text.html"), "--with-text"]) == 0
+    text = (tmp_path / "text.html").read_text("utf-8")
+    assert len([one for one in sentences if len(one) > 8 and escape(one) in text]) > 5
+    assert run_command(["report", str(run)]) == 0  # it writes the same bytes again
+    assert (run / "report.html").read_text("utf-8") == page
 
 
 def test_again_it_finds_all_done_in_seconds(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:

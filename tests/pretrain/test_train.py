@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,10 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     third = start(tmp_path, tokens, tokenizer)
     code, errors = finish(third)
     assert code == 0 and "resuming at step" in errors
+    starts = [json.loads(line) for line in (tmp_path / "logs" / "starts.jsonl").read_text("utf-8").splitlines()]
+    assert [start["step"] for start in starts][:2] == [0, resumed] and len(starts) == 3
+    assert starts[2]["step"] > resumed and {start["processes"] for start in starts} == {1}
+    assert sorted(datetime.fromisoformat(start["time"]) for start in starts)[0].utcoffset() == timedelta(0)
     name = "model/model.safetensors"
     assert (tmp_path / name).read_bytes() == (straight / name).read_bytes()
     assert losses(tmp_path) == losses(straight)

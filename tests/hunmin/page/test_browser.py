@@ -151,6 +151,10 @@ def test_by_keyboard(browser: Browser, page: Path) -> None:
             break
     browser.press("Enter", 13)
     assert browser.run("document.activeElement.parentElement.open") is True
+    for _ in range(100):  # the page hears of it a little later
+        if browser.run("sessionStorage.length"):
+            break
+        time.sleep(0.1)
     browser.open(page)
     assert browser.run("document.documentElement.dataset.scheme") == "dark"  # both are kept
     assert browser.run("document.querySelectorAll('details[open]').length") == 1

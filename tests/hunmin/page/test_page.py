@@ -189,6 +189,8 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
         page = page_of(run.path)
     assert not is_locked(run.path)
     assert words(page.css_first(".headline")) == "running: pretrain, step 60 of 100"
+    run.write("pretrain.partial/logs/heartbeat.json", {"state": "running", "step": 62, "processes": 2})
+    assert words(page_of(run.path).css_first(".headline")) == "not running: pretrain, step 62 of 100"
     pairs = {words(pair.css_first("dt")): words(pair.css_first("dd")) for pair in page.css("#overview .pairs > div")}
     assert (pairs["a step takes"], pairs["training ends in about"]) == ("2 s", "1m 20s")
     assert pairs["that is at"] == "2033-05-18 03:34:40 UTC"
@@ -197,7 +199,7 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
     assert states[3].startswith("under way") and states[4].startswith("not begun")
     assert "last sign of life" in pairs
     run.write("pretrain.partial/logs/stopped", "")
-    assert words(page_of(run.path).css_first(".headline")) == "stopped: pretrain, step 60 of 100"
+    assert words(page_of(run.path).css_first(".headline")) == "stopped: pretrain, step 62 of 100"
 
 
 def test_a_file_just_written_shows_a_run_on_another_machine(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Take the README's picture of a run's page: some of its sections, as a window of 1280 × 1080 shows them.
+
+python scripts/screenshot_report.py runs/quickstart --out docs/report.png
+
+Needs a Chromium (Debian: apt install chromium). Prints the size of the picture, which has 256 colours at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from hunmin.page.page import write_page
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def take(page: Path, out: Path, width: int, height: int) -> None:
+    """Write a picture of a page as a PNG.
+
+    Args:
+        page: HTML file.
+        out: file to write.
+        width: of the window, in pixels.
+        height: of the window.
+    """
+    program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+    if program is None:
+        sys.exit("no Chromium here: apt install chromium")
+    with tempfile.TemporaryDirectory() as folder:
+        shot = Path(folder) / "shot.png"
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                   f"--user-data-dir={folder}/profile", f"--window-size={width},{height}", f"--screenshot={shot}",
+                   page.resolve().as_uri()]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with Image.open(shot) as picture:
+            picture.convert("RGB").quantize(256).save(out, optimize=True)
+    print(f"{out}: {out.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    """Read the command line and take the picture."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="run folder")
+    parser.add_argument("--out", type=Path, default=Path("docs/report.png"))
+    parser.add_argument("--sections", nargs="+", default=["overview", "training"], help="those that are shown")
+    parser.add_argument("--width", type=int, default=1280)
+    parser.add_argument("--height", type=int, default=1080)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        write_page(options.run, page)
+        others = f"<style>section:not({', '.join(f'#{name}' for name in options.sections)}) {{ display: none }}</style>"
+        page.write_text(page.read_text(encoding="utf-8").replace("</head>", f"{others}</head>", 1), encoding="utf-8")
+        take(page, options.out, options.width, options.height)
+
+
+if __name__ == "__main__":
+    main()
