@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,7 +13,7 @@ from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERM
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
 from common.progress import say
-from hunmin.commands import corpus, klue, launch, model, run, tokenizer
+from hunmin.commands import corpus, doctor, klue, launch, model, run, tokenizer
 
 GOES_ON = "what is finished stays; the same command goes on from there"
 
@@ -36,11 +36,31 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
+
+
+def _versions(wanted: bool) -> None:
+    if wanted:
+        from hunmin.version import version_lines
+
+        print("\n".join(version_lines()))
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_versions, is_eager=True, help="Print the versions that matter, and end."),
+    ] = False,
+) -> None:
+    pass
+
+
 run.register(app)
 model.register(app)
 launch.register(app)
+doctor.register(app)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(klue.app, name="klue")

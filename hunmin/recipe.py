@@ -12,6 +12,7 @@ from common.errors import UserError
 from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
+from hunmin.shipped import recipe_file
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
@@ -42,11 +43,13 @@ class Recipe(Settings):
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
+    A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data` unless stated.
 
     Raises:
         UserError: the file or a value is wrong, or the key of the pseudonyms would stand beside them.
     """
+    path = recipe_file(path)
     written = load_yaml(path)
     tree = apply_overrides(written, overrides)
     for section in ("tokenizer", "pretrain"):

@@ -16,6 +16,7 @@ from common.manifest import read_manifest
 from common.process import available_cores, run_child
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
+from hunmin.version import in_clone
 from pretrain.train import JOB, STOPPED_MARK
 
 Counts = dict[str, Any]
@@ -149,6 +150,8 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
+    if not in_clone():  # Python would look for the package in the folder that it is started in first
+        environment["PYTHONSAFEPATH"] = "1"
     code = run_child(command, environment)
     counts = out / "counts.json"
     if not code and (out / "logs" / STOPPED_MARK).exists():

@@ -10,8 +10,16 @@ import typer
 
 from common.errors import EXIT_INTERRUPTED
 from common.progress import console, say
+from hunmin import completion
 
-RecipePath = Annotated[str, typer.Argument(metavar="RECIPE", help="Recipe file, e.g. configs/quickstart.yaml.")]
+RecipePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECIPE",
+        help="Recipe file, or the name of one that comes with hunmin: quickstart, klue-roberta-base …",
+        autocompletion=completion.recipes,
+    ),
+]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
 ]
@@ -29,8 +37,13 @@ def register(app: typer.Typer) -> None:
 def run(
     recipe: RecipePath,
     overrides: Overrides = None,
-    first: Annotated[str | None, typer.Option("--from", help="Do this stage again, and what depends on it.")] = None,
-    last: Annotated[str | None, typer.Option("--until", help="Stop after this stage.")] = None,
+    first: Annotated[
+        str | None,
+        typer.Option("--from", help="Do this stage again, and what depends on it.", autocompletion=completion.stages),
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--until", help="Stop after this stage.", autocompletion=completion.stages)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +80,11 @@ def plan(
     devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
     device: Annotated[
         str | None,
-        typer.Option("--device", help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine."),
+        typer.Option(
+            "--device",
+            help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine.",
+            autocompletion=completion.devices,
+        ),
     ] = None,
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Machines that hold the devices; default: as few as hold them.")
