@@ -10,11 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hunmin.api import encode, finetune, read_documents, run_recipe
+    from common.errors import HunminError, UserError
+    from hunmin.api import TextEncoder, finetune, read_documents, run_recipe
     from klue.score import score
 
 HOMES = {
-    "encode": "hunmin.api",
+    "HunminError": "common.errors",
+    "TextEncoder": "hunmin.api",
+    "UserError": "common.errors",
     "finetune": "hunmin.api",
     "read_documents": "hunmin.api",
     "run_recipe": "hunmin.api",
@@ -22,7 +25,7 @@ HOMES = {
 }
 """Name → the module that it is defined in."""
 
-__all__ = ["encode", "finetune", "read_documents", "run_recipe", "score"]
+__all__ = ["HunminError", "TextEncoder", "UserError", "finetune", "read_documents", "run_recipe", "score"]
 
 
 def __getattr__(name: str) -> Any:
