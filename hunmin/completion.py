@@ -1,5 +1,7 @@
-"""What a shell completes: names that commands take. It is asked at every press of the key, so nothing heavy is loaded:
-names that stand in modules which load torch or numpy are repeated here, and tests/hunmin/test_completion.py compares them.
+"""What a shell completes: names that commands take.
+
+It is asked at every press of the key, so nothing heavy is loaded: names that stand in modules which load torch or numpy
+are repeated here, and tests/hunmin/test_completion.py compares them.
 
 Where nothing is found, shells complete the names of files themselves.
 """

@@ -91,11 +91,12 @@ def run_command(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_FAILED
-    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
+    except OSError as error:  # a folder that is not there, no permission, a disk that is mounted for reading alone …
         if error.filename is None:  # no file the user named: a fault of ours, to be seen whole
             raise
         say(f"error: {error.filename}: {error.strerror}", style="red")
         say("  rule:   files that are read exist, and folders that are written to can be written to")
+        say("  remedy: name another one, or mend its permissions")
         return EXIT_FAILED
     except UnicodeEncodeError as error:  # Python keeps bytes that are no text as lone surrogates
         if not any(0xDC80 <= ord(character) <= 0xDCFF for character in error.object):

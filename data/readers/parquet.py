@@ -98,9 +98,7 @@ def _opened(file: InputFile) -> Iterator[pq.ParquetFile]:
     stream: Any = file.path
     try:
         if is_remote(file.path):
-            import fsspec
-
-            stream = fsspec.open(file.path, "rb").open()
+            stream = open_bytes(file.path)
         with pq.ParquetFile(stream) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:

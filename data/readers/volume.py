@@ -58,10 +58,9 @@ def _ask_store(path: str, question: str) -> Any:
     try:
         system, name = fsspec.core.url_to_fs(path)
         return getattr(system, question)(name)
-    except NotImplementedError:
-        return None  # the store keeps nothing of the kind
-    except OSError:
-        return None  # gone since it was listed, or not allowed: whoever reads the file gets the error that says so
+    except Exception:  # each file system raises what its own client does
+        # it keeps nothing of the kind; or the file is gone, or not allowed: whoever reads it gets the error that says so
+        return None
 
 
 def file_bytes(path: str) -> int | None:

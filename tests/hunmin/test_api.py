@@ -85,6 +85,9 @@ def test_what_can_be_imported() -> None:
 
 
 def test_import_loads_nothing() -> None:
-    line = "import sys, hunmin; hunmin.__version__; print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])"
+    line = (
+        "import sys, hunmin; hunmin.__version__; "
+        "print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,5 +1,5 @@
-"""`hunmin doctor`: what it says of machines that lack something. What is missing is made so, not pretended: modules that
-cannot be imported, folders that cannot be written, limits that are set; GPUs alone are answers of a probe made up here."""
+"""`hunmin doctor`: what it says of machines that lack something. What is missing is made so: modules that cannot be
+imported, folders that cannot be written, limits that are set; GPUs alone are made up, as answers of a probe."""
 
 from __future__ import annotations
 
