@@ -14,7 +14,6 @@ from safetensors.torch import load_file
 
 from pretrain.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint
-from pretrain.settings import PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import RUN, finish, losses, start
@@ -56,7 +55,7 @@ def test_engines_processes_and_accumulation_change_no_loss(
         assert one == pytest.approx(two, abs=1e-4)
     # the export is whole at every stage, its decoder still tied (hiyouga/LlamaFactory#10813, transformers#10789)
     _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
-    export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "export")
+    export_checkpoint(checkpoint, tmp_path / "export")
     final, exported, straight_on = (
         load_file(folder / "model.safetensors") for folder in (tmp_path / "model", tmp_path / "export", exact / "model")
     )
