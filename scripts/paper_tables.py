@@ -3,7 +3,7 @@
     python scripts/paper_tables.py 33 configs/quickstart.yaml --out runs/table33     # pseudonymised, or not
     python scripts/paper_tables.py 34 configs/quickstart.yaml --out runs/table34     # morphemes, or whole words
 
-Each row is a whole run of the recipe (`hunmin run`, which resumes) with its seeds; KLUE's scores of the pretrained model
+Each row is a whole run of the recipe (`hunmin run`, which resumes) with its seeds; KLUE scores of the pretrained model
 are means over them. Printed is a Markdown table, a metric a row, with the difference of the two and how many of their
 standard errors it is: below two nothing has been shown. At the paper's scale the recipe is
 configs/klue-roberta-base.yaml.
