@@ -49,7 +49,7 @@ quickstart: $(STAMP)
 	@$(BIN)/hunmin run configs/quickstart.yaml
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not drill"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not drill"
 
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests

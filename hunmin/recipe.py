@@ -12,6 +12,7 @@ from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
+from hunmin.hub.settings import HubSettings
 from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
@@ -38,6 +39,8 @@ class Recipe(Settings):
     """Token shards to a model."""
     klue: KlueSettings
     """Model to KLUE scores."""
+    hub: HubSettings = HubSettings()
+    """Model to the model hub."""
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UserError
-from common.files import COMPRESSED, is_remote
+from common.files import COMPRESSED, is_remote, open_bytes
 from data.readers.delimited import unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of

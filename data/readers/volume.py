@@ -59,7 +59,7 @@ def _ask_store(path: str, question: str) -> Any:
         system, name = fsspec.core.url_to_fs(path)
         return getattr(system, question)(name)
     except Exception:  # each file system raises what its own client does
-        # it keeps nothing of the kind; or the file is gone, or not allowed: whoever reads it gets the error that says so
+        # it keeps nothing of the kind; or the file is gone, or not allowed: whoever reads it is told so
         return None
 
 

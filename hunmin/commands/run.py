@@ -59,13 +59,19 @@ def run(
         described = dry_run_plan(loaded, first, last)
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
         return
+    from hunmin.hub.follow import following
+
     try:
-        run_recipe(loaded, first, last)
+        with following(loaded, Path(loaded.out)):
+            run_recipe(loaded, first, last)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finished = Path(loaded.out) / "report" / "report.json"
     if last in (None, "report"):
+        from hunmin.hub.publish import publish_run
+
+        publish_run(loaded)
         from hunmin.report import print_report
 
         if as_json:

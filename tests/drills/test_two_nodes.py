@@ -140,7 +140,7 @@ class Nodes:
         return (self.out.parent / f"{self.out.name}-node{number}.log").read_text()
 
     def wait_for_step(self, step: int) -> None:
-        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 120
+        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 300
         while not (log.exists() and f'"step": {step},' in log.read_text()):
             assert time.monotonic() < until and None in [p.poll() for p in self.processes], self.said(0) + self.said(1)
             time.sleep(0.1)
@@ -199,7 +199,7 @@ def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
     code = run.processes[0].wait(TOLD_SECONDS + 60)
     seconds = time.monotonic() - began
     print(f"{fault}: node 0 ended after {seconds:.1f} s", file=sys.stderr)
-    run.end(120)
+    run.end(300)
     said = run.said(0)
     assert code != 0 and seconds < TOLD_SECONDS, said
     assert "rank 2 on" in said or "rank 3 on" in said, said
@@ -275,14 +275,14 @@ def test_a_node_that_comes_back_joins_the_one_that_goes_on_alone(
     finally:
         for process in run.processes:
             process.send_signal(signal.SIGTERM)
-        run.end(120)
+        run.end(300)
 
 
 def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(
     nodes: tuple[str, str], encoded: Path, tmp_path: Path
 ) -> None:
     run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
-    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'}").end(120)
+    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'}").end(300)
     assert 0 not in codes
     for said in (run.said(0), run.said(1)):
         assert "(rank 2) does not see what rank 0 writes" in said or "(rank 3) does not see what rank 0 writes" in said

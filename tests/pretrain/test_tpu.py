@@ -144,7 +144,7 @@ import json
 from types import SimpleNamespace
 import torch, pretrain.begin as begin, pretrain.trainer as trainer
 inner, compiling, validating = begin.speed_up, torch.nn.Module.compile, trainer.Trainer.validate
-begin.speed_up = lambda model, settings, device: inner(model, settings, SimpleNamespace(type="tpu"))
+begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
 torch.nn.Module.compile = lambda self, **options: compiling(self, backend="aot_eager", **options)
 def validate(self):
     found = validating(self)
