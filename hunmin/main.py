@@ -39,8 +39,8 @@ app = typer.Typer(
 )
 
 
-def _versions(wanted: bool) -> None:
-    if wanted:
+def _versions(context: typer.Context, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:  # a shell that completes what comes after it reads it, too
         from hunmin.version import version_lines
 
         print("\n".join(version_lines()))

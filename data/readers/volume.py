@@ -58,8 +58,10 @@ def _ask_store(path: str, question: str) -> Any:
     try:
         system, name = fsspec.core.url_to_fs(path)
         return getattr(system, question)(name)
-    except Exception:  # each file system raises what its own client does
-        # it keeps nothing of the kind; or the file is gone, or not allowed: whoever reads it is told so
+    except NotImplementedError:
+        return None  # the store keeps nothing of the kind
+    except (OSError, ImportError):
+        # gone since it was listed, not allowed, or its client is not installed: whoever reads the file is told so
         return None
 
 
