@@ -30,7 +30,8 @@ TABLES: dict[str, dict[str, list[str]]] = {
 
 def run_row(recipe: str, out: Path, changes: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (task, metric) → {"mean", "sd", "n"} of a row's run."""
-    subprocess.run([sys.executable, "-m", "hunmin.main", "run", recipe, f"out={out}", *changes], check=True)
+    command = [sys.executable, "-m", "hunmin.main", "run", recipe, f"out={out}", *changes]
+    subprocess.run(command, check=True, stdout=sys.stderr)
     summary = json.loads((out / "klue" / "summary.json").read_bytes())
     return {
         (entry["task"], metric): value
