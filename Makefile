@@ -1,6 +1,7 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make test         the tests
 # make lint         style and types
+# make docs         these pages as HTML in build/docs, without a network; make docs-links: do links to other sites answer?
 # make install      only the virtual environment
 # make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
 # make dist         dist/*.whl and dist/*.tar.gz: hunmin as one package, to install elsewhere than here
@@ -22,10 +23,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint dist install install-tpu test-tpu drills gpu gpu-tests gpu-bench gpu-run
+.PHONY: quickstart test lint docs docs-links dist install install-tpu test-tpu drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
@@ -106,6 +108,18 @@ gpu-run:
 
 bench-klue: $(STAMP)
 	$(BIN)/python scripts/bench_klue.py $(MODEL) --data $(DATA)
+
+# Sphinx
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+	touch $(DOCS)
+
+docs: $(DOCS)
+	$(BIN)/python -m scripts.recipe_reference > docs/recipe.md
+	$(BIN)/python -m sphinx -W -n --keep-going -q docs build/docs
+
+docs-links: $(DOCS)
+	$(BIN)/python -m sphinx -b linkcheck -q docs build/links
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
