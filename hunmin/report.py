@@ -23,6 +23,9 @@ from klue.report import markdown, published_rows, read_rows, results_table
 from klue.tasks import TASKS
 from pretrain.metrics import read_metrics
 
+COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
+"""Folders of stages whose counts are in a report."""
+
 
 def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     """Write report.json, report.md, pictures and model-index.yaml into `out` and return counts.
@@ -52,7 +55,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
         metrics: rows of the run's metrics.jsonl.
     """
     counts = {}
-    for name in ("corpus", "tokenizer", "tokens", "pretrain", "export"):
+    for name in COUNTED:
         manifest = read_manifest(run / name)
         counts[name] = manifest.counts if manifest else {}
     losses = [row for row in metrics if "loss" in row]
@@ -96,11 +99,10 @@ def as_markdown(report: dict[str, Any]) -> str:
 
 
 def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (stage, one line) for each stage that left something to say."""
-    lines = (
-        (name, stage_line(name, counts, report["validation"])) for name, counts in report["counts"].items() if counts
-    )
-    return [({"tokens": "encode"}.get(name, name), line) for name, line in lines if line]
+    """Return (stage, one line) for each stage that left something to say, in the order of the stages."""
+    counts = report["counts"]
+    lines = [(name, stage_line(name, counts[name], report["validation"])) for name in COUNTED if counts.get(name)]
+    return [({"tokens": "encode"}.get(name, name), line) for name, line in lines]
 
 
 def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any]) -> str:

@@ -191,7 +191,8 @@ def dot_chart(key: str, title: str, rows: Sequence[str], kinds: Sequence[Dots], 
         lowest = min([0.0, *(value for dots in kinds for value in dots.values if value is not None)])
         axes.set_xlim(lowest - 2, 102)
         axes.set_xlabel("score × 100")
-        axes.legend(frameon=False, labelcolor=INK, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3)
+        close = {"handlelength": 1.0, "handletextpad": 0.5, "columnspacing": 1.0}
+        axes.figure.legend(frameon=False, labelcolor=INK, loc="outside upper center", ncols=3, **close)
 
     held = any(value is not None for dots in kinds for value in dots.values)
     described = "The numbers are in the table below." if held else ""

@@ -16,32 +16,28 @@ SOURCES, SENTENCES = 20, 8
 
 
 def read_samples(run: Path) -> list[dict[str, Any]]:
-    """Return {"source", "id", "sentences"} of the first document of each source in the first shard, cut into pieces.
+    """Return {"source", "id", "sentences"} of a document of each source that is met at even places of the corpus.
 
-    "sentences" is a list of lists of words, each a list of pieces; without a vocabulary a word is one piece.
+    "sentences" is a list of (sentence, its words as lists of pieces); without a vocabulary the words are [].
 
     Args:
         run: run folder.
     """
-    from data.shards import read_shards
+    from data.shards import read_shard, row_groups, shard_paths
     from tokenizer.show import show
 
-    folder = run / "tokenizer"
-    whole = (folder / "tokenizer.json").is_file()
-    found: dict[str, dict[str, Any]] = {}
     if not (run / "corpus" / "manifest.json").is_file():
         return []
-    for batch in read_shards(run / "corpus", ["id", "source", "sentences"]):
-        for row in batch.to_pylist():
-            if row["source"] in found or len(found) == SOURCES:
-                continue
-            cuts = [
-                show([folder], sentence)[-1]["words"] if whole else [[word] for word in sentence.split()]
-                for sentence in row["sentences"][:SENTENCES]
-            ]
-            found[row["source"]] = {"source": row["source"], "id": row["id"], "sentences": cuts}
-        if len(found) == SOURCES:
-            break
+    whole = (run / "tokenizer" / "tokenizer.json").is_file()
+    places = [(path, group) for path in shard_paths(run / "corpus") for group in range(row_groups(path))]
+    found: dict[str, dict[str, Any]] = {}
+    for path, group in places[:: -(-len(places) // SOURCES)]:
+        for batch in read_shard(path, ["id", "source", "sentences"], range(group, group + 1)):
+            for row in batch.to_pylist():
+                if row["source"] not in found and len(found) < SOURCES:
+                    sentences = row["sentences"][:SENTENCES]
+                    cuts = [show([run / "tokenizer"], one)[-1]["words"] if whole else [] for one in sentences]
+                    found[row["source"]] = {**row, "sentences": list(zip(sentences, cuts, strict=True))}
     return list(found.values())
 
 
@@ -49,11 +45,12 @@ def samples(facts: Facts) -> Markup:
     """Return the section with the documents, or nothing where there are none."""
     if not facts.text:
         return Markup()
+    pair = Markup('<p class="sentence">{}</p><p class="sentence">{}</p>')
     blocks = [
         markup.block(
             f"{one['source']}: the beginning of {one['id']}",
-            *(Markup('<p class="sentence">{}</p>').format(cut(words)) for words in one["sentences"]),
+            *(pair.format(sentence, cut(words)) for sentence, words in one["sentences"]),
         )
         for one in facts.text
     ]
-    return markup.section("text", "Text of the corpus, as the vocabulary cuts it", *blocks)
+    return markup.section("text", "Text of the corpus, and how the vocabulary cuts it", *blocks)
