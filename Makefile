@@ -1,7 +1,7 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make test         the tests
 # make lint         style and types
-# make docs         these pages as HTML in build/docs, without a network; make docs-links: do links to other sites answer?
+# make docs         docs/ as HTML in build/docs; make docs-links: do the links to other sites answer?
 # make install      only the virtual environment
 # make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
 # make dist         dist/*.whl and dist/*.tar.gz: hunmin as one package, to install elsewhere than here
@@ -115,7 +115,9 @@ $(DOCS): $(STAMP)
 	touch $(DOCS)
 
 docs: $(DOCS)
-	$(BIN)/python -m scripts.recipe_reference > docs/recipe.md
+	@mkdir -p build
+	$(BIN)/python -m scripts.recipe_reference > build/recipe.md
+	cp build/recipe.md docs/recipe.md
 	$(BIN)/python -m sphinx -W -n --keep-going -q docs build/docs
 
 docs-links: $(DOCS)

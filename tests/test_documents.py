@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 import typer.main
+import yaml
 from pydantic import BaseModel
 
 from hunmin.main import app, run_command
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, load_recipe
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = [
@@ -139,6 +140,25 @@ def test_settings_in_commands_exist() -> None:
                 kind = model_in(fields[part].annotation)
             checked += 1
     assert checked > 5
+
+
+SECTIONS = [
+    (document, block)
+    for document in (*ENGLISH, *KOREAN)
+    for block in re.findall(r"^```yaml\n(.*?)^```", text_of(document), re.DOTALL | re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("document", "block"), SECTIONS, ids=[document for document, _ in SECTIONS])
+def test_pieces_of_recipes_are_read(document: str, block: str, tmp_path: Path) -> None:
+    """With the sections of another recipe where they have none."""
+    tree = {**yaml.safe_load(RECIPE), **yaml.safe_load(block)}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
+    load_recipe(tmp_path / "recipe.yaml")
+
+
+def test_pieces_of_recipes_are_found() -> None:
+    assert len(SECTIONS) >= 8
 
 
 def model_in(annotation: Any) -> Any:
