@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -279,12 +280,28 @@ def test_a_node_that_comes_back_joins_the_one_that_goes_on_alone(
         run.end(IDLE_SECONDS + 60)
 
 
-def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(
+def test_a_node_with_a_copy_of_the_run_folder_is_refused_by_name(
     nodes: tuple[str, str], encoded: Path, tmp_path: Path
 ) -> None:
     run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
-    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'}").end(300)
+    copy = shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'} && cp -r {copy}/. {tmp_path / 'run'}").end(300)
     assert 0 not in codes
     for said in (run.said(0), run.said(1)):
         assert "(rank 2) does not see what rank 0 writes" in said or "(rank 3) does not see what rank 0 writes" in said
         assert str(tmp_path / "run") in said
+
+
+def test_a_node_with_an_empty_run_folder_does_not_wait_for_ever(
+    nodes: tuple[str, str], encoded: Path, tmp_path: Path
+) -> None:
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
+    run.start(f"mount -t tmpfs none {tmp_path / 'run'}")
+    try:
+        assert run.processes[1].wait(200) == 2
+    finally:
+        run.processes[0].terminate()  # it waits for a node that sees its folder
+        run.end(60)
+    said = run.said(1)
+    assert f"node 1 ({socket.gethostname()}) does not see what node 0 has made in {tmp_path / 'run'}" in said
+    assert "Traceback" not in said
