@@ -4,6 +4,7 @@
 # make docs         docs/ as HTML in build/docs; make docs-links: do the links to other sites answer?
 # make install      only the virtual environment
 # make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
+# make dist         dist/*.whl and dist/*.tar.gz: hunmin as one package, to install elsewhere than here
 # make drills       kills at random moments, nodes, Slurm (long; some of it as root)
 # make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
@@ -26,7 +27,7 @@ DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint docs docs-links install install-tpu test-tpu drills gpu gpu-tests gpu-bench gpu-run
+.PHONY: quickstart test lint docs docs-links dist install install-tpu test-tpu drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
@@ -50,8 +51,11 @@ quickstart: $(STAMP)
 	@$(BIN)/hunmin sample --out runs/sample
 	@$(BIN)/hunmin run configs/quickstart.yaml
 
+dist: $(STAMP)
+	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not drill"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not drill"
 
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from rich.table import Table
+from rich.text import Text
 
 from common.errors import UserError
 from common.files import atomic_write, human_size
@@ -20,6 +22,9 @@ from klue.plot import draw_scores
 from klue.report import markdown, published_rows, read_rows, results_table
 from klue.tasks import TASKS
 from pretrain.metrics import read_metrics
+
+COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
+"""Folders of stages whose counts are in a report."""
 
 
 def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
@@ -50,7 +55,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
         metrics: rows of the run's metrics.jsonl.
     """
     counts = {}
-    for name in ("corpus", "tokenizer", "tokens", "pretrain", "export"):
+    for name in COUNTED:
         manifest = read_manifest(run / name)
         counts[name] = manifest.counts if manifest else {}
     losses = [row for row in metrics if "loss" in row]
@@ -94,31 +99,55 @@ def as_markdown(report: dict[str, Any]) -> str:
 
 
 def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return (stage, one line) for each stage that left something to say."""
+    """Return (stage, one line) for each stage that left something to say, in the order of the stages."""
     counts = report["counts"]
-    corpus, tokens, pretrain = counts["corpus"], counts["tokens"], counts["pretrain"]
-    first, last = report["validation"]["first"], report["validation"]["last"]
-    training = f"{pretrain['steps']:,} steps, {short_number(pretrain['tokens'])} tokens"
-    if first and last:
+    lines = [(name, stage_line(name, counts[name], report["validation"])) for name in COUNTED if counts.get(name)]
+    return [({"tokens": "encode"}.get(name, name), line) for name, line in lines]
+
+
+def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any]) -> str:
+    """Return what came out of a stage in one line; "" where there is nothing to say.
+
+    Args:
+        name: of the stage, or of its folder.
+        counts: of its manifest.
+        validation: the run's "first" and "last" validation, where there are any.
+    """
+    match name:
+        case "corpus":
+            return (
+                f"{counts['sentences']:,} sentences in {counts['documents']:,} documents, "
+                f"{human_size(counts['bytes'])}; {counts['benchmark_sentences']:,} benchmark sentences taken out, "
+                f"{counts['pii']:,} pieces of personal data replaced, "
+                f"{counts['duplicates']['documents'] + counts['duplicates'].get('near', 0):,} repeated "
+                f"documents and {counts['rejects']:,} unreadable lines left out"
+            )
+        case "tokenizer":
+            return f"{counts['vocab_size']:,} entries"
+        case "tokens" | "encode":
+            return f"{counts['tokens']:,} tokens, {100 * counts['unk'] / max(1, counts['tokens']):.3f}% unknown"
+        case "pretrain":
+            return _training_line(counts, validation)
+        case "export":
+            return f"{short_number(counts['parameters'])} parameters, logits equal to the training model's"
+        case "klue":
+            return f"{counts['jobs']:,} fine-tunings on {len(counts['examples'])} tasks"
+    return ""
+
+
+def _training_line(counts: dict[str, Any], validation: dict[str, Any]) -> str:
+    first, last = validation.get("first"), validation.get("last")
+    training = f"{counts['steps']:,} steps, {short_number(counts['tokens'])} tokens"
+    if first and last and first.keys() & last.keys() >= {"validation_loss", "validation_accuracy"}:
         training += (
             f", validation loss {first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
             f", accuracy {100 * last['validation_accuracy']:.1f}%"
         )
         if "validation_pair_accuracy" in last:
             training += f", of sentence pairs {100 * last['validation_pair_accuracy']:.1f}%"
-    if pretrain.get("skipped"):
-        training += f", {pretrain['skipped']} batches skipped"
-    return [
-        ("corpus", f"{corpus['sentences']:,} sentences in {corpus['documents']:,} documents, "
-                   f"{human_size(corpus['bytes'])}; {corpus['benchmark_sentences']:,} benchmark sentences taken out, "
-                   f"{corpus['pii']:,} pieces of personal data replaced, "
-                   f"{corpus['duplicates']['documents'] + corpus['duplicates'].get('near', 0):,} repeated "
-                   f"documents and {corpus['rejects']:,} unreadable lines left out"),
-        ("tokenizer", f"{counts['tokenizer']['vocab_size']:,} entries"),
-        ("encode", f"{tokens['tokens']:,} tokens, {100 * tokens['unk'] / max(1, tokens['tokens']):.3f}% unknown"),
-        ("pretrain", training),
-        ("export", f"{short_number(counts['export']['parameters'])} parameters, logits equal to the training model's"),
-    ]  # fmt: skip
+    if counts.get("skipped"):
+        training += f", {counts['skipped']} batches skipped"
+    return training
 
 
 def draw_loss(metrics: list[dict[str, Any]], path: Path) -> None:
@@ -161,8 +190,25 @@ def read_report(run: Path) -> dict[str, Any]:
     return loaded
 
 
-def print_report(run: Path) -> None:
-    """Print a finished run's report to stdout and name its files."""
+def print_unfinished(name: str, state: str, lines: Sequence[tuple[str, str]], page: Path) -> None:
+    """Print how far a run is to stdout, and where its page is.
+
+    Args:
+        name: of the run.
+        state: in one line.
+        lines: (stage, what came out) of the stages that are done.
+        page: the page.
+    """
+    out = console(stderr=False)
+    table = Table(title=Text(name), caption=Text(state), show_header=False, caption_justify="left")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    out.print(table)
+    out.print(Text(f"page:   {page}"))
+
+
+def print_report(run: Path, page: Path) -> None:
+    """Print a finished run's report to stdout and name its files, its page among them."""
     report = read_report(run)
     out = console(stderr=False)
     table = Table(title=report["name"], show_header=False)
@@ -171,6 +217,7 @@ def print_report(run: Path) -> None:
     out.print(table)
     out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
     out.print(f"report: {run / 'report' / 'report.md'}")
+    out.print(f"page:   {page}")
     model = run / "export" / "model.safetensors"
     if model.exists():
         say(f"model:  {model.parent} ({human_size(model.stat().st_size)})")

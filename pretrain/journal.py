@@ -11,7 +11,7 @@ from common.settings import dump_settings
 from pretrain.begin import Run
 from pretrain.flops import flops_per_token
 from pretrain.guard import GuardFigures
-from pretrain.metrics import MetricsLog
+from pretrain.metrics import MetricsLog, note_start
 from pretrain.peak import device_peak
 from pretrain.schedule import masking_rate
 
@@ -38,6 +38,7 @@ class Journal:
             say(note)
         config = dump_settings(settings, drop="secret")
         self._log = MetricsLog(out / "logs", run.step, settings.wandb, settings.wandb_project, config)
+        note_start(out / "logs", run.step, run.process.world)
         self._bar = ProgressBar("pretrain", settings.steps, "steps", run.step)
 
     def __enter__(self) -> Journal:

@@ -6,11 +6,15 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
 from common.files import atomic_write, disk_errors
 from common.progress import say
+
+STARTS = "starts.jsonl"
+"""File in the logs of a run that has a line for each start of its training."""
 
 
 class MetricsLog:
@@ -58,6 +62,19 @@ class MetricsLog:
         except Exception as error:
             self._wandb = None
             say(f"warning: wandb failed ({type(error).__name__}); metrics go on in {self.path.name}", style="yellow")
+
+
+def note_start(folder: Path, step: int, processes: int) -> None:
+    """Append a line to starts.jsonl: when training began or went on, after which step, with how many processes.
+
+    Args:
+        folder: folder for logs.
+        step: optimizer steps the run already has.
+        processes: of this start.
+    """
+    row = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "step": step, "processes": processes}
+    with disk_errors(folder), (folder / STARTS).open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(row) + "\n")
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

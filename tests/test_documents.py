@@ -21,6 +21,8 @@ from hunmin.recipe import Recipe, load_recipe
 ROOT = Path(__file__).parents[1]
 ENGLISH = [
     "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
     *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if ".ko." not in path.name),
 ]
 KOREAN = [name.replace(".md", ".ko.md") for name in ENGLISH if (ROOT / name.replace(".md", ".ko.md")).exists()]
@@ -53,7 +55,7 @@ def commands_of(document: str) -> list[list[str]]:
     """Return the words of each command of this project, also of those that another command starts."""
     found = []
     for line in [*lines_of(document), *re.findall(r"`(hunmin [^`]+)`", text_of(document))]:
-        for match in re.finditer(r"(?:^|[ '/])(?:hunmin|-m hunmin\.main) (?![|—])([^']*)", line):
+        for match in re.finditer(r"(?:^|[ '/])(?:hunmin|-m hunmin\.main) (?![|—]|import )([^']*)", line):
             if "…" not in match[0] and "COMMAND" not in match[0]:
                 found.append(shlex.split(re.sub(r"'$", "", match[1])) if "'" not in line else words_of(line, match))
     return found
@@ -69,6 +71,11 @@ def parse(words: list[str]) -> None:
     """Read a command by the program's own parser, which raises what is wrong with it."""
     command: Any = typer.main.get_command(app)
     context = command.make_context("hunmin", list(words), resilient_parsing=True)
+    if words[0].startswith("-"):
+        options = {name for parameter in command.get_params(context) for name in parameter.opts}
+        if not set(words) <= options:
+            raise LookupError(f"No such option: {' '.join(words)}")
+        return
     while hasattr(command, "commands"):
         name, command, words = command.resolve_command(context, words)
         if command is None:
@@ -95,7 +102,7 @@ def test_the_program_reads_the_command(document: str, words: list[str]) -> None:
 
 def test_the_parser_refuses_what_there_is_not() -> None:
     """What the test above rests on."""
-    for words in (["launch", "RECIPE", "--nodez", "2"], ["lunch"], ["plan", "--devices", "8"]):
+    for words in (["launch", "RECIPE", "--nodez", "2"], ["lunch"], ["plan", "--devices", "8"], ["--versions"]):
         with pytest.raises(Exception, match=r"No such|Missing"):
             parse(words)
 

@@ -72,7 +72,7 @@ def format_sources(statistics: Counters) -> Table:
     table = _table("Corpus by source, largest first", "source")
     for name in ("documents", "sentences", "words", unit, f"{unit} read", "kept"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name, counts in [*_largest(statistics["sources"]), ("all", everything)]:
+    for name, counts in [*largest(statistics["sources"]), ("all", everything)]:
         if name == "all":
             table.add_section()
         kept, read = counts["kept"], counts["read"]
@@ -86,7 +86,7 @@ def format_sources(statistics: Counters) -> Table:
     return table
 
 
-def _largest(sources: Counters) -> list[tuple[str, Counters]]:
+def largest(sources: Counters) -> list[tuple[str, Counters]]:
     """Return the sources by size, those after the first `MOST_SOURCES` summed up in one."""
     ordered = sorted(sources.items(), key=lambda item: (-item[1]["kept"].get("bytes", 0), item[0]))
     rest: Counters = {"read": {}, "kept": {}}

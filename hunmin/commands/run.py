@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,16 @@ import typer
 
 from common.errors import EXIT_INTERRUPTED
 from common.progress import console, say
+from hunmin import completion
 
-RecipePath = Annotated[str, typer.Argument(metavar="RECIPE", help="Recipe file, e.g. configs/quickstart.yaml.")]
+RecipePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECIPE",
+        help="Recipe file, or the name of one that comes with hunmin: quickstart, klue-roberta-base …",
+        autocompletion=completion.recipes,
+    ),
+]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
 ]
@@ -23,14 +32,19 @@ def register(app: typer.Typer) -> None:
     app.command("run", epilog="Example: hunmin run configs/quickstart.yaml pretrain.steps=200 --until export")(run)
     app.command("plan", epilog="Example: hunmin plan configs/klue-roberta-base.yaml --devices 8 --device H100")(plan)
     app.command("sample", epilog="Example: hunmin sample --out runs/sample")(sample)
-    app.command("report", epilog="Example: hunmin report runs/quickstart")(report)
+    app.command("report", epilog="Examples: hunmin report runs/quickstart · hunmin report runs/base --watch")(report)
 
 
 def run(
     recipe: RecipePath,
     overrides: Overrides = None,
-    first: Annotated[str | None, typer.Option("--from", help="Do this stage again, and what depends on it.")] = None,
-    last: Annotated[str | None, typer.Option("--until", help="Stop after this stage.")] = None,
+    first: Annotated[
+        str | None,
+        typer.Option("--from", help="Do this stage again, and what depends on it.", autocompletion=completion.stages),
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--until", help="Stop after this stage.", autocompletion=completion.stages)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,21 +64,24 @@ def run(
 
     try:
         with following(loaded, Path(loaded.out)):
-            run_recipe(loaded, first, last)
+            verdicts = run_recipe(loaded, first, last)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finished = Path(loaded.out) / "report" / "report.json"
     if last in (None, "report"):
         from hunmin.hub.publish import publish_run
-
-        publish_run(loaded)
+        from hunmin.page.page import PAGE, write_page
         from hunmin.report import print_report
 
+        page = Path(loaded.out) / PAGE
+        if not page.exists() or not all(verdict.done for verdict in verdicts):
+            write_page(Path(loaded.out))
+        publish_run(loaded)
         if as_json:
             print(finished.read_text(encoding="utf-8"), end="")
         else:
-            print_report(Path(loaded.out))
+            print_report(Path(loaded.out), page)
 
 
 def plan(
@@ -73,7 +90,11 @@ def plan(
     devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
     device: Annotated[
         str | None,
-        typer.Option("--device", help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine."),
+        typer.Option(
+            "--device",
+            help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine.",
+            autocompletion=completion.devices,
+        ),
     ] = None,
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Machines that hold the devices; default: as few as hold them.")
@@ -119,12 +140,46 @@ def sample(
 
 def report(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
-    as_json: AsJson = False,
+    out: Annotated[str | None, typer.Option("--out", help="File to write; default: RUN/report.html.")] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Write the page again and again until the run has ended; it reloads itself.")
+    ] = False,
+    every: Annotated[float, typer.Option("--every", min=1, help="With --watch: seconds between two pages.")] = 30,
+    with_text: Annotated[
+        bool,
+        typer.Option("--with-text", help="Show documents of the corpus; without it the page has none of its text."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a finished run's report as JSON on stdout; write no page.")
+    ] = False,
 ) -> None:
-    """Print a finished run's report and name its files."""
-    from hunmin.report import print_report, read_report
+    """A run as one HTML page, finished or going; the file asks no host for anything."""
+    from common.errors import UserError
+    from hunmin.report import print_report, print_unfinished, read_report, stage_line
 
+    run = Path(folder)
     if as_json:
-        console(stderr=False).print_json(json.dumps(read_report(Path(folder)), ensure_ascii=False))
+        if out or watch or with_text:
+            raise UserError("--json with an option of the page", "JSON goes to stdout, and no page is written")
+        console(stderr=False).print_json(json.dumps(read_report(run), ensure_ascii=False))
+        return
+    from hunmin.page.overview import headline, validation_ends
+    from hunmin.page.page import PAGE, write_page
+
+    page = Path(out) if out else run / PAGE
+    facts = write_page(run, page, with_text, every if watch else None)
+    try:
+        while watch and facts.state != "finished":
+            say(f"{page}: {headline(facts)}")
+            time.sleep(every)
+            facts = write_page(run, page, with_text, every)
+    except KeyboardInterrupt:
+        write_page(run, page, with_text)  # one that does not load itself again
+        raise
+    if facts.state == "finished":
+        print_report(run, page)
     else:
-        print_report(Path(folder))
+        lines = [
+            (one.name, stage_line(one.name, one.counts, validation_ends(facts))) for one in facts.stages if one.counts
+        ]
+        print_unfinished(facts.name, headline(facts), [line for line in lines if line[1]], page)

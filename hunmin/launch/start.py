@@ -132,7 +132,8 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
             say(f"submitted {step.words[-1]}: job {before}")
             continue
         say(f"$ {step}")
-        if code := run_child(step.words):
+        idle = torchrun.idle_seconds(job) if torchrun.AGENT in step.words else None
+        if code := run_child(step.words, idle=idle):
             if launcher == "deepspeed":
                 _say_log(job)
             raise HunminError(

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from common.manifest import read_manifest
+from hunmin.launch.torchrun import IDLE_SECONDS
 from hunmin.main import run_command
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
@@ -199,7 +200,7 @@ def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
     code = run.processes[0].wait(TOLD_SECONDS + 60)
     seconds = time.monotonic() - began
     print(f"{fault}: node 0 ended after {seconds:.1f} s", file=sys.stderr)
-    run.end(300)
+    run.end(IDLE_SECONDS + 60)
     said = run.said(0)
     assert code != 0 and seconds < TOLD_SECONDS, said
     assert "rank 2 on" in said or "rank 3 on" in said, said
@@ -275,7 +276,7 @@ def test_a_node_that_comes_back_joins_the_one_that_goes_on_alone(
     finally:
         for process in run.processes:
             process.send_signal(signal.SIGTERM)
-        run.end(300)
+        run.end(IDLE_SECONDS + 60)
 
 
 def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(

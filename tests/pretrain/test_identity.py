@@ -146,6 +146,10 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
     assert not list((tmp_path / "checkpoints").glob(".*"))
+    _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
+    export_checkpoint(checkpoint, tmp_path / "export")  # of four processes as well
+    exported, final = (load_file(tmp_path / name / "model.safetensors") for name in ("export", "model"))
+    assert exported.keys() == final.keys() and all(torch.equal(exported[name], final[name]) for name in final)
 
 
 def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:

@@ -1,0 +1,146 @@
+"""Curves of a run: the columns of its metrics.jsonl, and fewer points of them that show the same."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+# P: points of a curve
+
+MOST = 600
+"""Points of a curve that is drawn: more than a chart has columns of pixels."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over the steps of a run."""
+
+    steps_P: np.ndarray
+    values_P: np.ndarray
+    """What is not finite is NaN."""
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self.steps_P)
+
+    @property
+    def finite(self) -> Curve:
+        """Return the points whose values are finite."""
+        keep_P = np.isfinite(self.values_P)
+        return Curve(self.steps_P[keep_P], self.values_P[keep_P])
+
+    def scaled(self, factor: float) -> Curve:
+        """Return the curve with its values multiplied."""
+        return Curve(self.steps_P, self.values_P * factor)
+
+
+@dataclass
+class Metrics:
+    """What a metrics.jsonl holds."""
+
+    curves: dict[str, Curve] = field(default_factory=dict)
+    """Name in the file → its curve."""
+    slow: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """(host, rank) → lines of the log in which that process held up the others."""
+
+    def curve(self, name: str) -> Curve:
+        """Return a curve; without points where the file has none of that name."""
+        return self.curves.get(name, Curve(np.empty(0), np.empty(0)))
+
+    def last(self, name: str) -> float | None:
+        """Return the last finite value of a curve, or None."""
+        values_P = self.curve(name).finite.values_P
+        return float(values_P[-1]) if len(values_P) else None
+
+    def first(self, name: str) -> float | None:
+        """Return the first finite value of a curve, or None."""
+        values_P = self.curve(name).finite.values_P
+        return float(values_P[0]) if len(values_P) else None
+
+
+def read_curves(path: Path) -> Metrics:
+    """Return what a metrics file holds, line by line: the rows themselves are never in memory together.
+
+    Args:
+        path: metrics.jsonl; where there is none, there are no curves. A line that a kill cut short is left out.
+    """
+    columns: dict[str, tuple[array[float], array[float]]] = {}
+    slow: Counter[tuple[str, int]] = Counter()
+    if not path.is_file():
+        return Metrics()
+    with path.open("rb") as stream:
+        for line in stream:
+            row = _row(line)
+            step = row.get("step")
+            if not isinstance(step, int):
+                continue
+            for name, value in row.items():
+                if name != "step" and isinstance(value, (int, float)):
+                    steps, values = columns.setdefault(name, (array("d"), array("d")))
+                    steps.append(step)
+                    values.append(value)
+            if "slowest_rank" in row:
+                slow[str(row.get("slowest_host", "")), int(row["slowest_rank"])] += 1
+    curves = {}
+    for name, (steps, values) in columns.items():
+        values_P = np.array(values)
+        curves[name] = Curve(np.array(steps), np.where(np.isfinite(values_P), values_P, np.nan))
+    return Metrics(curves, slow)
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    try:
+        row = orjson.loads(line)
+    except ValueError:
+        try:
+            row = json.loads(line)  # NaN and Infinity, which JSON proper has not
+        except ValueError:
+            return {}
+    return row if isinstance(row, dict) else {}
+
+
+def thin(curve: Curve, most: int = MOST) -> Curve:
+    """Return at most so many points of a curve: its ends, and the lowest and the highest of even stretches of it.
+
+    Args:
+        curve: the curve.
+        most: points, at least 8.
+    """
+    count = len(curve)
+    if count <= most:
+        return curve
+    edges = np.linspace(0, count, (most - 2) // 2 + 1).astype(int)
+    chosen = {0, count - 1}
+    for begin, end in pairwise(edges):
+        stretch_P = curve.values_P[begin:end]
+        if np.isnan(stretch_P).all():
+            chosen.add(int(begin))  # a gap stays a gap
+            continue
+        chosen |= {int(begin + np.nanargmin(stretch_P)), int(begin + np.nanargmax(stretch_P))}
+    indices = sorted(chosen)
+    return Curve(curve.steps_P[indices], curve.values_P[indices])
+
+
+def seconds_per_step(metrics: Metrics, lines: int = 20) -> float | None:
+    """Return the median seconds of a step over the last lines of the log, or None before the second line.
+
+    Args:
+        metrics: of a run.
+        lines: how many.
+    """
+    tokens, rate = metrics.curve("tokens"), metrics.curve("tokens_per_second")
+    if len(tokens) < 2 or len(tokens) != len(rate):
+        return None
+    steps_P, tokens_P = tokens.steps_P[-lines - 1 :], tokens.values_P[-lines - 1 :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds_P = np.diff(tokens_P) / rate.values_P[-len(steps_P) + 1 :] / np.diff(steps_P)
+    seconds_P = seconds_P[np.isfinite(seconds_P)]
+    return float(np.median(seconds_P)) if len(seconds_P) else None

@@ -1,0 +1,203 @@
+"""What a run's folder tells, finished or going: all that its page shows, and nothing of the corpus's text."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.settings import load_yaml, parse_settings
+from data.statistics.table import load_statistics
+from hunmin.page.curves import Metrics, read_curves
+from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
+from hunmin.report import contamination
+from klue.report import published_rows, read_rows
+from klue.search import tried_values
+from klue.settings import KlueSettings
+from klue.tasks import get_task
+from pretrain.heartbeat import HEARTBEAT
+from pretrain.metrics import STARTS
+from pretrain.train import STOPPED_MARK
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A tokenizer."""
+
+    entries: list[str]
+    """In the order of their ids; empty where it has no vocab.txt."""
+    held_out: list[tuple[str, str]]
+    """(figure, value) on text that it was not trained on, as its card states them."""
+    splits: list[dict[str, Any]]
+    """The example sentence of the KLUE paper in morphemes, and as the tokenizer cuts it; see `tokenizer.show`."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """The run's training: under way, or else finished."""
+
+    metrics: Metrics
+    checkpoints: list[dict[str, Any]]
+    """{"step", "tokens", "bytes", "dtype"} of the whole ones, ascending."""
+    guard: dict[str, Any]
+    """Of the newest checkpoint: "faults", "overflows", "skipped"."""
+    starts: list[dict[str, Any]]
+    """{"time", "step", "processes"} of each start."""
+    heartbeat: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Klue:
+    """Scores."""
+
+    rows: list[dict[str, Any]]
+    """Result rows of jobs."""
+    jobs: int | None
+    """Planned ones, where they are under way."""
+    published: dict[str, Any] | None
+    contamination: dict[str, int]
+    watched: list[dict[str, Any]]
+    """Rows of `hunmin klue watch`."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A run."""
+
+    name: str
+    recipe: dict[str, Any]
+    state: RunState
+    stages: list[StageFacts]
+    statistics: dict[str, Any] | None
+    vocabulary: Vocabulary | None
+    training: Training
+    klue: Klue
+    now: float | None = None
+    """When this was read, in seconds since 1970; None of a finished run, whose page has no clock."""
+    last_sign: float | None = None
+    """When an unfinished stage last wrote something."""
+    text: list[dict[str, Any]] = field(default_factory=list)
+    """Documents of the corpus, where they are asked for; see `hunmin.page.samples`."""
+
+    def stage(self, name: str) -> StageFacts:
+        """Return a stage by its name."""
+        return next(stage for stage in self.stages if stage.name == name)
+
+    @property
+    def steps(self) -> int:
+        """Return the optimizer steps of the whole training; 0 where the recipe does not say."""
+        return int(self.recipe.get("pretrain", {}).get("steps") or 0)
+
+
+def read_facts(run: Path, now: float) -> Facts:
+    """Return what the folder of a run tells.
+
+    Args:
+        run: run folder.
+        now: seconds since 1970.
+
+    Raises:
+        UserError: it is no run folder, or its results are damaged.
+        HunminError: a manifest or the statistics are damaged.
+    """
+    if not (run / "recipe.yaml").is_file():
+        raise UserError(
+            f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
+        )
+    recipe = load_yaml(run / "recipe.yaml")
+    written = last_written(run)
+    active = is_locked(run) or (written is not None and now - written < FRESH)
+    folder = run / "pretrain.partial" if (run / "pretrain.partial").is_dir() else run / "pretrain"
+    stopped = (folder / "logs" / STOPPED_MARK).exists()
+    if stopped or _json(folder / "logs" / HEARTBEAT).get("state") == "failed":
+        active = is_locked(run)  # what was written last was its end
+    training = read_training(folder)
+    stages = read_stages(run, active)
+    state = run_state(stages, active, stopped, training.heartbeat)
+    corpus = run / "corpus"
+    return Facts(
+        name=str(recipe.get("name", run.name)),
+        recipe=recipe,
+        state=state,
+        stages=stages,
+        statistics=load_statistics(corpus) if (corpus / "statistics.json").is_file() else None,
+        vocabulary=read_vocabulary(run / "tokenizer") if (run / "tokenizer" / "tokenizer.json").is_file() else None,
+        training=training,
+        klue=read_klue(run, recipe),
+        now=None if state == "finished" else now,
+        last_sign=None if state == "finished" else written,
+    )
+
+
+def read_training(folder: Path) -> Training:
+    """Return what a folder of training holds."""
+    from pretrain.checkpoint import read_metadata
+
+    checkpoints, guard = [], {}
+    for path in sorted((folder / "checkpoints").glob("step-*")):
+        if saved := read_metadata(path):
+            size = sum(size for size, _ in saved["files"].values())
+            checkpoints.append({**{k: saved.get(k) for k in ("step", "tokens", "dtype")}, "bytes": size})
+            guard = saved.get("guard", {})
+    logs = folder / "logs"
+    starts = _json_lines(logs / STARTS)
+    return Training(read_curves(logs / "metrics.jsonl"), checkpoints, guard, starts, _json(logs / HEARTBEAT))
+
+
+def read_vocabulary(folder: Path) -> Vocabulary:
+    """Return facts about the tokenizer in a folder."""
+    from tokenizer.card import CARD
+    from tokenizer.show import show
+
+    entries, held_out = [], []
+    if (folder / "vocab.txt").is_file():
+        entries = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    if (folder / CARD).is_file():
+        _, found, figures = (folder / CARD).read_text(encoding="utf-8").partition("that were held out:")
+        held_out = re.findall(r"^\| ([^|]+) \| ([\d.,]+) \|$", figures, re.MULTILINE) if found else []
+    return Vocabulary(entries, held_out, show([folder]))
+
+
+def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
+    """Return the scores of a run: of the stage under way, or else of the finished one."""
+    tree = recipe.get("klue", {})
+    rows, jobs = [], None
+    partial = run / "klue.partial"
+    if partial.is_dir():
+        settings = parse_settings(KlueSettings, tree, str(run / "recipe.yaml"))
+        values = sum(len(tried_values(settings, get_task(name), 0)) for name in settings.tasks)
+        jobs = values * len(settings.seed_list) * (2 if settings.baseline_random else 1)
+        rows = [row for path in sorted(partial.glob("jobs/*/result.json")) if (row := _json(path))]
+    elif (run / "klue" / "results.jsonl").is_file():
+        rows = read_rows(run / "klue")
+    return Klue(
+        rows=rows,
+        jobs=jobs,
+        published=published_rows() if tree.get("published") else None,
+        contamination=contamination(run / "corpus" / "hits.jsonl"),
+        watched=_json_lines(run / "watch" / "scores.jsonl"),
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Return the object in a file that a process at work may replace; {} where there is none."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects in a file, without a last line that is cut short."""
+    rows = []
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                continue
+    return rows

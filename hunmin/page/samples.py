@@ -1,0 +1,56 @@
+"""Documents of the corpus for the page, only where they are asked for: pseudonymised text, as the run trains on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from hunmin.page import markup
+from hunmin.page.facts import Facts
+from hunmin.page.vocabulary import cut
+
+SOURCES, SENTENCES = 20, 8
+"""Sources that a document is shown of, and sentences of each."""
+
+
+def read_samples(run: Path) -> list[dict[str, Any]]:
+    """Return {"source", "id", "sentences"} of a document of each source that is met at even places of the corpus.
+
+    "sentences" is a list of (sentence, its words as lists of pieces); without a vocabulary the words are [].
+
+    Args:
+        run: run folder.
+    """
+    from data.shards import read_shard, row_groups, shard_paths
+    from tokenizer.show import show
+
+    if not (run / "corpus" / "manifest.json").is_file():
+        return []
+    whole = (run / "tokenizer" / "tokenizer.json").is_file()
+    places = [(path, group) for path in shard_paths(run / "corpus") for group in range(row_groups(path))]
+    found: dict[str, dict[str, Any]] = {}
+    for path, group in places[:: -(-len(places) // SOURCES)]:
+        for batch in read_shard(path, ["id", "source", "sentences"], range(group, group + 1)):
+            for row in batch.to_pylist():
+                if row["source"] not in found and len(found) < SOURCES:
+                    sentences = row["sentences"][:SENTENCES]
+                    cuts = [show([run / "tokenizer"], one)[-1]["words"] if whole else [] for one in sentences]
+                    found[row["source"]] = {**row, "sentences": list(zip(sentences, cuts, strict=True))}
+    return list(found.values())
+
+
+def samples(facts: Facts) -> Markup:
+    """Return the section with the documents, or nothing where there are none."""
+    if not facts.text:
+        return Markup()
+    pair = Markup('<p class="sentence">{}</p><p class="sentence">{}</p>')
+    blocks = [
+        markup.block(
+            f"{one['source']}: the beginning of {one['id']}",
+            *(pair.format(sentence, cut(words)) for sentence, words in one["sentences"]),
+        )
+        for one in facts.text
+    ]
+    return markup.section("text", "Text of the corpus, and how the vocabulary cuts it", *blocks)

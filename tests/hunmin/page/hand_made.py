@@ -1,0 +1,193 @@
+"""Run folders made by hand, a stage at a time: what a page must show of them is known beforehand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from common.manifest import Manifest, read_manifest, write_manifest
+from hunmin.stages import stage_named
+from klue.results import metrics_of
+from klue.tasks import TASKS
+from tokenizer.save import build_tokenizer, save_tokenizer
+
+ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", "인공", "##지능", "연구", "##자", "A", "##b", "7", "漢", "!"]
+"""Five special ones; of Hangul two that begin a word and two that go on; of Latin letters one each; three others."""
+SENTENCES = ["첫째 문장이다.", "둘째 문장도 있다."]
+
+
+class HandMade:
+    """A run folder; what is finished is finished in the order of the calls.
+
+    Args:
+        path: of the folder.
+        name: of the run.
+        klue: of its recipe's section `klue`.
+    """
+
+    def __init__(self, path: Path, name: str = "by-hand", **klue: Any) -> None:
+        self.path = path
+        path.mkdir(parents=True)
+        model = {"type": "roberta", "layers": 2, "hidden": 64, "heads": 4}
+        pretrain = {"steps": 100, "model": model, "init_from": "/home/someone/models/first", "optimizer": {"lr": 0.5}}
+        recipe = {"name": name, "out": str(path), "pretrain": pretrain, "klue": {"data": "/data/klue", **klue}}
+        (path / "recipe.yaml").write_text(yaml.safe_dump(recipe, allow_unicode=True), encoding="utf-8")
+
+    def write(self, name: str, content: Any) -> None:
+        """Write a file: a list as JSON Lines, a dictionary as JSON, text as it is."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, list):
+            content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in content)
+        target.write_text(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False), "utf-8")
+
+    def finish(self, stage: str, counts: dict[str, Any], seconds: float, again: bool = False) -> None:
+        """Give a stage its manifest and its time; `again`: with other settings than before."""
+        found = stage_named(stage)
+        inputs = {}
+        for name in found.after:
+            upstream = read_manifest(self.path / stage_named(name).folder)
+            assert upstream
+            inputs[name] = upstream.fingerprint
+        folder = self.path / found.folder
+        folder.mkdir(exist_ok=True)
+        versions = {"hunmin": "0.1.0", f"package-of-{stage}": "1.2.3"}
+        settings = {"of": stage, "again": again}
+        write_manifest(
+            folder,
+            Manifest(stage=stage, settings=settings, inputs=inputs, outputs={}, counts=counts, versions=versions),
+        )
+        (self.path / "logs").mkdir(exist_ok=True)
+        with (self.path / "logs" / "timing.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"stage": stage, "seconds": seconds}) + "\n")
+
+    def corpus(self, first: str = "books", second: str = "web") -> None:
+        """Finish the corpus, of two sources."""
+        kept = {
+            first: {"documents": 30, "sentences": 300, "words": 3000, "characters": 9000, "bytes": 3_000_000},
+            second: {"documents": 10, "sentences": 100, "words": 1000, "characters": 3000, "bytes": 1_000_000},
+        }
+        read = {
+            first: {"documents": 40, "words": 4000, "characters": 12000, "bytes": 4_000_000},
+            second: {"documents": 10, "words": 1000, "characters": 3000, "bytes": 1_000_000},
+        }
+
+        def total(counts: dict[str, dict[str, int]], of: str) -> dict[str, int]:
+            return {field: counts[first][field] + counts[second][field] for field in counts[of]}
+
+        bins = [{"from": 0, "to": 50, "count": 0}, {"from": 50, "to": 100, "count": 30},
+                {"from": 100, "to": 200, "count": 10}, {"from": 200, "to": None, "count": 0}]  # fmt: skip
+        statistics = {
+            "total": {"read": total(read, first), "kept": total(kept, first)},
+            "sources": {name: {"read": read[name], "kept": kept[name]} for name in (first, second)},
+            "lengths": {"documents": bins, "sentences": [{"from": 0, "to": None, "count": 400}]},
+            "split": 450,
+            "cleaning": {"html": {"hits": 7, "characters": 150}, "blanks": {"hits": 9, "characters": 300}},
+            "dropped": {"too short": 4},
+            "pii": {"TEL": 12, "EMAIL": 3},
+            "decontamination": {"ynat": {"exact": 5, "words": 1}, "klue-sts": {"exact": 11}},
+            "duplicates": {"documents": 6, "near": 0},
+            "rejects": {"no text": 2},
+            "skipped": {"redirect": 8},
+        }
+        self.write("corpus/statistics.json", statistics)
+        self.write("corpus/hits.jsonl", [{"task": "ynat"}] * 6 + [{"task": "klue-sts"}] * 11)
+        counts = {"sentences": 400, "documents": 40, "bytes": 4_000_000, "words": 4000, "benchmark_sentences": 17,
+                  "pii": 15, "duplicates": {"documents": 6, "near": 0}, "rejects": 2}  # fmt: skip
+        self.finish("corpus", counts, 65.0)
+
+    def vocabulary(self) -> None:
+        """Finish tokenizer and tokens."""
+        folder = self.path / "tokenizer"
+        folder.mkdir()
+        save_tokenizer(build_tokenizer(ENTRIES, "roberta"), "roberta", 64, folder)
+        card = "| words | 999 |\n\nOn 1,000 bytes of documents that were held out:\n\n| | |\n|---|---:|\n"
+        self.write("tokenizer/README.md", card + "| fertility | 1.2345 |\n| unk ratio | 0.0067 |\n\n> text\n")
+        self.finish("tokenizer", {"vocab_size": 14, "corpus": "feedfeedfeedfeed", "distinct_words": 321}, 5.0)
+        self.finish(
+            "encode", {"tokens": 10_000, "unk": 25, "documents": 40, "sentences": 400, "empty_documents": 0}, 1.0
+        )
+
+    def train(self, rows: list[dict[str, Any]], folder: str = "pretrain") -> None:
+        """Write a log of training, with two checkpoints, the first of which is not whole."""
+        self.write(f"{folder}/logs/metrics.jsonl", rows)
+        for step, size in ((40, 999), (60, 10)):
+            path = f"{folder}/checkpoints/step-{step:08d}"
+            self.write(f"{path}/weights.safetensors", "0123456789")
+            guard = {"faults": 2, "overflows": 0, "skipped": [17, 33]}
+            self.write(
+                f"{path}/complete.json",
+                {"step": step, "tokens": 60_000, "dtype": "bf16", "guard": guard,
+                 "files": {"weights.safetensors": [size, "0"]}},
+            )  # fmt: skip
+
+    def fine_tune(self, folder: str = "klue") -> None:
+        """Write results: YNAT of two seeds, pretrained and random, and KLUE-STS of one."""
+        rows = [
+            result("ynat", "pretrained", 42, 80.0), result("ynat", "pretrained", 43, 82.0),
+            result("ynat", "random", 42, 20.0), result("ynat", "random", 43, 40.0),
+            result("klue-sts", "pretrained", 42, 55.25, data_note="split of dev: no train file"),
+        ]  # fmt: skip
+        if folder == "klue":
+            self.write("klue/results.jsonl", rows)
+            return
+        for row in rows[:3]:
+            self.write(f"{folder}/jobs/{row['task']}-{row['init']}-{row['seed']}/result.json", row)
+
+    def whole(self) -> None:
+        """Finish all stages."""
+        self.corpus()
+        self.vocabulary()
+        self.train(LINES)
+        self.finish("pretrain", {"steps": 100, "tokens": 100_000}, 3720.0)
+        self.finish("export", {"parameters": 1_400_000}, 2.0)
+        self.fine_tune()
+        self.finish("klue", {"jobs": 5, "examples": {"ynat": {}, "klue-sts": {}}, "scores": []}, 130.0)
+        kept = {"first": None, "last": None}
+        report = {"name": "by-hand", "counts": {"tokenizer": {"vocab_size": 14}}, "validation": kept, "published": None}
+        rows = [result("ynat", "pretrained", 42, 80.0)]
+        self.write("report/report.json", {**report, "klue": rows, "contamination": {}})
+        self.finish("report", {}, 1.0)
+
+
+def line(step: int, loss: float, **more: Any) -> dict[str, Any]:
+    """Return a line of the log: 1,000 tokens a step, 500 tokens a second."""
+    figures = {"tokens": 1000 * step, "loss": loss, "accuracy": 0.125, "tokens_per_second": 500.0, "mfu": 0.31}
+    return {
+        "step": step,
+        **figures,
+        "lr": 0.5 / step,
+        "gradient_norm": 1.5,
+        "data_wait_share": 0.01,
+        "skipped": 2,
+        **more,
+    }
+
+
+LINES = [
+    {"step": 0, "validation_loss": 9.5, "validation_accuracy": 0.0},
+    *(line(step, 10.0 - step / 20) for step in range(10, 101, 10)),
+    {"step": 100, "validation_loss": 4.75, "validation_accuracy": 0.375},
+]
+"""Training loss 9.5 at step 10 to 5.0 at step 100."""
+
+
+def result(task: str, init: str, seed: int, score: float, data_note: str = "") -> dict[str, Any]:
+    """Return a job's result, all its metrics alike; the last evaluation is 1 lower."""
+    settings = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
+    metrics = metrics_of(task)
+    return {
+        "model": "by-hand", "task": task, "init": init, "seed": seed, "metric": TASKS[task].selection,
+        "best": dict.fromkeys(metrics, score), "last": dict.fromkeys(metrics, score - 1), "data_note": data_note,
+        "examples": {"train": 10, "dev": 5}, "settings": settings, "model_hash": "m", "data_hash": "d",
+        "fingerprint": f"{task}{init}{seed}",
+    }  # fmt: skip
+
+
+def watched(task: str, step: int, mean: float) -> dict[str, Any]:
+    """Return a row of `hunmin klue watch`."""
+    best = {metric: {"mean": mean, "sd": 0.5, "n": 2} for metric in metrics_of(task)}
+    return {"step": step, "tokens": 1000 * step, "task": task, "init": "pretrained", "best": best}

@@ -1,0 +1,332 @@
+"""The page of runs made by hand: each number where it belongs, whatever is missing, and nothing that is not text."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hand_made import LINES, SENTENCES, HandMade, line, watched
+from selectolax.lexbor import LexborHTMLParser
+
+from common.lock import locked
+from hunmin.main import run_command
+from hunmin.page.facts import read_facts
+from hunmin.page.page import render, write_page
+from hunmin.page.stages import is_locked
+
+NOW = 2_000_000_000.0
+"""2033-05-18 03:33:20 UTC."""
+HOSTILE = "<script>alert(1)</script>&amp;<img src=x onerror=alert(2)>\"'훈민{0}"
+
+
+def page_of(run: Path) -> LexborHTMLParser:
+    return LexborHTMLParser(render(read_facts(run, NOW)))
+
+
+def words(node: object) -> str:
+    return " ".join(node.text(separator=" ").split())  # type: ignore[attr-defined]
+
+
+def cells(page: LexborHTMLParser, title: str) -> list[list[str]]:
+    """Return a table's rows, its head first, by the name that is read out."""
+    box = next(box for box in page.css('[role="region"]') if box.attributes["aria-label"] == title)
+    return [[words(cell) for cell in row.css("th, td")] for row in box.css("tr")]
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    run = HandMade(tmp_path / "run", published=True)
+    run.whole()
+    run.write("watch/scores.jsonl", [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)])
+    starts = [("2026-11-22T10:00:00+00:00", 0, 2), ("2026-11-23T11:00:00+00:00", 40, 4)]
+    rows = [dict(zip(("time", "step", "processes"), start, strict=True)) for start in starts]
+    run.write("pretrain/logs/starts.jsonl", rows)
+    return run.path
+
+
+def test_overview_and_pipeline(whole: Path) -> None:
+    page = page_of(whole)
+    assert page.css_first("h1").text() == "by-hand"
+    assert words(page.css_first(".headline")) == "finished: all stages are done"
+    cards = {words(card.css_first("dt")): words(card.css_first("dd")) for card in page.css(".cards > div")}
+    assert cards == {
+        "Corpus": "4.0 MB 40 documents, 400 sentences",
+        "Vocabulary": "14 10.0k tokens of corpus",
+        "Model": "RoBERTa 1.4M parameters; 2 layers of 64, 4 heads",
+        "Trained on": "100.0k tokens 100 of 100 steps",
+        "Validation loss": "9.500 → 4.750 37.5% of masked tokens right",
+        "KLUE": "2 tasks 5 fine-tunings, 2 seeds",
+        "Time": "1h 05m of the stages that are done",  # 65 + 5 + 1 + 3720 + 2 + 130 + 1 = 3924 s
+    }
+    stages = [words(stage) for stage in page.css(".stages > li")]
+    assert [text.split()[:2] for text in stages] == [
+        [name, "done"] for name in ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report")
+    ]
+    assert "1m 05s" in stages[0] and "400 sentences in 40 documents" in stages[0]
+    assert (
+        "1h 02m" in stages[3] and "100 steps, 100.0k tokens, validation loss 9.500 → 4.750, accuracy 37.5%" in stages[3]
+    )
+    assert ["package-of-klue", "1.2.3"] in cells(page, "Versions")
+
+
+def test_corpus(whole: Path) -> None:
+    page = page_of(whole)
+    assert cells(page, "Sources")[1:] == [
+        ["books", "30", "300", "3,000", "3.00", "4.00", "75.0%", "75.0%"],
+        ["web", "10", "100", "1,000", "1.00", "1.00", "100.0%", "25.0%"],
+        ["all", "40", "400", "4,000", "4.00", "5.00", "80.0%", "100.0%"],
+    ]
+    assert cells(page, "Cleaning")[1:] == [["blanks", "9", "300", "2.000%"], ["html", "7", "150", "1.000%"]]
+    assert cells(page, "Personal data")[1:] == [["TEL", "12", "2,400.0"], ["EMAIL", "3", "600.0"]]
+    assert cells(page, "Benchmark sentences") == [
+        ["task", "exact", "words", "all"], ["KLUE-STS", "11", "0", "11"], ["YNAT", "5", "1", "6"],
+        ["all", "16", "1", "17"],
+    ]  # fmt: skip
+    assert cells(page, "Left out")[1:] == [
+        ["line rejected: no text", "2"], ["no document: redirect", "8"], ["document: too short", "4"],
+        ["duplicate: documents", "6"],
+    ]  # fmt: skip
+    lengths = cells(page, "Length of documents in characters: numbers")
+    assert lengths[1:] == [["50–99", "30", "75.00%"], ["100–199", "10", "25.00%"]]
+
+
+def test_vocabulary(whole: Path) -> None:
+    page = page_of(whole)
+    assert cells(page, "Entries")[1:] == [
+        ["special", "5", "0", "35.7%"], ["Hangul", "2", "2", "28.6%"], ["Latin letters", "1", "1", "14.3%"],
+        ["digits", "1", "0", "7.1%"], ["Hanja and kana", "1", "0", "7.1%"], ["other", "1", "0", "7.1%"],
+    ]  # fmt: skip
+    assert cells(page, "On text that was held out")[1:] == [["fertility", "1.2345"], ["unk ratio", "0.0067"]]
+    assert ["distinct words", "321"] in cells(page, "Sizes") and "feedfeed" not in page.html
+    encoded = dict(cells(page, "The encoded corpus"))
+    assert (encoded["unknown"], encoded["tokens a word"], encoded["tokens a document"]) == ("0.2500%", "2.500", "250.0")
+    rows = page.css(".splits tr")
+    assert [words(word) for word in rows[1].css(".cut")] == ["[UNK]", "인공 ##지능", "[UNK]", "[UNK]", "[UNK] [UNK]"]
+    assert words(rows[0].css(".cut")[1]).replace(" ", "") == "인공지능"
+
+
+def test_training(whole: Path) -> None:
+    page = page_of(whole)
+    loss = cells(page, "Loss of masked tokens: numbers")
+    assert loss[0] == ["optimizer step", "training", "validation, fixed masks"]
+    assert loss[1:3] == [["0", "–", "9.5000"], ["10", "9.5000", "–"]] and loss[-1] == ["100", "5.0000", "4.7500"]
+    assert cells(page, "Model FLOPs utilisation (MFU): numbers")[1] == ["10", "31.00"]
+    assert cells(page, "Throughput: numbers")[1] == ["10", "500"]
+    assert cells(page, "Learning rate: numbers")[1] == ["10", "0.05"]
+    assert cells(page, "Checkpoints")[1:] == [["60", "60,000", "10 B", "bf16"]]
+    pairs = {words(pair.css_first("dt")): words(pair.css_first("dd")) for pair in page.css("#training .pairs > div")}
+    assert pairs["batches skipped"] == "2" and pairs["faulty at the steps"] == "17, 33" and pairs["restarts"] == "1"
+    assert cells(page, "Starts")[2] == ["2", "2026-11-23T11:00:00+00:00", "40", "4"]
+    settings = dict(cells(page, "Settings"))
+    assert settings["optimizer.lr"] == "0.5" and settings["init_from"] == "first"
+
+
+def test_scores(whole: Path) -> None:
+    page = page_of(whole)
+    head, *rows = cells(page, "KLUE scores")
+    assert head[:3] == ["metric", "by-hand, pretrained 1–2 seeds", "by-hand, random initialisation 2 seeds"]
+    base = head.index("KLUE-RoBERTa-base published")
+    by_name = {row[0]: row for row in rows}
+    # sample standard deviations by hand: of 80 and 82 √2, of 20 and 40 √200
+    assert by_name["YNAT macro F1"][1:3] == ["81.00 ± 1.41", "30.00 ± 14.14"]
+    assert by_name["YNAT macro F1"][base] == "86.03"  # Table 36
+    assert by_name["KLUE-STS Pearson r (split of dev)*"][1:3] == ["55.25", "–"]
+    notes = [words(note) for note in page.css("#scores .notes li")]
+    assert any("KLUE paper, Table 36 (dev)" in note for note in notes) and any(
+        "no train file" in note for note in notes
+    )
+    assert notes[-1].endswith("KLUE-STS 11.") or "YNAT 6, KLUE-STS 11" in notes[-1]
+    assert cells(page, "Each seed's scores")[1] == ["YNAT macro F1", "pretrained", "5e-05", "80.00", "82.00"]
+    assert ["YNAT macro F1, last evaluation", "80.00 ± 1.41", "29.00 ± 14.14"] in cells(page, "More scores")
+    assert cells(page, "YNAT macro F1: numbers")[1:] == [["50,000", "61.50"], ["100,000", "72.25"]]
+
+
+def test_a_finished_run_gives_the_same_bytes_at_any_time(whole: Path) -> None:
+    first = render(read_facts(whole, NOW))
+    assert render(read_facts(whole, NOW + 1e6)) == first
+    assert str(whole.parent) not in first and "/home/someone" not in first and "/data/klue" not in first
+
+
+def test_everything_is_text(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run", name=HOSTILE)
+    run.corpus(first=HOSTILE, second="다른 출처 & Co")
+    run.vocabulary()
+    beat = {"state": "failed", "failure": HOSTILE, "processes": 2, "late_processes": 1, "step": 5, "late": [
+        {"host": HOSTILE, "processes": 1, "ranks": [1], "step": 4, "silent_seconds": 99.5}]}  # fmt: skip
+    run.write("pretrain.partial/logs/heartbeat.json", beat)
+    run.train([line(10, 3.0, slowest_rank=1, slowest_host=HOSTILE)], "pretrain.partial")
+    run.write("pretrain.partial/logs/starts.jsonl", [{"time": HOSTILE, "step": 0, "processes": HOSTILE}])
+    page = page_of(run.path)
+    assert len(page.css("script")) == 1 and not page.css("img") and not page.css("[onerror]")
+    assert page.css_first("h1").text() == HOSTILE == page.css_first("title").text().removesuffix(" · Hunmin")
+    assert cells(page, "Sources")[1][0] == HOSTILE and cells(page, "Sources")[2][0] == "다른 출처 & Co"
+    assert cells(page, "Late processes")[1] == [HOSTILE, "1", "1", "4", "99.5"]
+    assert cells(page, "Slow processes")[1] == [HOSTILE, "1", "1"]
+    assert f"Failed: {HOSTILE}" in [words(part) for part in page.css(".warning")]
+
+
+def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
+    page = page_of(HandMade(tmp_path / "run").path)
+    assert words(page.css_first(".headline")) == "not running; the next stage is corpus"
+    said = words(page.css_first("main"))
+    for text in ("no finished corpus yet", "no finished vocabulary yet", "no line of its log yet", "no scores yet"):
+        assert text in said
+
+
+def test_a_run_that_trains(tmp_path: Path) -> None:
+    """A line has 10,000 tokens in 10 steps at 500 tokens a second: 2 s a step, 40 steps, 80 s."""
+    run = HandMade(tmp_path / "run")
+    run.corpus()
+    run.vocabulary()
+    run.train([line(step, 5.0) for step in range(10, 61, 10)], "pretrain.partial")
+    assert words(page_of(run.path).css_first(".headline")) == "not running: pretrain, step 60 of 100"
+    with locked(run.path):
+        assert is_locked(run.path)
+        page = page_of(run.path)
+    assert not is_locked(run.path)
+    assert words(page.css_first(".headline")) == "running: pretrain, step 60 of 100"
+    pairs = {words(pair.css_first("dt")): words(pair.css_first("dd")) for pair in page.css("#overview .pairs > div")}
+    assert (pairs["a step takes"], pairs["training ends in about"]) == ("2 s", "1m 20s")
+    assert pairs["that is at"] == "2033-05-18 03:34:40 UTC"
+    assert page.css_first("progress").attributes["value"] == "0.6000"
+    states = [words(stage).split(" ", 1)[1] for stage in page.css(".stages > li")]
+    assert states[3].startswith("under way") and states[4].startswith("not begun")
+    assert "last sign of life" in pairs
+    run.write("pretrain.partial/logs/stopped", "")
+    assert words(page_of(run.path).css_first(".headline")) == "stopped: pretrain, step 60 of 100"
+
+
+def test_a_file_just_written_shows_a_run_on_another_machine(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    run.write("corpus.partial/units/1.json", {})
+    run.write("corpus.partial/notes.json", {})
+    written = (run.path / "corpus.partial" / "notes.json").stat().st_mtime
+    assert read_facts(run.path, written + 500).state == "running"
+    assert read_facts(run.path, written + 700).state == "not running"
+
+
+def test_a_run_that_fine_tunes(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run", tasks=["ynat", "klue-sts"], seeds=2, baseline_random=True)
+    run.corpus()
+    run.vocabulary()
+    run.train(LINES)
+    run.finish("pretrain", {"steps": 100, "tokens": 100_000}, 3720.0)
+    run.finish("export", {"parameters": 1_400_000}, 2.0)
+    run.fine_tune("klue.partial")
+    page = page_of(run.path)
+    assert words(page.css_first(".headline")) == "not running: klue, 3 of 8 fine-tunings"
+    assert "3 of 8 fine-tunings are done." in words(page.css_first("#scores"))
+    assert cells(page, "KLUE scores")[1][1:] == ["81.00 ± 1.41", "20.00"]
+
+
+def test_what_an_earlier_training_left_is_outdated(whole: Path) -> None:
+    run = HandMade.__new__(HandMade)
+    run.path = whole
+    run.finish("pretrain", {"steps": 101, "tokens": 101_000}, 40.0, again=True)
+    page = page_of(whole)
+    states = [words(stage).split(" ", 1)[1].split(":")[0].split()[0] for stage in page.css(".stages > li")]
+    assert states == ["done"] * 4 + ["outdated"] * 3
+    assert "These scores are of an earlier state of the run" in words(page.css_first("#scores"))
+    assert words(page.css_first(".headline")) == "not running; the next stage is export"
+
+
+def test_losses_that_are_not_finite(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    nan = float("nan")
+    run.train(
+        [line(10, 3.0), line(20, nan), line(30, float("inf")), line(40, 2.0), {"step": 40, "validation_loss": nan}]
+    )
+    page = page_of(run.path)
+    assert "2 of 4 lines of the log have no finite loss" in words(page.css_first("#training"))
+    loss = cells(page, "Loss of masked tokens: numbers")
+    assert loss[0] == ["optimizer step", "training"]  # no validation that could be drawn
+    assert [row[1] for row in loss[1:]] == ["3.0000", "not finite", "not finite", "2.0000"]
+    run.train([line(10, nan)])
+    assert "Loss of masked tokens" not in page_of(run.path).html
+
+
+def test_a_line_cut_short_and_lines_of_something_else_are_passed_over(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    run.write(
+        "pretrain/logs/metrics.jsonl", f'{json.dumps(line(10, 3.0))}\n[1]\n"x"\n{{"step": "a"}}\n{{"step": 20, "lo'
+    )
+    assert cells(page_of(run.path), "Loss of masked tokens: numbers")[1:] == [["10", "3.0000"]]
+
+
+@pytest.mark.slow
+def test_a_million_lines_make_a_small_page_with_their_spike(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    template = json.dumps(line(10, 3.0)).replace('"step": 10', '"step": {0}').replace('"loss": 3.0', '"loss": {1}')
+    template = "{" + template.replace("{0}", "\0").replace("{1}", "\1")[1:]
+    with (run.path / "metrics").open("w", encoding="utf-8") as stream:
+        for step in range(1, 1_000_001):
+            loss = 77.5 if step == 654_321 else 2 + (step % 1000) / 1000
+            stream.write(template.replace("\0", str(step)).replace("\1", str(loss)) + "\n")
+    (run.path / "pretrain" / "logs").mkdir(parents=True)
+    (run.path / "metrics").rename(run.path / "pretrain" / "logs" / "metrics.jsonl")
+    write_page(run.path)
+    page = (run.path / "report.html").read_text("utf-8")
+    assert len(page.encode()) < 5_000_000
+    parsed = LexborHTMLParser(page)
+    assert len(cells(parsed, "Loss of masked tokens: numbers")) <= 101
+    svg = next(figure for figure in parsed.css("figure") if "Loss of masked tokens" in figure.text()).css_first("svg")
+    ticks = [float(text.text()) for text in svg.css("text") if re.fullmatch(r"\d+", text.text())]
+    assert max(ticks) >= 60  # the axis reaches to the spike
+
+
+def test_text_of_the_corpus_only_where_it_is_asked_for(whole: Path, tmp_path: Path) -> None:
+    (whole / "corpus" / "shards").mkdir()
+    table = pa.table({"id": ["b-1"], "source": ["books"], "licence": [""], "sentences": [SENTENCES]})
+    pq.write_table(table, whole / "corpus" / "shards" / "shard-00000.parquet")
+    facts = {"file": "shard-00000.parquet"}
+    (whole / "corpus" / "shards" / "shard-00000.json").write_text(json.dumps(facts))
+    for option, there in (([], False), (["--with-text"], True)):
+        assert run_command(["report", str(whole), "--out", str(tmp_path / "page.html"), *option]) == 0
+        page = LexborHTMLParser((tmp_path / "page.html").read_text("utf-8"))
+        assert ("둘째" in page.html) == there
+    assert [words(part) for part in page.css("#text .sentence")] == [
+        "첫째 문장이다.", "[UNK] [UNK] [UNK]", "둘째 문장도 있다.", "[UNK] [UNK] [UNK] [UNK]",
+    ]  # fmt: skip
+
+
+def test_the_command_prints_what_there_is_and_where(
+    whole: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = HandMade(tmp_path / "going")
+    run.corpus()
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    assert run_command(["report", str(run.path)]) == 0
+    out = capfd.readouterr().out
+    assert "not running; the next stage is tokenizer" in out and "400 sentences in 40 documents" in out
+    assert f"page:   {run.path / 'report.html'}" in out
+    written = {path for path in run.path.rglob("*") if path.is_file()} - before.keys()
+    assert written == {run.path / "report.html"} and all(path.read_bytes() == text for path, text in before.items())
+    assert run_command(["report", str(run.path), "--json"]) == 2  # a run's report is its last stage
+    assert run_command(["report", str(whole), "--json", "--watch"]) == 2
+    assert run_command(["report", str(tmp_path)]) == 2 and "is no run folder" in capfd.readouterr().err
+
+
+def test_watch_writes_until_the_run_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = HandMade(tmp_path / "run")
+    run.corpus()
+    pages: list[str] = []
+
+    def sleep(seconds: float) -> None:
+        assert seconds == 7
+        pages.append((run.path / "report.html").read_text("utf-8"))
+        if len(pages) == 1:
+            run.vocabulary()
+        elif len(pages) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    assert run_command(["report", str(run.path), "--watch", "--every", "7"]) == 130
+    assert ["the next stage is tokenizer" in pages[0], "the next stage is pretrain" in pages[1]] == [True, True]
+    assert all('<meta http-equiv="refresh" content="7">' in page for page in pages)
+    assert "refresh" not in (run.path / "report.html").read_text("utf-8")
