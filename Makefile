@@ -1,8 +1,11 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make test         the tests
 # make lint         style and types
+# make docs         docs/ as HTML in build/docs; make docs-links: do the links to other sites answer?
 # make install      only the virtual environment
 # make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
+# make install-xla  TorchTPU and jax in .venv-xla, beside .venv (1.5 GB); make test-xla: TorchTPU's graphs by XLA on a CPU
+# make dist         dist/*.whl and dist/*.tar.gz: hunmin as one package, to install elsewhere than here
 # make drills       kills at random moments, nodes, Slurm (long; some of it as root)
 # make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
@@ -21,10 +24,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/.peers
+DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint install install-tpu test-tpu drills gpu gpu-tests gpu-bench gpu-run
+.PHONY: quickstart test lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
@@ -44,12 +49,24 @@ install-tpu: $(STAMP)
 test-tpu: $(STAMP)
 	$(BIN)/python -m pytest -rs tests/pretrain/test_tpu.py tests/pretrain/test_torch_tpu.py
 
+install-xla: $(STAMP)
+	test -x .venv-xla/bin/python || $(BIN)/python -m venv .venv-xla
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-xla/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hunmin.pth"
+	.venv-xla/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch_tpu jax jaxlib
+
+test-xla: $(STAMP)
+	$$(test -x .venv-xla/bin/python && echo .venv-xla/bin/python || echo $(BIN)/python) -m pytest -rs -s tests/pretrain/test_xla.py
+
 quickstart: $(STAMP)
 	@$(BIN)/hunmin sample --out runs/sample
 	@$(BIN)/hunmin run configs/quickstart.yaml
 
+dist: $(STAMP)
+	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not drill"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not drill"
 
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests
@@ -102,6 +119,20 @@ gpu-run:
 
 bench-klue: $(STAMP)
 	$(BIN)/python scripts/bench_klue.py $(MODEL) --data $(DATA)
+
+# Sphinx
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+	touch $(DOCS)
+
+docs: $(DOCS)
+	@mkdir -p build
+	$(BIN)/python -m scripts.recipe_reference > build/recipe.md
+	cp build/recipe.md docs/recipe.md
+	$(BIN)/python -m sphinx -W -n --keep-going -q docs build/docs
+
+docs-links: $(DOCS)
+	$(BIN)/python -m sphinx -b linkcheck -q docs build/links
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -81,12 +81,17 @@ def _expand_remote(pattern: str) -> list[str]:
         else:
             names = [n for n in system.glob(path) if not _is_hidden(n.rsplit("/", 1)[-1]) and system.isfile(n)]
     except Exception as error:  # each file system raises what its own client does
-        raise UserError(
-            f"cannot list {pattern}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
-            "a URL is one that fsspec opens",
-            "check the URL, your access to it, and that its package is installed (s3fs for s3://, gcsfs for gs://)",
-        ) from None
+        raise _unreachable("list", pattern, error) from None
     return [f"{protocol}://{name}" for name in names]
+
+
+def _unreachable(what: str, url: str, error: Exception) -> UserError:
+    return UserError(
+        f"cannot {what} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+        "a URL is one that fsspec opens",
+        "check the URL, the network, your access, and that its package is installed (aiohttp and requests for "
+        "https://, s3fs for s3://, gcsfs for gs://)",
+    )
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
@@ -98,15 +103,24 @@ def open_bytes(path: str | Path) -> IO[bytes]:
     """
     name = str(path)
     try:
-        if is_remote(name):
-            import fsspec
-
-            raw: Any = fsspec.open(name, "rb").open()
-        else:
-            raw = Path(name).open("rb")
+        raw = _open_remote(name) if is_remote(name) else Path(name).open("rb")
     except OSError as error:
         raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
     return _decompressed(name, raw)
+
+
+def _open_remote(url: str) -> Any:
+    """Return a readable binary stream of what a URL names.
+
+    Raises:
+        UserError: it cannot be reached or read.
+    """
+    import fsspec
+
+    try:
+        return fsspec.open(url, "rb").open()
+    except Exception as error:  # each file system raises what its own client does
+        raise _unreachable("open", url, error) from None
 
 
 def compression_ratio(path: str | Path) -> float:

@@ -21,7 +21,7 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     trained = run / "pretrain" / "model"
     model = out / ".export"
     step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
-    export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", model)
+    export_checkpoint(checkpoint, model)
     reference = model_class(recipe.pretrain).from_pretrained(trained, local_files_only=True)
     difference = check_export(model, reference)
     for file in model.iterdir():

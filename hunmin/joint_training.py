@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hunmin.hub.follow import following
 from hunmin.recipe import Recipe
 from hunmin.run import require_done, run
 from hunmin.stages import Counts, Interrupted, take_counts, training_job
@@ -63,7 +64,8 @@ def _lead(recipe: Recipe, process: Process) -> bool:
         return take_counts(out)
 
     try:
-        run(recipe, last="pretrain", works={"pretrain": work})
+        with following(recipe, Path(recipe.out)):
+            run(recipe, last="pretrain", works={"pretrain": work})
     except Interrupted:
         return True
     if not told:

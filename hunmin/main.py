@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,7 +13,7 @@ from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERM
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
 from common.progress import say
-from hunmin.commands import corpus, klue, launch, model, run, tokenizer
+from hunmin.commands import corpus, doctor, klue, launch, model, run, tokenizer
 
 GOES_ON = "what is finished stays; the same command goes on from there"
 
@@ -36,11 +36,31 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
+
+
+def _versions(context: typer.Context, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:  # a shell that completes what comes after it reads it, too
+        from hunmin.version import version_lines
+
+        print("\n".join(version_lines()))
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_versions, is_eager=True, help="Print the versions that matter, and end."),
+    ] = False,
+) -> None:
+    pass
+
+
 run.register(app)
 model.register(app)
 launch.register(app)
+doctor.register(app)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(klue.app, name="klue")
@@ -71,11 +91,12 @@ def run_command(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_FAILED
-    except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
+    except OSError as error:  # a folder that is not there, no permission, a disk that is mounted for reading alone …
         if error.filename is None:  # no file the user named: a fault of ours, to be seen whole
             raise
         say(f"error: {error.filename}: {error.strerror}", style="red")
         say("  rule:   files that are read exist, and folders that are written to can be written to")
+        say("  remedy: name another one, or mend its permissions")
         return EXIT_FAILED
     except UnicodeEncodeError as error:  # Python keeps bytes that are no text as lone surrogates
         if not any(0xDC80 <= ord(character) <= 0xDCFF for character in error.object):

@@ -8,10 +8,12 @@ from typing import Any
 
 import yaml
 
-from common.errors import UserError
+from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
+from hunmin.hub.settings import HubSettings
+from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
@@ -37,16 +39,22 @@ class Recipe(Settings):
     """Token shards to a model."""
     klue: KlueSettings
     """Model to KLUE scores."""
+    hub: HubSettings = HubSettings()
+    """Model to the model hub."""
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
+    A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data` unless stated.
 
     Raises:
         UserError: the file or a value is wrong, or the key of the pseudonyms would stand beside them.
     """
+    path = recipe_file(path)
+    if not path.exists():
+        raise _no_recipe(path)
     written = load_yaml(path)
     tree = apply_overrides(written, overrides)
     for section in ("tokenizer", "pretrain"):
@@ -66,6 +74,17 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
             f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
         )
     return recipe
+
+
+def _no_recipe(path: Path) -> UserError:
+    shipped = list(shipped_recipes())
+    here = [file.name for file in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
+    known = nearest(path.name, here) or nearest(path.stem, shipped)
+    return UserError(
+        f"cannot read {path}: no such file{known}",
+        "a recipe is a YAML file, or one that comes with hunmin",
+        f"name your own, or one of {', '.join(shipped)}",
+    )
 
 
 def _has_key(tree: dict[str, Any]) -> bool:

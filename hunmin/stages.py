@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from common.manifest import read_manifest
 from common.process import available_cores, run_child
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
+from hunmin.version import in_clone
 from pretrain.train import JOB, STOPPED_MARK
 
 Counts = dict[str, Any]
@@ -149,7 +151,7 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    code = run_child(command, environment)
+    code = run_child(command, {**environment, **_same_package()})
     counts = out / "counts.json"
     if not code and (out / "logs" / STOPPED_MARK).exists():
         raise Interrupted
@@ -162,6 +164,15 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
             "run the same command again: it goes on from the last checkpoint",
         )
     return take_counts(out)
+
+
+def _same_package() -> dict[str, str]:
+    """Return the variables by which a child imports this very package, and not what a `data.py` in the folder that the
+    command is given in would hide it by (before Python 3.11, which does not know the first one, it does).
+    """
+    paths = [str(Path(__file__).parents[1])] if in_clone() else []
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
+    return {"PYTHONSAFEPATH": "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
 def take_counts(out: Path) -> Counts:

@@ -147,7 +147,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     saved = read_metadata(checkpoint) or {}
     shutil.rmtree(model, ignore_errors=True)  # a killed command's, perhaps of an earlier training
     try:
-        export_checkpoint(checkpoint, recipe.pretrain, run / "tokens", run / "tokenizer", model)
+        export_checkpoint(checkpoint, model)
     except (OSError, HunminError, IndexError):
         if checkpoint.is_dir() and read_metadata(checkpoint):
             raise

@@ -48,7 +48,7 @@ class JobPool:
                 stderr=log,
                 env=environment,
                 # so that `klue` is this very package, whatever lies in the caller's folder
-                cwd=Path(__file__).parent.parent,
+                cwd=Path(__file__).parents[__name__.count(".")],
                 # Ctrl-C goes to the runner alone, which then ends the group
                 start_new_session=True,
             )

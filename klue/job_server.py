@@ -94,7 +94,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     import datasets  # noqa: F401
 
-    import klue.job  # noqa: F401
+    from klue import job  # noqa: F401
     from klue.finetune import preload
 
     with suppress(Exception):  # a model that cannot be built is for its jobs to report

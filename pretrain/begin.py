@@ -16,6 +16,7 @@ from common.settings import dump_settings
 from pretrain.accelerator import check_device
 from pretrain.branch import read_parent
 from pretrain.checkpoint import (
+    TOKENIZER_FILES,
     check_metadata,
     fingerprint,
     load_optimizer,
@@ -30,6 +31,7 @@ from pretrain.guard import StepGuard
 from pretrain.inputs import prepare
 from pretrain.loader import Loader, plan_samples, read_vocabulary
 from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.peak import device_name
 from pretrain.precision import half_type, resolve_dtype
 from pretrain.processes import Process
 from pretrain.rehearsal import rehearse
@@ -58,6 +60,8 @@ class Run:
     """Of the checkpoint that it goes on from, its own or its parent's; {} without one."""
     parent: str = ""
     """The checkpoint it begins from as a branch, now; "" otherwise."""
+    vocabulary: list[Path] = field(default_factory=list)
+    """The tokenizer's files, which go into each checkpoint."""
     notes: list[str] = field(default_factory=list)
     """What has changed since its checkpoint was made."""
 
@@ -100,6 +104,7 @@ def begin(
     )
     hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     metadata["positions"] = hub.config.max_position_embeddings
+    metadata["config"] = hub.config.to_diff_dict()
     model = MaskedRowsModel(hub, half_type(settings.dtype))
     speed_up(model, settings, process.device, world=process.world)
     inputs = _first_inputs(loader, model, process.device)
@@ -109,7 +114,8 @@ def begin(
     engine.settle(inputs[0])
     guard = StepGuard(settings, metadata["dtype"] == "fp16", process.device, saved.get("guard"))
     notes = [] if branches else _changes(saved, metadata)
-    return Run(process, loader, engine, guard, metadata, saved, name if branches else "", notes)
+    vocabulary = [tokenizer / file for file in TOKENIZER_FILES if (tokenizer / file).is_file()]
+    return Run(process, loader, engine, guard, metadata, saved, name if branches else "", vocabulary, notes)
 
 
 def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
@@ -123,6 +129,7 @@ def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dic
         "engine": engine_name(settings),
         "compile": settings.compile,
         "dtype": resolve_dtype(settings.dtype),
+        "device": device_name(process.device),
     }
 
 

@@ -1,8 +1,9 @@
 """Checkpoints: a folder a step, written under a temporary name and renamed when durable, its metadata last.
 
 A checkpoint holds the whole weights and the whole state of the optimizer, whatever they were shared over, so any number
-of processes, any ZeRO stage and any engine goes on from it, and an export needs nothing else. The first process
-gathers and writes it; the metadata lists its files, which are never looked for.
+of processes, any ZeRO stage and any engine goes on from it. The model's configuration is in its metadata and the
+vocabulary beside it, so an export needs nothing else. The first process gathers and writes it; the metadata lists its
+files, which are never looked for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from pretrain.engines.interface import MOMENTS, Engine, OptimizerState
 
 METADATA = "complete.json"
 WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
 FORMAT = 2
 """Of what a checkpoint holds; 1 was DeepSpeed's own files."""
 
@@ -86,7 +88,13 @@ def tokens_fingerprint(tokens: Path) -> str:
 
 
 def save_checkpoint(
-    engine: Engine, folder: Path, step: int, metadata: dict[str, Any], keep_last: int, keep_every: int | None = None
+    engine: Engine,
+    folder: Path,
+    step: int,
+    metadata: dict[str, Any],
+    keep_last: int,
+    keep_every: int | None = None,
+    beside: Sequence[Path] = (),
 ) -> Path:
     """Write the checkpoint of `step` and return its folder; every process calls this, and only the first one writes.
 
@@ -97,6 +105,7 @@ def save_checkpoint(
         metadata: of the run (fingerprint of settings and data, tokens seen …).
         keep_last: how many checkpoints to keep; older ones go after this one is complete.
         keep_every: steps of which every multiple's checkpoint stays nevertheless.
+        beside: files that are copied into it.
 
     Raises:
         DiskFullError: no space; earlier checkpoints stay.
@@ -112,9 +121,10 @@ def save_checkpoint(
         temporary.mkdir(parents=True)
         save_file(weights, temporary / WEIGHTS)
         save_file({**tensors, "updates": torch.tensor(state.steps)}, temporary / OPTIMIZER)
-        files = {
-            name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in (WEIGHTS, OPTIMIZER)
-        }
+        for path in beside:
+            shutil.copyfile(path, temporary / path.name)
+        names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
+        files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
         with atomic_write(temporary / METADATA) as stream:
             json.dump({"format": FORMAT, "step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
         publish_folder(temporary, final)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import torch
 from safetensors.torch import load_file
@@ -14,24 +16,32 @@ from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors
-from common.settings import dump_settings
-from pretrain.checkpoint import WEIGHTS, check_format, fingerprint, library_disk_errors, put_weights, read_metadata
-from pretrain.model import build_config, first_position, model_class
+from pretrain.checkpoint import TOKENIZER_FILES, WEIGHTS, check_format, library_disk_errors, put_weights, read_metadata
+from pretrain.export_check import check_folder
+from pretrain.model import CLASSES, first_position, model_class
 from pretrain.settings import PretrainSettings
-from tokenizer.shards import TokenShards
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment
 if not torch.cuda.is_available():
     os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers looks for DeepSpeed, which else warns of no GPU
 
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
+Dtype = Literal["fp32", "bf16", "fp16"]
+DTYPES: dict[Dtype, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
-    """Write weights (safetensors, fp32), configuration and tokenizer files into `out`, replacing it as a whole.
+def save_hub_model(
+    model: PreTrainedModel, tokenizer: Path, out: Path, check: Callable[[Path], object] = lambda folder: None
+) -> None:
+    """Write weights (safetensors), configuration and tokenizer files into `out`, replacing it as a whole.
 
     The tokenizer there states the model's own length (`model_max_length`), so that `truncation=True` cuts what is too
     long for its positions.
+
+    Args:
+        model: in the type that its weights are written in.
+        tokenizer: folder of the tokenizer's files.
+        out: folder to write.
+        check: raises if something is wrong with the folder; it has another name until then.
     """
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -48,6 +58,11 @@ def save_hub_model(model: PreTrainedModel, tokenizer: Path, out: Path) -> None:
             with atomic_write(configuration) as stream:
                 json.dump(stated, stream, ensure_ascii=False, indent=1, sort_keys=True)
                 stream.write("\n")
+    try:
+        check(temporary)
+    except HunminError:
+        shutil.rmtree(temporary)
+        raise
     shutil.rmtree(out, ignore_errors=True)
     temporary.rename(out)
 
@@ -71,19 +86,15 @@ def load_hub_model(
     return model
 
 
-def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path) -> None:
-    """Write the weights of a checkpoint as a transformers folder.
+def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
+    """Return the model of a checkpoint as transformers has it, in fp32.
 
     Args:
-        checkpoint: a step-* folder.
-        settings: the run's settings.
-        tokens: the run's token folder (vocabulary size and special ids).
-        tokenizer: the run's tokenizer folder; its files go with the weights.
-        out: folder to write.
+        checkpoint: a step-* folder, wherever it stands.
 
     Raises:
-        UserError: it was trained with other settings or on other tokens than those given.
-        HunminError: the checkpoint's weights are not those of this configuration.
+        UserError: it is not a whole checkpoint, or one of an earlier version.
+        HunminError: its weights are damaged.
     """
     saved = read_metadata(checkpoint)
     if saved is None:
@@ -93,19 +104,36 @@ def export_checkpoint(checkpoint: Path, settings: PretrainSettings, tokens: Path
             "choose another step-* folder",
         )
     check_format(checkpoint, saved)
-    # the ids of another vocabulary of the same size would fit its weights, and mean nothing to them
-    if saved["fingerprint"] != fingerprint(dump_settings(settings), tokens):
+    if "config" not in saved:
         raise UserError(
-            f"{checkpoint} was trained with other settings or on other tokens than those in {tokens.parent}",
-            "weights are exported with the settings and the vocabulary that they were trained with",
-            "take the recipe, tokenizer/ and tokens/ back to what they were; if pretraining is to be done anew, export "
-            "when that has a checkpoint",
+            f"{checkpoint} was written by an earlier version, whose checkpoints hold no configuration",
+            "a checkpoint is exported by what it holds",
+            "let its run go on: the next checkpoint holds all",
         )
-    shards = TokenShards(tokens)
-    config = build_config(settings, shards.vocab_size, shards.special_ids)
-    config.max_position_embeddings = saved["positions"]  # a published model may have more than the run needs
-    model = load_hub_model(settings, config, load_file(checkpoint / WEIGHTS), str(checkpoint))
-    save_hub_model(model, tokenizer, out)
+    kinds = {kind.__name__: kind for kind in CLASSES.values()}
+    kind = kinds[saved["config"]["architectures"][0]]
+    model = kind(kind.config_class.from_dict(saved["config"]))
+    put_weights(load_file(checkpoint / WEIGHTS), model, str(checkpoint))
+    return model.eval()
+
+
+def export_checkpoint(checkpoint: Path, out: Path, dtype: Dtype = "fp32") -> PreTrainedModel:
+    """Write a checkpoint as a folder that transformers loads, and return the model that it holds.
+
+    The folder has its name once `check_folder` has found nothing wrong with it.
+
+    Args:
+        checkpoint: a step-* folder, wherever it stands.
+        out: folder to write.
+        dtype: of the weights in it.
+
+    Raises:
+        UserError: it is not a whole checkpoint, or one of an earlier version, or `dtype` cannot hold its weights.
+        HunminError: what was written is not what it should be.
+    """
+    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    save_hub_model(model, checkpoint, out, lambda folder: check_folder(folder, model))
+    return model
 
 
 @torch.no_grad()

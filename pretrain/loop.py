@@ -19,7 +19,8 @@ from common.files import atomic_write
 from common.progress import say
 from pretrain.begin import PLANS, Run
 from pretrain.checkpoint import save_checkpoint, step_folder
-from pretrain.export import check_export, load_hub_model, save_hub_model
+from pretrain.export import load_hub_model, save_hub_model
+from pretrain.export_check import check_folder
 from pretrain.guard import GuardFigures
 from pretrain.journal import Journal
 from pretrain.meter import Meter, means
@@ -126,8 +127,8 @@ class Loop:
             for leftover in (*self._out.glob(PLANS), self._out / COMPILED):
                 shutil.rmtree(leftover, ignore_errors=True)
             hub = load_hub_model(self._settings, run.engine.model.hub.config, weights)
-            save_hub_model(hub, tokenizer, self._out / "model")
-            check_export(self._out / "model", hub)
+            hub.eval()
+            save_hub_model(hub, tokenizer, self._out / "model", lambda folder: check_folder(folder, hub))
             with atomic_write(self._out / "counts.json") as stream:
                 json.dump(counts, stream, indent=1, sort_keys=True)
 
@@ -222,7 +223,8 @@ class Loop:
             "samples_seen": self._run.loader.first_sample + self._settings.samples_before(self._done),
         }
         keep_last, keep_every = self._settings.keep_last, self._settings.keep_every
-        save_checkpoint(self._run.engine, self._out / "checkpoints", self._done, metadata, keep_last, keep_every)
+        folder, beside = self._out / "checkpoints", self._run.vocabulary
+        save_checkpoint(self._run.engine, folder, self._done, metadata, keep_last, keep_every, beside)
         self._saved = self._done
         self._meter.restart()
 

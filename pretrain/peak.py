@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import statistics
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import torch
 
@@ -21,6 +23,18 @@ def device_peak(device: torch.device) -> float:
         if known:
             return PEAKS[known]
     return measured_rate(device)
+
+
+def device_name(device: torch.device) -> str:
+    """Return what a device calls itself: a GPU's name, or that of the processor."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    if device.type == "cpu":
+        with suppress(OSError):
+            for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    return device.type.upper()
 
 
 def known_device(name: str) -> str | None:

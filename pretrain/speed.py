@@ -41,7 +41,7 @@ def speed_up(
     """
     config = model.hub.config
     if model.half:
-        _keep_norms_narrow(model, model.half)
+        _keep_norms_narrow(model, model.half, device)
     compiled = settings.compile
     if compiled is None:
         compiled = device.type in ("cuda", "tpu") and settings.zero_stage < 3
@@ -104,11 +104,17 @@ def keep_compiled(out: Path) -> None:
     os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str(cache / "tpu"))
 
 
-def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype) -> None:
+def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.device) -> None:
     """Have layer norms give 16 bits: autocast gives them back in single precision, and with them all that is added up
-    between the layers, twice the memory traffic."""
+    between the layers, twice the memory traffic.
+
+    On a TPU autocast leaves them alone, and TorchTPU lowers no norm of 16 bits with weights of 32: there they are
+    handed single precision, as autocast does on a GPU.
+    """
     for module in model.modules():
         if isinstance(module, torch.nn.LayerNorm):
+            if device.type == "tpu":
+                module.register_forward_pre_hook(lambda _module, inputs: (inputs[0].float(), *inputs[1:]))
             module.register_forward_hook(lambda _module, _inputs, output: output.to(half))
 
 

@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 import typer.main
+import yaml
 from pydantic import BaseModel
 
 from hunmin.main import app, run_command
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, load_recipe
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = [
     "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
     *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if ".ko." not in path.name),
 ]
 KOREAN = [name.replace(".md", ".ko.md") for name in ENGLISH if (ROOT / name.replace(".md", ".ko.md")).exists()]
@@ -52,7 +55,7 @@ def commands_of(document: str) -> list[list[str]]:
     """Return the words of each command of this project, also of those that another command starts."""
     found = []
     for line in [*lines_of(document), *re.findall(r"`(hunmin [^`]+)`", text_of(document))]:
-        for match in re.finditer(r"(?:^|[ '/])(?:hunmin|-m hunmin\.main) (?![|—])([^']*)", line):
+        for match in re.finditer(r"(?:^|[ '/])(?:hunmin|-m hunmin\.main) (?![|—]|import )([^']*)", line):
             if "…" not in match[0] and "COMMAND" not in match[0]:
                 found.append(shlex.split(re.sub(r"'$", "", match[1])) if "'" not in line else words_of(line, match))
     return found
@@ -68,6 +71,11 @@ def parse(words: list[str]) -> None:
     """Read a command by the program's own parser, which raises what is wrong with it."""
     command: Any = typer.main.get_command(app)
     context = command.make_context("hunmin", list(words), resilient_parsing=True)
+    if words[0].startswith("-"):
+        options = {name for parameter in command.get_params(context) for name in parameter.opts}
+        if not set(words) <= options:
+            raise LookupError(f"No such option: {' '.join(words)}")
+        return
     while hasattr(command, "commands"):
         name, command, words = command.resolve_command(context, words)
         if command is None:
@@ -94,7 +102,7 @@ def test_the_program_reads_the_command(document: str, words: list[str]) -> None:
 
 def test_the_parser_refuses_what_there_is_not() -> None:
     """What the test above rests on."""
-    for words in (["launch", "RECIPE", "--nodez", "2"], ["lunch"], ["plan", "--devices", "8"]):
+    for words in (["launch", "RECIPE", "--nodez", "2"], ["lunch"], ["plan", "--devices", "8"], ["--versions"]):
         with pytest.raises(Exception, match=r"No such|Missing"):
             parse(words)
 
@@ -132,6 +140,25 @@ def test_settings_in_commands_exist() -> None:
                 kind = model_in(fields[part].annotation)
             checked += 1
     assert checked > 5
+
+
+SECTIONS = [
+    (document, block)
+    for document in (*ENGLISH, *KOREAN)
+    for block in re.findall(r"^```yaml\n(.*?)^```", text_of(document), re.DOTALL | re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("document", "block"), SECTIONS, ids=[document for document, _ in SECTIONS])
+def test_pieces_of_recipes_are_read(document: str, block: str, tmp_path: Path) -> None:
+    """With the sections of another recipe where they have none."""
+    tree = {**yaml.safe_load(RECIPE), **yaml.safe_load(block)}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
+    load_recipe(tmp_path / "recipe.yaml")
+
+
+def test_pieces_of_recipes_are_found() -> None:
+    assert len(SECTIONS) >= 8
 
 
 def model_in(annotation: Any) -> Any:

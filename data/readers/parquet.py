@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UserError
-from common.files import COMPRESSED, is_remote
+from common.files import COMPRESSED, is_remote, open_bytes
 from data.readers.delimited import unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
@@ -98,9 +98,7 @@ def _opened(file: InputFile) -> Iterator[pq.ParquetFile]:
     stream: Any = file.path
     try:
         if is_remote(file.path):
-            import fsspec
-
-            stream = fsspec.open(file.path, "rb").open()
+            stream = open_bytes(file.path)
         with pq.ParquetFile(stream) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:

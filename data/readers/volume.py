@@ -60,8 +60,9 @@ def _ask_store(path: str, question: str) -> Any:
         return getattr(system, question)(name)
     except NotImplementedError:
         return None  # the store keeps nothing of the kind
-    except OSError:
-        return None  # gone since it was listed, or not allowed: whoever reads the file gets the error that says so
+    except (OSError, ImportError):
+        # gone since it was listed, not allowed, or its client is not installed: whoever reads the file is told so
+        return None
 
 
 def file_bytes(path: str) -> int | None:

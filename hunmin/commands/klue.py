@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from common.progress import console, say
+from hunmin import completion
 from hunmin.commands.run import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="The KLUE tasks: fine-tune, score, report.")
@@ -18,7 +19,10 @@ Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
 ]
 Data = Annotated[str, typer.Option("--data", help="Folder with the benchmark's files.")]
-TaskNames = Annotated[list[str] | None, typer.Option("--task", help="Task; repeat for several. Default: all.")]
+TaskNames = Annotated[
+    list[str] | None,
+    typer.Option("--task", help="Task; repeat for several. Default: all.", autocompletion=completion.tasks),
+]
 Published = Annotated[
     bool | None,
     typer.Option(
@@ -121,7 +125,9 @@ def ceiling(
 def score(
     task: Annotated[
         str,
-        typer.Argument(metavar="TASK", help="As in the benchmark: ynat, klue-sts, …, wos."),
+        typer.Argument(
+            metavar="TASK", help="As in the benchmark: ynat, klue-sts, …, wos.", autocompletion=completion.tasks
+        ),
     ],
     gold: Annotated[str, typer.Option("--gold", help="The benchmark's own file.")],
     predictions: Annotated[str, typer.Option("--predictions", help='JSON Lines {"guid", "prediction"}.')],

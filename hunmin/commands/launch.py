@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hunmin import completion
 from hunmin.commands.run import Overrides, RecipePath
 
 EPILOG = (
@@ -24,7 +25,12 @@ def launch(
     recipe: RecipePath,
     overrides: Overrides = None,
     launcher: Annotated[
-        str, typer.Option("--launcher", help="local, torchrun, deepspeed, slurm, kubernetes, kubeflow or xla (TPUs).")
+        str,
+        typer.Option(
+            "--launcher",
+            help="local, torchrun, deepspeed, slurm, kubernetes, kubeflow or xla (TPUs).",
+            autocompletion=completion.launchers,
+        ),
     ] = "local",
     nodes: Annotated[
         str, typer.Option("--nodes", help="Number of nodes; MIN:MAX goes on with fewer where some are lost (torchrun).")

@@ -1,11 +1,11 @@
-"""`hunmin pretrain`, `export`."""
+"""`hunmin pretrain`, `export`, `card`."""
 
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,10 +13,14 @@ from common.errors import EXIT_INTERRUPTED, UserError
 from common.progress import say
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
+Dtype = Literal["fp32", "bf16", "fp16"]
+Language = Literal["en", "ko"]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command("pretrain", epilog="Example: hunmin pretrain configs/quickstart.yaml pretrain.steps=500")(pretrain)
+    app.command("card", epilog="Example: hunmin card runs/x --language ko")(card)
     app.command("export", epilog="Example: hunmin export runs/x/pretrain/checkpoints/step-00001000 --out model")(export)
 
 
@@ -37,44 +41,88 @@ def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
         if world_info(os.environ).world > 1:
             train_together(loaded, recipe)
         else:
+            from hunmin.hub.follow import following
+
             require_done(loaded, "encode", recipe)
-            run_recipe(loaded, last="pretrain")
+            with following(loaded, Path(loaded.out)):
+                run_recipe(loaded, last="pretrain")
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="A step-* folder of a run.")],
+    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="A step-* folder, wherever it stands.")],
     out: Annotated[str, typer.Option("--out", help="Folder to write.")],
-    push_to_hub: Annotated[str | None, typer.Option("--push-to-hub", help="Repository on the model hub.")] = None,
+    dtype: Annotated[Dtype, typer.Option("--dtype", help="Of the weights.")] = "fp32",
+    sentence_embeddings: Annotated[
+        bool, typer.Option("--sentence-embeddings", help="Beside it what sentence-transformers loads: mean pooling.")
+    ] = False,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Beside it an ONNX graph, checked (extra onnx).")] = False,
+    push_to_hub: Annotated[
+        str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
+    language: Annotated[Language | None, typer.Option("--language", help="Of the card; default: the recipe's.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Export, and print what would be pushed, and the card.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a checkpoint as a folder that transformers loads."""
+    """Write a checkpoint as a folder that transformers loads, checked; with --push-to-hub, upload it with its card."""
     from pretrain.export import export_checkpoint
 
-    if push_to_hub:
-        raise UserError(
-            "--push-to-hub is not available yet",
-            "this version exports to a folder",
-            f"hf upload {push_to_hub} {out}, after exporting without the option",
-        )
     source, target = Path(checkpoint), Path(out)
-    if target.exists() and any(target.iterdir()):
-        raise UserError(f"{out} is not empty", "an export replaces nothing", "give another --out")
-    run = source.parent.parent.parent
-    job = source.parent.parent / "logs" / "job.json"
-    if not job.exists():
-        raise UserError(
-            f"{checkpoint} does not stand in a run folder",
-            "a checkpoint is exported from RUN/pretrain/checkpoints/step-*, where its settings stand",
-            "give the path of a checkpoint inside its run",
-        )
-    from pretrain.settings import PretrainSettings
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UserError(f"{out} is not an empty folder", "an export replaces nothing", "give another --out")
+    run = None
+    if push_to_hub:
+        from hunmin.hub.publish import run_of
+        from hunmin.hub.push import check_name
 
-    settings = PretrainSettings.model_validate(json.loads(job.read_bytes())["settings"])
-    export_checkpoint(source, settings, run / "tokens", run / "tokenizer", target)
+        check_name(push_to_hub)
+        run = run_of(source)
+        if run is None:
+            raise UserError(
+                f"{checkpoint} does not stand in a run folder",
+                "the card is made of the run's facts",
+                "push from RUN/pretrain/checkpoints/step-*; or export without --push-to-hub, and: "
+                f"hf upload {push_to_hub} {out}",
+            )
+    elif dry_run or public or language:
+        raise UserError(
+            "--dry-run, --public and --language are of an upload", remedy="give --push-to-hub OWNER/NAME as well"
+        )
+    model = export_checkpoint(source, target, dtype)
+    if sentence_embeddings:
+        from pretrain.sentence_embeddings import write_sentence_embeddings
+
+        write_sentence_embeddings(target, model)
+    if onnx:
+        from pretrain.onnx import write_onnx
+
+        write_onnx(target, model)
+    url = None
+    if push_to_hub and run:
+        from hunmin.hub.publish import publish
+
+        url = publish(target, run, push_to_hub, not public, language, dry_run, source)
     if as_json:
-        print(json.dumps({"checkpoint": str(source), "out": str(target)}))
-    else:
+        print(json.dumps({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}))
+    elif not dry_run:
         say(f"{target}: written; AutoModelForMaskedLM.from_pretrained loads it", style="green")
+        if url:
+            say(f"{url}: pushed", style="green")
+
+
+def card(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
+    language: Annotated[Language | None, typer.Option("--language", help="Default: the recipe's.")] = None,
+) -> None:
+    """Print the model card of a run, from its own facts."""
+    from hunmin.hub.card import write_card
+    from hunmin.hub.facts import read_facts
+
+    facts = read_facts(Path(run))
+    hub = facts.recipe.hub
+    print(write_card(facts, hub.repository, language or hub.language), end="")

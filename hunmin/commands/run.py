@@ -11,8 +11,16 @@ import typer
 
 from common.errors import EXIT_INTERRUPTED
 from common.progress import console, say
+from hunmin import completion
 
-RecipePath = Annotated[str, typer.Argument(metavar="RECIPE", help="Recipe file, e.g. configs/quickstart.yaml.")]
+RecipePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="RECIPE",
+        help="Recipe file, or the name of one that comes with hunmin: quickstart, klue-roberta-base …",
+        autocompletion=completion.recipes,
+    ),
+]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
 ]
@@ -30,8 +38,13 @@ def register(app: typer.Typer) -> None:
 def run(
     recipe: RecipePath,
     overrides: Overrides = None,
-    first: Annotated[str | None, typer.Option("--from", help="Do this stage again, and what depends on it.")] = None,
-    last: Annotated[str | None, typer.Option("--until", help="Stop after this stage.")] = None,
+    first: Annotated[
+        str | None,
+        typer.Option("--from", help="Do this stage again, and what depends on it.", autocompletion=completion.stages),
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--until", help="Stop after this stage.", autocompletion=completion.stages)
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,19 +60,24 @@ def run(
         described = dry_run_plan(loaded, first, last)
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
         return
+    from hunmin.hub.follow import following
+
     try:
-        verdicts = run_recipe(loaded, first, last)
+        with following(loaded, Path(loaded.out)):
+            verdicts = run_recipe(loaded, first, last)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finished = Path(loaded.out) / "report" / "report.json"
     if last in (None, "report"):
+        from hunmin.hub.publish import publish_run
         from hunmin.page.page import PAGE, write_page
         from hunmin.report import print_report
 
         page = Path(loaded.out) / PAGE
         if not page.exists() or not all(verdict.done for verdict in verdicts):
             write_page(Path(loaded.out))
+        publish_run(loaded)
         if as_json:
             print(finished.read_text(encoding="utf-8"), end="")
         else:
@@ -72,7 +90,11 @@ def plan(
     devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
     device: Annotated[
         str | None,
-        typer.Option("--device", help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine."),
+        typer.Option(
+            "--device",
+            help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine.",
+            autocompletion=completion.devices,
+        ),
     ] = None,
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, help="Machines that hold the devices; default: as few as hold them.")

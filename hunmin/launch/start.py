@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write
@@ -34,6 +36,8 @@ def local(job: Job) -> Launch:
 
 WAIT_SECONDS = 5
 """Between two looks at what node 0 has made."""
+UNSEEN_SECONDS = 45
+"""For which node 0 may be seen to train before its files are: a network file system shows them late."""
 LOG_LINES = 20
 """Of a log, that are shown after a failure."""
 
@@ -132,7 +136,8 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
             say(f"submitted {step.words[-1]}: job {before}")
             continue
         say(f"$ {step}")
-        if code := run_child(step.words):
+        idle = torchrun.idle_seconds(job) if torchrun.AGENT in step.words else None
+        if code := run_child(step.words, idle=idle):
             if launcher == "deepspeed":
                 _say_log(job)
             raise HunminError(
@@ -151,13 +156,34 @@ def _say_log(job: Job) -> None:
 
 
 def _wait_for_shards(job: Job) -> None:
-    """Wait until node 0 has made what training reads."""
-    told = False
+    """Wait until node 0 has made what training reads.
+
+    Raises:
+        UserError: node 0 has gone on to training, and nothing of it is seen here.
+    """
+    told, trains = False, 0.0
     while not all(verdict.done for verdict in judge_all(job.recipe, last="encode")):
         if not told:
             say("waiting for node 0 to make the corpus, the vocabulary and the token shards")
         told = True
+        began = time.monotonic()
         time.sleep(WAIT_SECONDS)
+        trains = trains + time.monotonic() - began if _node_0_trains(job) else 0.0
+        if trains > UNSEEN_SECONDS:
+            raise UserError(
+                f"node {job.cluster.node} ({socket.gethostname()}) does not see what node 0 has made in {job.run}",
+                "all nodes work in one run folder, on a file system that they share",
+                f"mount it on this node where the others have {job.run}, and give the same command again",
+            )
+
+
+def _node_0_trains(job: Job) -> bool:
+    """Return whether something answers where the processes meet: node 0 is there when its shards are done."""
+    if not job.cluster.address:
+        return False
+    with suppress(OSError), socket.create_connection(job.cluster.host_and_port, 2):
+        return True
+    return False
 
 
 def _submit(step: Step, before: str) -> str:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from common.errors import UserError
 from hunmin.launch.cluster import RANK_LOGS, Cluster, Job, Launch, Step
 
+AGENT = "torch.distributed.run"
 JOIN_SECONDS = 600
 """For which the agents wait for each other, at the beginning and after a failure."""
+IDLE_SECONDS = 360
+"""For which torchrun may go on after its processes have ended, when none of them is to start again: longer than those
+that have done their work wait for others (5 minutes). A node that is cut off would else ask node 0 for a quarter of an
+hour, until its system gives up the connection."""
 FRESH_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"
 """Processes that start again meet in a store of their own: in the agents' one they would find, and call, those that
 have failed."""
@@ -31,11 +36,16 @@ def agent(job: Job, node: int) -> tuple[str, ...]:
             f"--local-addr={cluster.address_of(node)}",  # else the name that the node has for itself
         )  # fmt: skip
     return (
-        "env", FRESH_STORE, cluster.python, "-m", "torch.distributed.run", *meeting,
+        "env", FRESH_STORE, cluster.python, "-m", AGENT, *meeting,
         f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.restarts}",
         f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job),
         "--module", *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
+
+
+def idle_seconds(job: Job) -> float:
+    """Return how long a node's torchrun may have no process that runs."""
+    return IDLE_SECONDS + (JOIN_SECONDS if job.cluster.restarts else 0)
 
 
 def rank_logs(job: Job) -> tuple[str, ...]:

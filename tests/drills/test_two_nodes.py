@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from common.manifest import read_manifest
+from hunmin.launch.torchrun import IDLE_SECONDS
 from hunmin.main import run_command
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
@@ -140,7 +142,7 @@ class Nodes:
         return (self.out.parent / f"{self.out.name}-node{number}.log").read_text()
 
     def wait_for_step(self, step: int) -> None:
-        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 120
+        log, until = self.out / "pretrain.partial" / "logs" / "metrics.jsonl", time.monotonic() + 300
         while not (log.exists() and f'"step": {step},' in log.read_text()):
             assert time.monotonic() < until and None in [p.poll() for p in self.processes], self.said(0) + self.said(1)
             time.sleep(0.1)
@@ -199,7 +201,7 @@ def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
     code = run.processes[0].wait(TOLD_SECONDS + 60)
     seconds = time.monotonic() - began
     print(f"{fault}: node 0 ended after {seconds:.1f} s", file=sys.stderr)
-    run.end(120)
+    run.end(IDLE_SECONDS + 60)
     said = run.said(0)
     assert code != 0 and seconds < TOLD_SECONDS, said
     assert "rank 2 on" in said or "rank 3 on" in said, said
@@ -275,15 +277,31 @@ def test_a_node_that_comes_back_joins_the_one_that_goes_on_alone(
     finally:
         for process in run.processes:
             process.send_signal(signal.SIGTERM)
-        run.end(120)
+        run.end(IDLE_SECONDS + 60)
 
 
-def test_a_node_with_a_run_folder_of_its_own_is_refused_by_name(
+def test_a_node_with_a_copy_of_the_run_folder_is_refused_by_name(
     nodes: tuple[str, str], encoded: Path, tmp_path: Path
 ) -> None:
     run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
-    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'}").end(120)
+    copy = shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    codes = run.start(f"mount -t tmpfs none {tmp_path / 'run'} && cp -r {copy}/. {tmp_path / 'run'}").end(300)
     assert 0 not in codes
     for said in (run.said(0), run.said(1)):
         assert "(rank 2) does not see what rank 0 writes" in said or "(rank 3) does not see what rank 0 writes" in said
         assert str(tmp_path / "run") in said
+
+
+def test_a_node_with_an_empty_run_folder_does_not_wait_for_ever(
+    nodes: tuple[str, str], encoded: Path, tmp_path: Path
+) -> None:
+    run = Nodes(nodes, encoded, tmp_path / "run", "torchrun")
+    run.start(f"mount -t tmpfs none {tmp_path / 'run'}")
+    try:
+        assert run.processes[1].wait(200) == 2
+    finally:
+        run.processes[0].terminate()  # it waits for a node that sees its folder
+        run.end(60)
+    said = run.said(1)
+    assert f"node 1 ({socket.gethostname()}) does not see what node 0 has made in {tmp_path / 'run'}" in said
+    assert "Traceback" not in said

@@ -14,7 +14,6 @@ from safetensors.torch import load_file
 
 from pretrain.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint
-from pretrain.settings import PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import RUN, finish, losses, start
@@ -56,7 +55,7 @@ def test_engines_processes_and_accumulation_change_no_loss(
         assert one == pytest.approx(two, abs=1e-4)
     # the export is whole at every stage, its decoder still tied (hiyouga/LlamaFactory#10813, transformers#10789)
     _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
-    export_checkpoint(checkpoint, PretrainSettings(**{**RUN, **changes}), tokens, tokenizer, tmp_path / "export")
+    export_checkpoint(checkpoint, tmp_path / "export")
     final, exported, straight_on = (
         load_file(folder / "model.safetensors") for folder in (tmp_path / "model", tmp_path / "export", exact / "model")
     )
@@ -147,6 +146,10 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
     assert not list((tmp_path / "checkpoints").glob(".*"))
+    _, checkpoint = complete_checkpoints(tmp_path / "checkpoints")[-1]
+    export_checkpoint(checkpoint, tmp_path / "export")  # of four processes as well
+    exported, final = (load_file(tmp_path / name / "model.safetensors") for name in ("export", "model"))
+    assert exported.keys() == final.keys() and all(torch.equal(exported[name], final[name]) for name in final)
 
 
 def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:

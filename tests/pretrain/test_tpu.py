@@ -139,12 +139,36 @@ def test_lengths_of_a_batch_without_padding_change_nothing(tokens: Path, tokeniz
     assert compared
 
 
+@pytest.mark.parametrize("kind", ["roberta", "bert"])
+def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
+    kind: str, tokens: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TorchTPU does not lower others, and its autocast leaves layer norms alone (`test_xla.py` compiles them)."""
+    samples = "sentence-pairs" if kind == "bert" else "full-sentences"
+    settings = settings_of(samples, compile=False)
+    plan_samples(settings, tokens, tmp_path)
+    loader, shards = Loader(settings, tokens, tokenizer, tmp_path, 0, 1), TokenShards(tokens)
+    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hub, torch.bfloat16)
+    speed_up(model, settings, TPU)
+    seen, inner = [], torch.nn.functional.layer_norm
+
+    def watch(values: Any, shape: Any, weight: Any, *more: Any) -> Any:
+        seen.append((values.dtype, weight.dtype))
+        return inner(values, shape, weight, *more)
+
+    monkeypatch.setattr(torch.nn.functional, "layer_norm", watch)
+    (batch, masked), *_ = loader.micro_batches(0)
+    model(**prepare(batch, masked, samples, False, False, True).inputs)
+    assert len(seen) == 6 and set(seen) == {(torch.float32, torch.float32)}  # of embeddings, 2 layers, the head
+
+
 ON_A_TPU = """
 import json
 from types import SimpleNamespace
 import torch, pretrain.begin as begin, pretrain.trainer as trainer
 inner, compiling, validating = begin.speed_up, torch.nn.Module.compile, trainer.Trainer.validate
-begin.speed_up = lambda model, settings, device: inner(model, settings, SimpleNamespace(type="tpu"))
+begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
 torch.nn.Module.compile = lambda self, **options: compiling(self, backend="aot_eager", **options)
 def validate(self):
     found = validating(self)

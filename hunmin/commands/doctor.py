@@ -1,0 +1,55 @@
+"""`hunmin doctor`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from common.errors import EXIT_FAILED
+from common.progress import console
+from hunmin.commands.run import AsJson
+
+COLOURS = {"ok": "green", "note": "yellow", "missing": "red", "broken": "red"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("doctor", epilog="Example: hunmin doctor --run /data/runs")(doctor)
+
+
+def doctor(
+    run: Annotated[
+        str, typer.Option("--run", help="Folder that runs go to: is there room, can it be written?")
+    ] = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """What is installed and what this machine has; what is missing, and the command that mends it.
+
+    Exit code 0 when nothing that is needed is missing, else 1.
+    """
+    from hunmin.doctor.examine import examine
+
+    checks = examine(Path(run))
+    bad = [check for check in checks if check.bad]
+    if as_json:
+        print(json.dumps({"ok": not bad, "checks": [asdict(check) for check in checks]}, ensure_ascii=False, indent=1))
+    else:
+        table = Table("", "", "found", show_lines=False)
+        for check in checks:
+            found = Text(check.found)
+            if check.remedy:
+                found.append(f"\n→ {check.remedy}", style="bold" if check.bad else "dim")
+            table.add_row(check.name, Text(check.state, style=COLOURS[check.state]), found)
+        out = console(stderr=False)
+        out.print(table)
+        names = ", ".join(check.name for check in bad)
+        out.print(Text(f"to be mended: {names}" if bad else "nothing that is needed is missing",
+                       style="red" if bad else "green"))  # fmt: skip
+    if bad:
+        raise typer.Exit(EXIT_FAILED)

@@ -1,0 +1,129 @@
+"""What goes to the model hub of an export, a run or a tokenizer, gathered and looked through before it goes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from common.errors import UserError
+from common.progress import say
+from hunmin.hub.card import Language, write_card
+from hunmin.hub.facts import Facts, read_facts
+from hunmin.hub.push import Item, check_name, describe, push
+from hunmin.hub.scrub import public_recipe, refuse_private
+from hunmin.recipe import Recipe
+from pretrain.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
+from pretrain.export import export_checkpoint
+from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
+
+MODEL_FILES = ("model.safetensors", "config.json", *TOKENIZER_FILES, *EMBEDDING_FILES, "onnx/model.onnx")
+"""Files of an export that leave for the hub; anything else in its folder stays."""
+CARD, RECIPE = "README.md", "recipe.yaml"
+
+
+def run_of(checkpoint: Path) -> Path | None:
+    """Return the run folder that a checkpoint stands in, None where it stands alone."""
+    run = checkpoint.resolve().parent.parent.parent
+    return run if (run / "recipe.yaml").is_file() else None
+
+
+def items_of(folder: Path, facts: Facts, card: str, scores: Path | None = None) -> list[Item]:
+    """Return what goes to the hub: the model's files, its card, its recipe, and the results it was scored by.
+
+    Args:
+        folder: an export.
+        facts: of its run.
+        card: its card.
+        scores: results.jsonl of KLUE, or None.
+
+    Raises:
+        UserError: a text holds a secret or personal data.
+    """
+    recipe = public_recipe(facts.recipe)
+    texts = {CARD: card, RECIPE: recipe}
+    refuse_private(texts, facts.recipe.corpus.pii.key_env)
+    items = [Item(name, folder / name) for name in MODEL_FILES if (folder / name).is_file()]
+    items += [Item(name, text.encode()) for name, text in texts.items()]
+    if scores and scores.is_file():
+        items.append(Item("klue/results.jsonl", scores))
+    return items
+
+
+def publish(
+    folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
+    dry_run: bool = False, checkpoint: Path | None = None,
+) -> str | None:  # fmt: skip
+    """Write the card into an export, push both and return the repository's address (None of a dry run).
+
+    Args:
+        folder: the export.
+        run: its run folder.
+        repository: OWNER/NAME.
+        private: see `push`.
+        language: of the card; None: as the recipe says.
+        dry_run: only print what would be pushed, and the card.
+        checkpoint: that was exported; None: the last one.
+
+    Raises:
+        HunminError: as `read_facts`, `items_of` and `push`.
+    """
+    check_name(repository)
+    facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
+    card = write_card(facts, repository, language or facts.recipe.hub.language)
+    items = items_of(folder, facts, card, run / "klue" / "results.jsonl" if facts.scores else None)
+    tag = f"step-{facts.step}"
+    if dry_run:
+        print(describe(items, repository, tag, private))
+        print(f"\n{card}", end="")
+        return None
+    (folder / CARD).write_text(card, encoding="utf-8")
+    message = f"Step {facts.step:,}, {facts.tokens:,} tokens"
+    return push(items, repository, message, tag, private)
+
+
+def publish_run(recipe: Recipe) -> None:
+    """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names, if it does.
+
+    Raises:
+        HunminError: as `publish`.
+    """
+    hub, run = recipe.hub, Path(recipe.out)
+    if not hub.repository:
+        return
+    step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
+    folder = run / "logs" / "hub"  # the stage's own folder stays as its manifest says
+    try:
+        export_checkpoint(checkpoint, folder, hub.dtype)
+        url = publish(folder, run, hub.repository, hub.private, checkpoint=checkpoint)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    say(f"{url}: step {step:,} pushed", style="green")
+
+
+def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
+    """Push a tokenizer with its card and return the repository's address (None of a dry run).
+
+    Args:
+        folder: written by `hunmin tokenizer train`.
+        repository: OWNER/NAME.
+        private: see `push`.
+        dry_run: only print what would be pushed.
+
+    Raises:
+        UserError: the folder holds no tokenizer, or its card a secret or personal data.
+        HunminError: as `push`.
+    """
+    check_name(repository)
+    if not (folder / "tokenizer.json").is_file():
+        raise UserError(
+            f"{folder} holds no tokenizer.json", "a tokenizer folder is what hunmin tokenizer train writes", "name one"
+        )
+    items = [Item(name, folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()]
+    if (folder / CARD).is_file():
+        card = "---\nlanguage: ko\ntags: [hunmin, tokenizer, korean]\n---\n\n" + (folder / CARD).read_text("utf-8")
+        refuse_private({CARD: card})
+        items.append(Item(CARD, card.encode()))
+    if dry_run:
+        print(describe(items, repository, None, private))
+        return None
+    return push(items, repository, "Tokenizer", private=private)

@@ -1,0 +1,160 @@
+"""Uploads against a server that fails half-way: what arrives, what is tried again, and what a person is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.errors import HunminError, UserError
+from hunmin.hub import push as module
+from hunmin.hub.push import Item, describe, push
+
+sys.path.insert(0, str(Path(__file__).parent))
+from hub_server import TOKEN, Fault, Hub
+
+REPOSITORY = "me/model"
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> list[Item]:
+    (tmp_path / "model.safetensors").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "vocab.txt").write_text("[PAD]\n가\n", encoding="utf-8")
+    names = ("model.safetensors", "vocab.txt")
+    return [*(Item(name, tmp_path / name) for name in names), Item("README.md", b"# A card\n")]
+
+
+def send(
+    items: list[Item], tag: str | None = "step-100", private: bool = True, waits: list[float] | None = None
+) -> str:
+    return push(items, REPOSITORY, "Step 100", tag, private, (waits if waits is not None else []).append)
+
+
+def contents(items: list[Item]) -> dict[str, bytes]:
+    return {i.name: i.content if isinstance(i.content, bytes) else i.content.read_bytes() for i in items}
+
+
+def test_a_commit_with_its_tag_in_a_private_repository(hub: Hub, items: list[Item]) -> None:
+    assert send(items) == f"{hub.url}/{REPOSITORY}"
+    found = hub.repositories[REPOSITORY]
+    assert found.private and found.files == contents(items) and found.messages == ["Step 100"]
+    assert found.tags == {"step-100": found.head} and len(hub.objects) == 1
+
+
+def test_the_same_again_changes_nothing_and_other_weights_move_the_tag(
+    hub: Hub, items: list[Item], tmp_path: Path
+) -> None:
+    send(items)
+    found = hub.repositories[REPOSITORY]
+    first, puts = found.head, [call for call in hub.calls if call.startswith("PUT")]
+    send(items)
+    assert found.head == first and [call for call in hub.calls if call.startswith("PUT")] == puts
+    (tmp_path / "model.safetensors").write_bytes(b"other" * 2000)
+    send(items)
+    assert found.head != first and found.tags == {"step-100": found.head}
+    send([Item("README.md", b"# Another\n")], tag="step-200")
+    assert set(found.tags) == {"step-100", "step-200"} and set(found.files) == set(contents(items))
+
+
+def test_a_public_repository_is_asked_for(hub: Hub, items: list[Item], capsys: pytest.CaptureFixture[str]) -> None:
+    send(items, private=False)
+    assert not hub.repositories[REPOSITORY].private and "public" not in capsys.readouterr().err
+    send(items)
+    assert "is public; it stays so" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("/objects/", None, times=9),  # the connection ends amid a file
+        Fault("/objects/", 503, times=9),
+        Fault("/commit/", None),
+        Fault("/commit/", 500, times=2),
+        Fault("/commit/", 409),  # somebody else's commit at the same time
+        Fault("/commit/", 412),
+        Fault("/api/repos/create", 502),
+        Fault("/preupload/", 504),
+        Fault("/refs", 500),
+        Fault("/tag/", None),
+    ],
+    ids=str,
+)
+def test_what_fails_for_a_while_is_tried_again(fault: Fault, hub: Hub, items: list[Item]) -> None:
+    hub.faults.append(fault)
+    send(items)
+    found = hub.repositories[REPOSITORY]
+    assert fault.times == 0 and found.files == contents(items) and found.tags == {"step-100": found.head}
+
+
+def test_the_hub_says_how_long_to_wait(hub: Hub, items: list[Item], capsys: pytest.CaptureFixture[str]) -> None:
+    waits: list[float] = []
+    hub.faults += [
+        Fault("/commit/", 429, {"Retry-After": "17"}),
+        Fault("/commit/", 429),
+        Fault("/commit/", 429, {"Retry-After": "9999"}),
+    ]
+    send(items, waits=waits)
+    assert waits == [17.0, 2.0, module.LONGEST_WAIT] and "answered 429; once more in 17 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("/api/repos/create", 401, "valid token"),
+        ("/api/repos/create", 403, "write access to me"),
+        ("/commit/", 403, "write access"),
+        ("/commit/", 413, "--dtype bf16"),
+        ("/commit/", 400, "update huggingface_hub"),
+    ],
+)
+def test_what_will_not_change_is_told_at_once(path: str, status: int, told: str, hub: Hub, items: list[Item]) -> None:
+    hub.faults.append(Fault(path, status, times=99))
+    waits: list[float] = []
+    with pytest.raises(HunminError) as raised:
+        send(items, waits=waits)
+    assert told in str(raised.value) and str(status) in str(raised.value) and not waits
+    assert TOKEN not in str(raised.value)
+
+
+def test_a_hub_that_stays_away_is_given_up(hub: Hub, items: list[Item]) -> None:
+    hub.faults.append(Fault("/api/repos/create", 500, times=99))
+    waits: list[float] = []
+    with pytest.raises(HunminError, match=r"the hub answered 500, 6 times") as raised:
+        send(items, waits=waits)
+    assert waits == [1, 2, 4, 8, 16] and "not sent again" in str(raised.value)
+
+
+def test_without_network(hub: Hub, items: list[Item], monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(HunminError, match="the hub was not reached"):
+        send(items)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UserError, match="unset HF_HUB_OFFLINE"):
+        send(items)
+
+
+def test_without_a_token(hub: Hub, items: list[Item], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import huggingface_hub.constants as constants
+
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
+    with pytest.raises(UserError, match="set HF_TOKEN"):
+        send(items)
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    with pytest.raises(UserError, match="valid token"):
+        send(items)
+
+
+@pytest.mark.parametrize("name", ["model", "a/b/c", "me/mo del", "me/-x"])
+def test_names_that_are_none(name: str, hub: Hub, items: list[Item]) -> None:
+    with pytest.raises(UserError, match="OWNER/NAME"):
+        push(items, name, "x")
+
+
+def test_what_would_be_sent_is_listed(items: list[Item]) -> None:
+    text = describe(items, REPOSITORY, "step-100", private=True)
+    assert "me/model (private), tag step-100" in text and "10.2 KB  model.safetensors" in text
+    assert text.splitlines()[-1].split() == ["10.3", "KB", "in", "all"]

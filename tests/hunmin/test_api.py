@@ -1,0 +1,93 @@
+"""The scripts of docs/api.md, run as they stand there, and what the functions return beside other ways to know it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from mini import write_mini
+from transformers import AutoTokenizer
+
+import hunmin
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "api.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def python(script: str, folder: Path) -> str:
+    (folder / "script.py").write_text(script, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as the page assumes it: recipe.yaml, whose run is beside it, and the benchmark's files."""
+    folder = tmp_path_factory.mktemp("연구 폴더")
+    path = write_mini(folder, length=128)
+    (folder / "klue-benchmark").symlink_to(folder / "sample" / "klue")
+    recipe = yaml.safe_load(path.read_text("utf-8"))
+    path.write_text(yaml.safe_dump(recipe | {"out": "run"}), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_the_page(folder: Path) -> None:
+    whole, mistake = SCRIPTS
+    assert whole in (ROOT / "docs" / "api.ko.md").read_text("utf-8").replace(
+        "# 다시 부르면 이어서 합니다", "# called again, it goes on"
+    ).replace("# run_recipe와 finetune이 띄우는 프로세스가 이 파일을 import합니다",
+              "# run_recipe and finetune start processes, which import this file")  # fmt: skip
+    said = python(whole, folder).splitlines()
+    assert said[0].endswith("ids, the last one is [SEP]: True")
+    tokens = yaml.safe_load((folder / "run" / "tokens" / "tokens.json").read_text("utf-8"))
+    assert said[1] == f"{tokens['documents']} documents of {tokens['tokens']} tokens"
+    assert said[2] == "2500 entries"
+    best = float(re.search(r"klue-nli \{'accuracy': ([\d.]+)", said[3])[1])  # type: ignore[index]
+    scored = float(re.search(r"\{'accuracy': ([\d.]+)", said[4])[1])  # type: ignore[index]
+    assert best == pytest.approx(scored)
+    assert "unknown key 'pretrain.step' (did you mean 'steps'?)" in python(mistake, folder)
+
+
+@pytest.mark.slow
+def test_ids_are_those_of_transformers(folder: Path) -> None:
+    hunmin.run_recipe(folder / "recipe.yaml", f"out={folder / 'run'}", last="tokenizer")
+    tokenizer = folder / "run" / "tokenizer"
+    documents = ["오늘은 날씨가 맑다.", "", ["한 문장.", "둘째 문장 [MASK]"], "\x00"]
+    found = hunmin.TextEncoder(tokenizer).encode(documents)
+    theirs = AutoTokenizer.from_pretrained(tokenizer)
+    for document, ids in zip(documents, found, strict=True):
+        text = document if isinstance(document, str) else " ".join(document)
+        wanted = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
+        assert ids.tolist() == ([*wanted, theirs.sep_token_id] if wanted else [])
+    (again,) = hunmin.TextEncoder(tokenizer).encode(documents[:1])
+    assert np.array_equal(again, found[0])
+
+
+def test_what_can_be_imported() -> None:
+    for name in hunmin.__all__:
+        assert getattr(hunmin, name).__doc__
+    assert set(hunmin.__all__) == set(hunmin.HOMES) <= set(dir(hunmin))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        hunmin.nothing  # noqa: B018
+    with pytest.raises(ImportError):
+        from hunmin import nothing  # noqa: F401
+
+
+def test_import_loads_nothing() -> None:
+    line = (
+        "import sys, hunmin; hunmin.__version__; "
+        "print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,73 @@
+"""What a shell completes: the names are those that the program knows, and they come without loading it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hunmin import completion
+from hunmin.launch.start import LAUNCHERS
+from hunmin.main import run_command
+from hunmin.stages import STAGE_NAMES
+from klue.tasks import TASKS
+
+ROOT = Path(__file__).parents[2]
+HUNMIN = "import sys; sys.argv = ['hunmin', *sys.argv[1:]]; from hunmin.main import main; main()"
+
+
+def completed(words: str, folder: Path = ROOT) -> list[str]:
+    """The words that bash is offered for the last one."""
+    place = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_HUNMIN_COMPLETE": "complete_bash"}
+    environment = {**os.environ, **place, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", HUNMIN], env=environment, cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_the_names_are_the_programs_own() -> None:
+    assert list(completion.STAGES) == STAGE_NAMES
+    assert list(completion.LAUNCHERS) == list(LAUNCHERS)
+    assert list(completion.TASKS) == list(TASKS)
+
+
+def test_words_are_completed(tmp_path: Path) -> None:
+    (tmp_path / "내-레시피.yaml").write_text("")
+    assert completed("hunmin toke") == ["tokenizer"]
+    assert completed("hunmin run quick") == ["quickstart"]
+    assert completed("hunmin run 내", tmp_path) == ["내-레시피.yaml"]
+    assert completed("hunmin run x --until e") == ["encode", "export"]
+    assert completed("hunmin launch x --launcher s") == ["slurm"]
+    assert completed("hunmin klue score klue-n") == ["klue-nli", "klue-ner"]
+    assert completed("hunmin plan x --device A1") == ["A100", "A100-40GB"]
+
+
+def test_nothing_heavy_is_loaded() -> None:
+    line = (
+        "import sys; from hunmin import completion as c; import hunmin.main; "
+        "[f('') for f in (c.recipes, c.stages, c.launchers, c.tasks, c.devices)]; "
+        "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_script_for_the_shell(capfd: pytest.CaptureFixture[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HUNMIN], env={**os.environ, "_HUNMIN_COMPLETE": "source_bash", "PYTHONPATH": str(ROOT)},
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "complete -o default -F _hunmin_completion hunmin" in done.stdout
+
+
+def test_versions(capfd: pytest.CaptureFixture[str]) -> None:
+    from importlib.metadata import version
+
+    assert run_command(["--version"]) == 0
+    lines = dict(line.split(" ", 1) for line in capfd.readouterr().out.splitlines())
+    assert list(lines) == ["hunmin", "python", "torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko"]
+    assert lines["torch"] == version("torch") and f"version = {lines['hunmin']}\n" in (ROOT / "setup.cfg").read_text()

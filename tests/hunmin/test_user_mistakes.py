@@ -1,0 +1,174 @@
+"""Places and names that users give: odd ones work, impossible ones end in one clear error, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mini import write_mini
+
+from hunmin.main import run_command
+
+Said = Callable[[], str]
+
+
+@pytest.fixture
+def said(capfd: pytest.CaptureFixture[str]) -> Said:
+    """What a command has said on stderr: an error of one line, its rule, its remedy."""
+
+    def read() -> str:
+        err = capfd.readouterr().err
+        assert "Traceback" not in err and err.count("error:") == 1
+        return err
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run up to its checkpoints, whose recipe, inputs and output are in a folder with a space and Hangul."""
+    home = tmp_path_factory.mktemp("실험 기록")
+    folder = home / "첫 번째 실험"
+    recipe = write_mini(folder, steps=10)
+    if sys.version_info >= (3, 11):  # the command is given where files hide the names of our folders
+        for name in ("data", "common"):
+            (home / f"{name}.py").write_text("raise SystemExit('the wrong one was imported')")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        assert run_command(["run", str(recipe), "--until", "pretrain"]) == 0
+    return folder / "run"
+
+
+@pytest.mark.slow
+def test_spaces_and_hangul_in_paths(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "내보낸 모델"
+    (checkpoint,) = (run / "pretrain" / "checkpoints").glob("step-*10")
+    assert run_command(["export", str(checkpoint), "--out", str(out)]) == 0
+    assert (out / "config.json").is_file()
+    assert run_command(["corpus", "stats", str(run), "--plots", str(tmp_path / "그림 모음")]) == 0
+    assert run_command(["tokenizer", "show", str(run / "tokenizer"), "안녕"]) == 0
+
+
+@pytest.mark.slow
+def test_a_checkpoint_without_its_mark(run: Path, tmp_path: Path, said: Said) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(run, copied)
+    (checkpoint,) = (copied / "pretrain" / "checkpoints").glob("step-*10")
+    (checkpoint / "complete.json").unlink()
+    code = run_command(["export", str(checkpoint), "--out", str(tmp_path / "model")])
+    assert code != 0
+    message = said()
+    assert "is not a whole checkpoint" in message and "remedy: " in message
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_device_that_is_not_known(said: Said) -> None:
+    assert run_command(["plan", "quickstart", "--device", "H1000"]) == 2
+    message = said()
+    assert "unknown device 'H1000' (did you mean 'H100'?)" in message and "A100" in message
+
+
+def test_a_recipe_that_is_not_there(tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text("{}")
+    for name, meant in (
+        ("quickstrt", "quickstart"),
+        ("configs/quickstrt.yaml", "quickstart"),
+        ("min.yaml", "mine.yaml"),
+    ):
+        assert run_command(["plan", name]) == 2
+        assert f"did you mean '{meant}'?" in said()
+    assert run_command(["plan", "zzz"]) == 2
+    assert "klue-roberta-base" in said()
+
+
+def test_a_file_of_the_users_goes_before_a_recipe_of_that_name(
+    tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("quickstart", "configs/quickstart.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine: 1")
+        assert run_command(["plan", name]) == 2
+        assert "unknown key 'mine'" in said()
+
+
+OUTPUTS = (
+    ["sample", "--out", "{}/x"],
+    ["run", "recipe.yaml", "out={}/run"],
+    ["tokenizer", "train", "--corpus", "text.txt", "--vocab-size", "100", "--out", "{}/x"],
+    ["corpus", "split", "--in", "text.txt", "--out", "{}/x"],
+)
+
+
+@pytest.mark.parametrize("words", OUTPUTS, ids=lambda words: words[0])
+@pytest.mark.parametrize("kind", ["refused", "read-only"])
+def test_an_output_that_cannot_be_written(
+    words: list[str], kind: str, tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its permissions, or on a disk that is mounted for reading alone: mounted so as root, else pretended."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("가나다 라마바\n" * 50, encoding="utf-8")
+    recipe = {"name": "x", "out": "x", "corpus": {"inputs": ["text.txt"], "pii": {"enabled": False}, "decontaminate":
+              {"enabled": False}}, "klue": {"data": "klue"}}  # fmt: skip
+    (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
+    place = Path("/proc/self") if kind == "refused" else tmp_path / "disk"
+    mounted = False
+    if kind == "read-only":
+        place.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(place)]
+        mounted = os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
+    if not mounted and kind == "read-only":
+        real = os.mkdir
+
+        def refuse(path: str, mode: int = 0o777, **more: int) -> None:
+            if str(path).startswith(str(place)):
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+            real(path, mode, **more)
+
+        monkeypatch.setattr(os, "mkdir", refuse)
+    try:
+        code = run_command([word.format(place) for word in words])
+        message = said()
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(place)], check=True)
+    if kind == "read-only" and not mounted and words[0] == "corpus":
+        pytest.skip("it makes no folder")
+    assert code in (1, 2) and str(place) in message and "rule: " in message and "remedy: " in message
+    if mounted:
+        assert "Read-only file system" in message
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1:9/a.jsonl", "s3://no-such-bucket-of-anybody/a.jsonl"])
+def test_inputs_that_cannot_be_reached(url: str, tmp_path: Path, said: Said) -> None:
+    recipe = write_mini(tmp_path)
+    assert run_command(["run", str(recipe), f"corpus.inputs=['{url}']", "--until", "corpus"]) == 2
+    message = said()
+    assert url in message and "check the URL" in message
+
+
+@pytest.mark.slow
+def test_a_model_of_the_hub_without_network(
+    run: Path, said: Said, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capfd.readouterr()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    recipe = run.parent / "recipe.yaml"
+    change = ["pretrain.init_from=nobody/no-such-model", f"out={run}"]
+    assert run_command(["run", str(recipe), "--until", "pretrain", *change]) == 2
+    message = said()
+    assert "nobody/no-such-model is no model that transformers can load" in message and "remedy: " in message
+
+
+def test_a_model_of_the_hub_where_a_folder_is_needed(tmp_path: Path, said: Said) -> None:
+    words = ["klue", "finetune", "klue/bert-base", "--data", str(tmp_path), "--out", str(tmp_path / "scores")]
+    assert run_command(words) == 2
+    assert "name an exported model's folder" in said()

@@ -1,0 +1,214 @@
+"""Exports: everything that people do with a folder of the hub is done before it has its name, and faults are found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
+
+from common.errors import HunminError, UserError
+from pretrain import export_check
+from pretrain.checkpoint import complete_checkpoints
+from pretrain.export import Dtype, export_checkpoint, load_checkpoint, save_hub_model
+from pretrain.export_check import check_folder
+from pretrain.sentence_embeddings import write_sentence_embeddings
+from tokenizer.save import build_tokenizer, save_tokenizer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from training_runs import finish, start
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
+    """The tokenizer with all its files."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    entries = (tokenizer / "vocab.txt").read_text(encoding="utf-8").split()
+    save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", 16, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokens: Path, vocabulary: Path) -> Path:
+    """A checkpoint that stands alone: its run is gone."""
+    out, alone = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("alone")
+    code, errors = finish(start(out, tokens, vocabulary, steps=10))
+    assert code == 0, errors
+    return Path(shutil.move(complete_checkpoints(out / "checkpoints")[-1][1], alone))
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("fp32", 4), ("bf16", 2), ("fp16", 2)])
+def test_a_checkpoint_holds_all_that_an_export_needs(
+    dtype: Dtype, width: int, checkpoint: Path, vocabulary: Path, tmp_path: Path
+) -> None:
+    export_checkpoint(checkpoint, tmp_path / "model", dtype)
+    trained = load_file(checkpoint / "weights.safetensors")
+    stored = load_file(tmp_path / "model" / "model.safetensors")
+    assert stored.keys() == trained.keys() and {tensor.element_size() for tensor in stored.values()} == {width}
+    for name, tensor in trained.items():
+        torch.testing.assert_close(stored[name].float(), tensor, rtol=2 ** -(8 if dtype == "bf16" else 11), atol=1e-7)
+    model = AutoModelForMaskedLM.from_pretrained(tmp_path / "model", local_files_only=True, dtype="auto")
+    assert model.dtype == stored["lm_head.bias"].dtype
+    text = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)
+    assert text.get_vocab() == AutoTokenizer.from_pretrained(vocabulary, local_files_only=True).get_vocab()
+    assert text.model_max_length == 16
+    fill = pipeline("fill-mask", model=model, tokenizer=text, device="cpu")
+    assert len(fill("[MASK] w1")) == 5
+
+
+def test_exports_are_the_same_bytes(checkpoint: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        export_checkpoint(checkpoint, tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert files == sorted(path.name for path in (tmp_path / "two").iterdir()) and len(files) >= 5
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in files)
+
+
+def change_weight(folder: Path, value: float) -> None:
+    file = folder / "model.safetensors"
+    tensors = load_file(file)
+    name = next(name for name in tensors if name.endswith("layer.1.output.dense.bias"))
+    tensors[name][3] = value
+    save_file(tensors, file, {"format": "pt"})
+
+
+def drop_weight(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    tensors = load_file(file)
+    tensors.pop(next(iter(tensors)))
+    save_file(tensors, file, {"format": "pt"})
+
+
+def change_json(name: str, **changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        file = folder / name
+        file.write_text(json.dumps({**json.loads(file.read_bytes()), **changes}))
+
+    return change
+
+
+def swap_entries(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    tree = json.loads(file.read_bytes())
+    vocabulary = tree["model"]["vocab"]
+    one, two = [name for name in vocabulary if name.startswith("w")][:2]
+    vocabulary[one], vocabulary[two] = vocabulary[two], vocabulary[one]
+    file.write_text(json.dumps(tree))
+
+
+def lose_entry(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    tree = json.loads(file.read_bytes())
+    vocabulary = tree["model"]["vocab"]
+    del vocabulary[max(vocabulary, key=vocabulary.get)]
+    file.write_text(json.dumps(tree))
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda folder: change_weight(folder, 1.5), "stored with other values"),
+        (drop_weight, "too many or too few"),
+        (change_json("config.json", layer_norm_eps=0.1), "AutoModel differs by up to"),
+        (change_json("config.json", tie_word_embeddings=False), "decoder|misses"),
+        (change_json("config.json", hidden_act="relu"), "AutoModel differs by up to"),
+        (lose_entry, "entries of the tokenizer"),
+    ],
+    ids=["weight", "missing", "config", "untied", "activation", "entry"],
+)  # fmt: skip
+def test_what_is_wrong_is_found(damage: Callable[[Path], None], told: str, checkpoint: Path, tmp_path: Path) -> None:
+    model = export_checkpoint(checkpoint, tmp_path / "model")
+    check_folder(tmp_path / "model", model)
+    damage(tmp_path / "model")
+    with pytest.raises(HunminError, match=told):
+        check_folder(tmp_path / "model", model)
+
+
+def test_other_ids_than_in_training_are_found(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = export_checkpoint(checkpoint, tmp_path / "model")
+    monkeypatch.setattr(export_check, "TEXTS", ("w1 w2",))
+    check_folder(tmp_path / "model", model)
+    inner = AutoTokenizer.from_pretrained
+
+    def other(folder: Path, **options: Any) -> Any:
+        swap_entries(folder)
+        return inner(folder, **options)
+
+    monkeypatch.setattr(export_check.load_tokenizer, "__module__", "x")  # the project's reads the file first
+    reader = export_check.load_tokenizer
+    kept = reader(tmp_path / "model")
+    monkeypatch.setattr(export_check, "load_tokenizer", lambda folder: kept)
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", other)
+    with pytest.raises(HunminError, match="other ids than in training"):
+        check_folder(tmp_path / "model", model)
+
+
+def test_weights_that_are_not_finite_or_too_large(checkpoint: Path, tmp_path: Path) -> None:
+    model = load_checkpoint(checkpoint)
+    weight = model.get_parameter("lm_head.bias")
+    with torch.no_grad():
+        weight[0] = 1e5
+    with pytest.raises(UserError, match=r"beyond 65,504.*\n.*\n.*bf16"):
+        half = model.to(torch.float16)
+        save_hub_model(half, checkpoint, tmp_path / "half", lambda folder: check_folder(folder, half))
+    model = load_checkpoint(checkpoint)
+    with torch.no_grad():
+        model.get_parameter("lm_head.bias")[0] = torch.nan
+    with pytest.raises(HunminError, match="not finite"):
+        save_hub_model(model, checkpoint, tmp_path / "nan", lambda folder: check_folder(folder, model))
+    assert not list(tmp_path.iterdir())  # nothing of it has a name
+
+
+def test_checkpoints_that_cannot_be_exported(checkpoint: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a whole checkpoint"):
+        export_checkpoint(tmp_path, tmp_path / "model")
+    older = Path(shutil.copytree(checkpoint, tmp_path / "older"))
+    mark = json.loads((older / "complete.json").read_bytes())
+    del mark["config"]
+    (older / "complete.json").write_text(json.dumps(mark))
+    with pytest.raises(UserError, match="hold no configuration"):
+        export_checkpoint(older, tmp_path / "model")
+    (older / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match="not a whole checkpoint"):
+        export_checkpoint(older, tmp_path / "model")
+
+
+def test_sentence_vectors_are_means_over_tokens(checkpoint: Path, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("sentence_transformers")
+    write_sentence_embeddings(tmp_path / "model", export_checkpoint(checkpoint, tmp_path / "model"))
+    found = transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(["w1 w2 w3", "w4"])
+    text = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)
+    model = load_checkpoint(checkpoint).base_model
+    for vector, sentence in zip(found, ["w1 w2 w3", "w4"], strict=True):
+        hidden = model(**text(sentence, return_tensors="pt")).last_hidden_state
+        torch.testing.assert_close(torch.from_numpy(vector), hidden[0].mean(0), atol=1e-5, rtol=1e-4)
+
+
+def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    from pretrain import onnx
+
+    model = export_checkpoint(checkpoint, tmp_path / "model")
+    assert onnx.write_onnx(tmp_path / "model", model) <= 1e-4
+    session = runtime.InferenceSession(str(tmp_path / "model" / onnx.FILE))
+    ids = torch.tensor([[0, 7, 8, 4, 2, 1, 1]])
+    mask = (ids != 1).long()
+    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
+    found = session.run(None, {name: tensor.numpy() for name, tensor in feeds.items()})[0]
+    wanted = load_checkpoint(checkpoint)(ids, attention_mask=mask).logits
+    torch.testing.assert_close(torch.from_numpy(found)[:, :5], wanted[:, :5], atol=1e-4, rtol=0)
+    with pytest.raises(UserError, match="16-bit"):
+        onnx.write_onnx(tmp_path / "model", model.to(torch.bfloat16))
+    monkeypatch.setattr(onnx, "TOLERANCE", -1.0)
+    with pytest.raises(HunminError, match="logits differ"):
+        onnx.write_onnx(tmp_path / "model", load_checkpoint(checkpoint))

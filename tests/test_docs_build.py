@@ -1,0 +1,58 @@
+"""The documentation builds without a warning, and its pages ask no other host for anything."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+ENGLISH_ONLY = {"recipe.md"}
+"""Made from docstrings."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for module in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(module, reason="the extra docs is not installed: make docs")
+    out = tmp_path_factory.mktemp("docs")
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-q", "docs", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_every_page_is_built(built: Path) -> None:
+    assert {path.stem for path in built.glob("*.html")} >= {name.removesuffix(".md") for name in PAGES}
+
+
+def test_pages_ask_no_other_host(built: Path) -> None:
+    """Scripts, styles, pictures and fonts are files of the build; only what a reader clicks leads elsewhere."""
+    outside = re.compile(r"""(?:<(?:script|img|iframe|source)[^>]+src|<link[^>]+href)=["'](?:https?:)?//[^"']+""")
+    for page in built.glob("*.html"):
+        assert not outside.findall(page.read_text(encoding="utf-8")), page.name
+    for style in built.rglob("*.css"):
+        assert not re.findall(r"url\(['\"]?(?:https?:)?//|@import\s+['\"]?http", style.read_text("utf-8")), style.name
+
+
+def test_korean_pages_say_so(built: Path) -> None:
+    assert '<html class="no-js" lang="ko"' in (built / "index.ko.html").read_text(encoding="utf-8")
+    assert '<html class="no-js" lang="en"' in (built / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in ENGLISH_ONLY])
+def test_a_page_links_to_its_twin(name: str) -> None:
+    twin = name.replace(".ko.md", ".md") if ".ko." in name else name.replace(".md", ".ko.md")
+    assert f"]({twin})" in (ROOT / "docs" / name).read_text(encoding="utf-8").split("\n## ")[0]
+
+
+@pytest.mark.parametrize("language", ["", ".ko"])
+def test_the_index_leads_to_every_page(language: str) -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^([\w.]+)$", index, re.MULTILINE))
+    names = {name.removesuffix(".md") for name in PAGES if (".ko." in name) == bool(language)} - {"index"}
+    assert names <= listed

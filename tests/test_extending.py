@@ -1,0 +1,98 @@
+"""What docs/extending.md shows works: a type of personal data, a reader and a task are taken from the page and used."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import re2
+
+from data.pii import PII_TYPES, Span
+from data.pii.detect import scan
+from data.pii.patterns import EXACT
+from data.pii.rules import RULES, whole
+from data.pii.surrogate import _MAKERS, surrogate
+from data.readers import READERS, Document, Reject, SourceSettings, list_files, parse_block, read_blocks
+from data.readers.blocks import LINES
+from data.readers.formats import Reader, _at
+from klue.examples import load_splits
+from klue.tasks.base import Features
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+def shown(name: str) -> dict[str, Any]:
+    """Return what the block whose first line is `# name` defines."""
+    [block] = re.findall(rf"^```python\n(# {name}\n.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    found: dict[str, Any] = {}
+    exec(compile(block, f"docs/extending.md, {name}", "exec"), found)
+    return found
+
+
+def test_a_type_of_personal_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = shown("pii")
+    name, text = new["NAME"], "제 학번 2021-123456을 확인해 주세요."
+    for table, entry in ((EXACT, new["EXACT"]), (RULES, whole), (_MAKERS, new["maker"])):
+        monkeypatch.setitem(table, name, entry)
+    assert scan(text, 0, len(text), (name, *PII_TYPES)) == [Span(5, 16, name)]
+    assert scan("방 2021-123456", 0, 13, (name,)) == []
+    assert re2.search(new["GATE"], text)
+    made = surrogate(b"a key of sixteen bytes", name, "2021-123456")
+    assert re.fullmatch("0000-[0-9]{6}", made)
+    assert made == surrogate(b"a key of sixteen bytes", name, "2021-123456")
+
+
+def test_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(READERS, "text", Reader(shown("reader")["parse_lyrics"], _at(LINES)))
+    (tmp_path / "a.lrc").write_bytes("[00:12.00] 첫 줄\n\n[00:15.20] 둘째 줄\n".encode() + b"\xff\xfe\xfa\n")
+    [file] = list_files([SourceSettings(path=str(tmp_path / "a.lrc"), format="text", encoding="utf-8")])
+    for size in (1, 1 << 20):
+        items = [item for format, block in read_blocks(file, size) for item in parse_block(file, format, block)]
+        documents = [(item.id, item.text) for item in items if isinstance(item, Document)]
+        assert documents == [("a-1", "첫 줄"), ("a-3", "둘째 줄")]
+        assert [item.line for item in items if isinstance(item, Reject)] == [4]
+
+
+def test_a_task(tmp_path: Path) -> None:
+    task = shown("task")["Sentiment"]()
+    folder = tmp_path / task.folder
+    folder.mkdir()
+    for split in ("train", "dev"):
+        records = [{"text": f"{split} {n}번째 영화", "label": ("bad", "good")[n % 2]} for n in range(4)]
+        (folder / f"{task.folder}_{split}.json").write_text(json.dumps(records), encoding="utf-8")
+    examples = load_splits(task, tmp_path).dev
+    assert [example.label for example in examples] == ["bad", "good"] * 2
+    logits = [np.array(row) for row in ([2.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 1.0])]
+    predictions = task.decode({"logits": logits}, Features(examples, np.arange(4), {}))
+    assert predictions == ["bad", "good", "good", "good"]
+    assert task.score([example.label for example in examples], predictions) == {"accuracy": 75.0}
+    with pytest.raises(ValueError, match="not a label"):
+        task.check("great", "good")
+
+
+@pytest.mark.parametrize("page", ["extending.md", "extending.ko.md"])
+def test_names_exist_in_the_files_beside_which_they_stand(page: str) -> None:
+    rows = [line for line in (ROOT / "docs" / page).read_text("utf-8").splitlines() if line.startswith("| `")]
+    checked = 0
+    for row in rows:
+        files, what = row.split("|")[1:3]
+        paths = [ROOT / path for path in re.findall(r"`([\w/.]+)`", files)]
+        sources = [*(p for path in paths for p in ([path] if path.is_file() else path.glob("*.py")))]
+        text = "".join(path.read_text("utf-8") for path in sources)
+        for name in re.findall(r"`(\w+)`", what):
+            checked += name not in ("parse_lyrics", "key")
+            assert re.search(rf"\b{name}\b", text) or name in ("parse_lyrics", "key"), (row, name)
+    assert checked > 30
+
+
+def test_the_korean_page_shows_the_same_code() -> None:
+    blocks = [
+        re.findall(r"^```\w+\n.*?^```$", (ROOT / "docs" / name).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+        for name in ("extending.md", "extending.ko.md")
+    ]
+    assert blocks[0] == blocks[1] and len(blocks[0]) == 3

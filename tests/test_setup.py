@@ -1,0 +1,77 @@
+"""setup.py: the imports of a wheel's modules, which lie below `hunmin` and not beside other software."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def load() -> Any:
+    spec = importlib.util.spec_from_file_location("hunmin_setup", ROOT / "setup.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SETUP = load()
+SOURCES = [path for folder in (*SETUP.FOLDERS, "hunmin") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+BEFORE = '''\
+"""Text that tells how to
+from data import x
+"""
+from data.readers import a, b
+import json
+from common import errors
+from database import z
+if True:
+    from pretrain.train import JOB  # from data
+command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job_server', "see pretrain.train"]
+both = "pretrain.train", "pretrain.launch"
+def f():
+    yield from data
+    raise ValueError from tokenizer
+'''
+AFTER = (
+    BEFORE.replace("from data.readers", "from hunmin.data.readers")
+    .replace("from common import", "from hunmin.common import")
+    .replace("    from pretrain.train", "    from hunmin.pretrain.train")
+    .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
+    .replace("'klue.job_server'", "'hunmin.klue.job_server'")
+    .replace('= "pretrain.train", "pretrain.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.launch"')
+)
+
+
+def test_imports_and_names_of_modules_are_rewritten_and_nothing_else() -> None:
+    assert SETUP.relocated(BEFORE) == AFTER != BEFORE
+    assert SETUP.relocated(AFTER) == AFTER
+
+
+def test_what_binds_a_folders_own_name_is_refused() -> None:
+    for line in ("import data", "    import klue.job  # noqa"):
+        with pytest.raises(ValueError, match="write `from … import …`"):
+            SETUP.relocated("if True:\n    pass\n" + line + "\n" if line[0] != " " else f"if True:\n{line}\n")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_of_the_wheel_imports_a_top_level_folder(path: Path) -> None:
+    for node in ast.walk(ast.parse(SETUP.relocated(path.read_text("utf-8")))):
+        if isinstance(node, ast.Import):
+            assert not [alias.name for alias in node.names if alias.name.split(".")[0] in SETUP.FOLDERS]
+        if isinstance(node, ast.ImportFrom):
+            assert not node.level and str(node.module).split(".")[0] not in SETUP.FOLDERS
+
+
+def test_all_packages_have_their_place() -> None:
+    layout = SETUP.wheel_layout()
+    files = {path.parent.relative_to(ROOT) for path in SOURCES}
+    assert {name.split(".")[0] for name in layout["packages"]} == {"hunmin"}
+    here = {Path(*name.split(".")) for name in layout["packages"]}
+    assert here == {Path("hunmin/configs")} | {f if f.parts[0] == "hunmin" else "hunmin" / f for f in files}
