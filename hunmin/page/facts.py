@@ -75,9 +75,9 @@ class Facts:
     vocabulary: Vocabulary | None
     training: Training
     klue: Klue
-    now: float | None = None
-    """When this was read, in seconds since 1970; None of a finished run, whose page has no clock."""
-    last_sign: float | None = None
+    now: float
+    """When this was read, in seconds since 1970; it is not on the page of a finished run."""
+    last_sign: float | None
     """When an unfinished stage last wrote something."""
     text: list[dict[str, Any]] = field(default_factory=list)
     """Documents of the corpus, where they are asked for; see `hunmin.page.samples`."""
@@ -127,8 +127,8 @@ def read_facts(run: Path, now: float) -> Facts:
         vocabulary=read_vocabulary(run / "tokenizer") if (run / "tokenizer" / "tokenizer.json").is_file() else None,
         training=training,
         klue=read_klue(run, recipe),
-        now=None if state == "finished" else now,
-        last_sign=None if state == "finished" else written,
+        now=now,
+        last_sign=written,
     )
 
 

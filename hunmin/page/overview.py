@@ -62,10 +62,9 @@ def _progress(facts: Facts) -> Markup:
         left = (facts.steps - done) * seconds
         items.append(("a step takes", f"{seconds:.3g} s"))
         items.append(("training ends in about", duration(left)))
-        if facts.now:
-            items.append(("that is at", markup.moment(facts.now + left)))
+        items.append(("that is at", markup.moment(facts.now + left)))
     items.append(("last sign of life", markup.moment(facts.last_sign) if facts.last_sign else None))
-    items.append(("this page is of", markup.moment(facts.now) if facts.now else None))
+    items.append(("this page is of", markup.moment(facts.now)))
     share = done / facts.steps if training and facts.steps else None
     meter = Markup()
     if share is not None:
