@@ -155,6 +155,7 @@ def report(
 ) -> None:
     """A run as one HTML page, finished or going; the file asks no host for anything."""
     from common.errors import UserError
+    from common.process import Terminated
     from hunmin.report import print_report, print_unfinished, read_report, stage_line
 
     run = Path(folder)
@@ -173,7 +174,7 @@ def report(
             say(f"{page}: {headline(facts)}")
             time.sleep(every)
             facts = write_page(run, page, with_text, every)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         write_page(run, page, with_text)  # one that does not load itself again
         raise
     if facts.state == "finished":

@@ -28,9 +28,11 @@ def overview(facts: Facts) -> Markup:
 
 
 def steps_done(facts: Facts) -> int:
-    """Return the steps of the training, by the last line of its log or its heartbeat, whichever is further."""
-    steps_P = facts.training.metrics.curve("tokens").steps_P
-    return max(int(steps_P[-1]) if len(steps_P) else 0, int(facts.training.heartbeat.get("step") or 0))
+    """Return the steps of the training, by its log, its heartbeat or its checkpoints, whichever is furthest."""
+    found = facts.training
+    logged = found.metrics.curve("tokens").steps_P[-1:].tolist()
+    saved = [one["step"] for one in found.checkpoints[-1:]]
+    return int(max([*logged, *saved, found.heartbeat.get("step") or 0]))
 
 
 def headline(facts: Facts) -> str:

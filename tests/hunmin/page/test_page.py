@@ -199,7 +199,9 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
     assert states[3].startswith("under way") and states[4].startswith("not begun")
     assert "last sign of life" in pairs
     run.write("pretrain.partial/logs/stopped", "")
-    assert words(page_of(run.path).css_first(".headline")) == "stopped: pretrain, step 62 of 100"
+    checkpoint = "pretrain.partial/checkpoints/step-00000060/complete.json"
+    run.write(checkpoint, {**json.loads((run.path / checkpoint).read_bytes()), "step": 64})
+    assert words(page_of(run.path).css_first(".headline")) == "stopped: pretrain, step 64 of 100"
 
 
 def test_a_file_just_written_shows_a_run_on_another_machine(tmp_path: Path) -> None:
