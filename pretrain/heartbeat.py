@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ class Heartbeat:
             end = self._end
             still = time.monotonic() - self._moved
             content = {
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
                 "state": "running",
                 **end,
                 "steps": self._steps,
