@@ -36,7 +36,7 @@ def train_unigram(
         import sentencepiece
     except ImportError:
         raise UserError(
-            "sentencepiece is not installed", "model=unigram needs the package", "pip install 'hunmin[unigram]'"
+            "sentencepiece is not installed", "model=unigram needs the package", "pip install sentencepiece"
         ) from None
     lines = work / "unigram.tsv"
     with lines.open("w", encoding="utf-8") as stream:

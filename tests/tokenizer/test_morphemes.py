@@ -54,4 +54,4 @@ def test_kiwi_is_asked_for_where_it_is_not_installed(monkeypatch: pytest.MonkeyP
     morphemes_module._kiwi.cache_clear()
     with pytest.raises(UserError, match="kiwi is not installed") as caught:
         kiwi_morphemes("학교")
-    assert "hunmin[kiwi]" in caught.value.remedy
+    assert "pip install kiwipiepy" in caught.value.remedy
