@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.files import is_remote
 from data.readers import HUB
 from hunmin import units
-from hunmin.recipe import Recipe
+from hunmin.recipe import NOT_NAMED, Recipe
 from hunmin.refusals import refuse_other_model, refuse_processes_without_gpu, refuse_shared_executor
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import NETWORK
@@ -253,9 +253,10 @@ def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
     inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
     remote = any(is_remote(path) or path.startswith(HUB) for path in inputs)  # nobody is asked over a network
-    found = []
+    missing = [name for name, of in (("corpus.inputs", inputs), ("klue.data", [recipe.klue.data])) if NOT_NAMED in of]
+    found = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
     for stage in STAGES:
-        if stage.name == "corpus" and remote:
+        if (stage.name == "corpus" and remote) or missing:
             continue
         try:
             stage.files(recipe)

@@ -20,6 +20,10 @@ from tokenizer.encode import EncodeSettings
 from tokenizer.train import TokenizerSettings
 
 
+NOT_NAMED = "(not named yet)"
+"""Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
+
+
 class Recipe(Settings):
     """A run from raw text to the report. Paths are relative to the folder the command is started in."""
 
@@ -43,11 +47,16 @@ class Recipe(Settings):
     """Model to the model hub."""
 
 
-def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: bool = False) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
     A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data` unless stated.
+
+    Args:
+        path: of the file.
+        overrides: `key=value` each.
+        without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
 
     Raises:
         UserError: the file or a value is wrong, or the key of the pseudonyms would stand beside them.
@@ -61,6 +70,11 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
         part = tree.setdefault(section, {})
         if isinstance(part, dict):
             part.setdefault("seed", tree.get("seed", 42))
+    if without_data:
+        for section, key, value in (("corpus", "inputs", [NOT_NAMED]), ("klue", "data", NOT_NAMED)):
+            part = tree.setdefault(section, {})
+            if isinstance(part, dict):
+                part.setdefault(key, value)
     corpus, klue = tree.get("corpus"), tree.get("klue")
     if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
         decontaminate = corpus.setdefault("decontaminate", {})

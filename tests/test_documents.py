@@ -123,6 +123,31 @@ def test_what_would_be_launched_is_shown(
     assert "hunmin" in capsys.readouterr().out
 
 
+PLANS = sorted(
+    {tuple(words) for _, words in COMMANDS if words[0] == "plan" and len(words) > 1 and "RECIPE" not in words}
+)
+
+
+@pytest.mark.parametrize("words", PLANS, ids=" ".join)
+def test_plans_are_made(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.yaml").write_text(RECIPE)
+    assert run_command([*words]) == 0
+    assert "memory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large"])
+def test_what_a_shipped_recipe_says_of_itself_can_be_given(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = text_of(f"configs/{name}.yaml")
+    found = re.findall(r"^#   hunmin (.+)$", text, re.MULTILINE)
+    assert found
+    for command in found:
+        assert run_command(shlex.split(command)) == 0, command
+        assert "does not name corpus.inputs and klue.data yet" in " ".join(capsys.readouterr().out.split())
+
+
 def settings_in(words: list[str]) -> list[str]:
     return [word.partition("=")[0] for word in words if re.match(r"[a-z]\w*(\.\w+)+=", word)]
 

@@ -119,7 +119,8 @@ def plan(
     from hunmin.cost_tables import print_cost
     from hunmin.recipe import load_recipe
 
-    described = cost_plan(load_recipe(recipe, overrides or []), devices, device, nodes, network, price, mfu)
+    loaded = load_recipe(recipe, overrides or [], without_data=True)
+    described = cost_plan(loaded, devices, device, nodes, network, price, mfu)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
 
 
