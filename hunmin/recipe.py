@@ -19,7 +19,6 @@ from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
 from tokenizer.train import TokenizerSettings
 
-
 NOT_NAMED = "(not named yet)"
 """Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
 

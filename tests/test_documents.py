@@ -128,7 +128,7 @@ PLANS = sorted(
 )
 
 
-@pytest.mark.parametrize("words", PLANS, ids=" ".join)
+@pytest.mark.parametrize("words", sorted(PLANS), ids=" ".join)
 def test_plans_are_made(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
