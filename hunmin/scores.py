@@ -58,13 +58,15 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
 def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the `model-index` of a model card on the hub: every metric of the pretrained model, with its data.
 
+    Scores on other examples than the benchmark's whole dev set do not carry its name.
+
     Args:
         name: of the model.
         rows: result rows of jobs (results.jsonl).
     """
-    from klue.results import summarize
+    from klue.results import not_the_benchmarks, summarize
 
-    results = []
+    results, other = [], not_the_benchmarks(rows)
     for entry in summarize(rows):
         if entry["init"] != "pretrained":
             continue
@@ -75,6 +77,8 @@ def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "config": task.hub_config,
             "split": "validation",
         }
+        if entry["task"] in other:
+            dataset = {"type": "other", "name": f"{other[entry['task']]:,} examples in the form of {task.title}"}
         if entry["data_note"]:
             dataset["args"] = {"note": entry["data_note"]}
         names = metrics_of(entry["task"])

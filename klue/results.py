@@ -42,6 +42,16 @@ def metrics_of(task: str) -> dict[str, str]:
     return {**TASKS[task].metrics, **TASKS[task].extra_metrics}
 
 
+def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Return task → dev examples, of the tasks that were not scored on the whole dev set of KLUE.
+
+    Args:
+        rows: result rows of jobs.
+    """
+    scored = {row["task"]: row["examples"]["dev"] for row in sort_rows(rows)}
+    return {task: count for task, count in scored.items() if count != TASKS[task].dev_examples}
+
+
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one entry per task and initialisation.
 

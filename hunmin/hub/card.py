@@ -15,6 +15,8 @@ from hunmin.hub.facts import Facts
 from hunmin.hub.scrub import public_recipe
 from hunmin.scores import model_index
 from klue.report import markdown, published_rows
+from klue.results import not_the_benchmarks
+from klue.tasks import TASKS
 
 Language = Literal["en", "ko"]
 TEXTS: dict[Language, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("card_texts.yaml").read_text("utf-8"))
@@ -163,4 +165,8 @@ def _scores(facts: Facts, say: Mapping[str, str]) -> str:
     if not facts.scores:
         return say["no_scores"]
     published = published_rows() if facts.recipe.klue.published else None
-    return f"{say['scores_text']}\n\n{markdown(facts.scores, published, facts.contamination)}"
+    text, other = say["scores_text"], not_the_benchmarks(facts.scores)
+    if other:
+        counts = [f"{TASKS[task].title} {n:,} / {TASKS[task].dev_examples:,}" for task, n in other.items()]
+        text = say["other_scores_text"].format(counts=", ".join(counts))
+    return f"{text}\n\n{markdown(facts.scores, published, facts.contamination)}"

@@ -102,6 +102,8 @@ class Task(ABC):
     """Special tokens that the task adds to the vocabulary."""
     hub_config: ClassVar[str]
     """Configuration of the hub's dataset `klue`."""
+    dev_examples: ClassVar[int]
+    """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE."""
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Split → globs of known incomplete files, tried when the official file is missing."""
     metrics: ClassVar[dict[str, str]]

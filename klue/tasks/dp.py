@@ -35,6 +35,7 @@ class DependencyParsing(Task):
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
+    dev_examples = 2000
     suffix = "tsv"
     head = "biaffine"
     offsets = True

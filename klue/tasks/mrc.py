@@ -35,6 +35,7 @@ class ReadingComprehension(Task):
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
+    dev_examples = 5841
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"

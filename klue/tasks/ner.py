@@ -32,6 +32,7 @@ class Ner(Task):
     title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
+    dev_examples = 5000
     suffix = "tsv"
     head = "tokens"
     offsets = True

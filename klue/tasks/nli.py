@@ -16,6 +16,7 @@ class Nli(Classification):
     key = "nli"
     title = "KLUE-NLI"
     hub_config = "nli"
+    dev_examples = 3000
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}

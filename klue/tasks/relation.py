@@ -27,6 +27,7 @@ class RelationExtraction(Classification):
     title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
+    dev_examples = 7765
     markers = MARKERS
     labels = (
         "no_relation",

@@ -16,6 +16,7 @@ class Sts(Regression):
     key = "sts"
     title = "KLUE-STS"
     hub_config = "sts"
+    dev_examples = 519
     folder = "klue-sts-v1.1"
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"

@@ -43,6 +43,7 @@ class DialogueStates(Task):
     title = "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
+    dev_examples = 7224  # the turns of the user in 1,000 dialogues
     head = "trade"
     writes_text = True
     metrics: ClassVar[dict[str, str]] = {"joint_goal_accuracy": "JGA", "slot_micro_f1": "slot F1"}

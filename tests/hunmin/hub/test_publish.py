@@ -65,7 +65,7 @@ def scored(run: Path, tmp_path: Path) -> Path:
     rows = [
         {
             "model": "mini", "task": "ynat", "init": init, "seed": 42, "best": dict.fromkeys(metrics_of("ynat"), value),
-            "last": dict.fromkeys(metrics_of("ynat"), value), "data_note": "", "examples": {"train": 7, "dev": 3},
+            "last": dict.fromkeys(metrics_of("ynat"), value), "data_note": "", "examples": {"train": 7, "dev": 9107},
             "settings": {"learning_rate": 1e-4, "batch_size": 8, "epochs": 1, "warmup_share": 0.1, "weight_decay": 0.0},
         }
         for init, value in (("pretrained", 61.25), ("random", 40.0))
@@ -217,6 +217,16 @@ def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
     assert f"| {metadata['tokens']:,} |" in text and f"1 × {metadata['device']}, fp32" in text
     assert text.index("Made for a test.") < text.index("```python") and "vocab_size: 2500" in text
     assert "{" not in text.replace("{'", "").split("```yaml")[0]  # nothing was left unfilled
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_scores_of_other_examples_do_not_carry_the_benchmarks_name(language: Any, scored: Path) -> None:
+    file = scored / "klue" / "results.jsonl"
+    file.write_text(file.read_text().replace('"dev": 9107', '"dev": 280'))
+    text = write_card(facts_of(scored), "me/mini", language)
+    assert "klue/klue" not in text and "YNAT 280 / 9,107" in text
+    (result,) = ModelCard(text, ignore_metadata_errors=False).data.eval_results
+    assert (result.dataset_type, result.dataset_name) == ("other", "280 examples in the form of YNAT")
 
 
 def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:
