@@ -66,17 +66,19 @@ _SOURCES = (
 _MARK = r"(?:[ⓒ©Ⓒ]|\([cC]\))"
 _YEAR = "(?:19|20)[0-9]{2}"
 _NO_SENTENCE = r"(?:[^\n다요]|[다요](?![.!?](?:\s|$)))"
+_TAIL = r"(?:[^\n다요]|[다요](?=[가-힣])){0,200}(?:금(?:지합|지됩|합)니다[.!]?)?\s?[\])】>]?$"
+"""The rest of a line that forbids copying: no sentence, or the one that says so; not one that tells of it."""
 _RIGHTS = (
     # the mark alone is a word like any other: furniture has a year, an owner or a press beside it
     re.compile(
         rf"[\[(<【]?\s?(?:저작권자\s?(?:{_MARK}|:)|(?:[Cc]opyright|COPYRIGHT)\s?(?:{_MARK}|{_YEAR})"
-        rf"|{_MARK}\s?(?:{_YEAR}|[^\n]{{0,40}}{_OUTLET})){_NO_SENTENCE}{{0,200}}$",
+        rf"|{_MARK}\s?(?:{_YEAR}|[^\n]{{0,40}}{_OUTLET})){_TAIL}",
         re.M,
     ),
     # these words stand in nothing else; what was said before them in whole sentences stays
     re.compile(
-        rf"(?:^|(?<=[다요][.!?] )){_NO_SENTENCE}{{0,100}}(?:무단\s?전재|재배포\s?금지|All [Rr]ights [Rr]eserved)"
-        r"[^\n]{0,100}$",
+        rf"(?:^|(?<=[다요][.!?] )){_NO_SENTENCE}{{0,100}}"
+        rf"(?:무단\s?전재|재배포\s?금지|All [Rr]ights [Rr]eserved){_TAIL}",
         re.M,
     ),
 )
@@ -108,9 +110,9 @@ def remove_news(text: str, settings: CleanSettings) -> tuple[str, dict[str, int]
 
     Args:
         text: a document with \\n as line end.
-        settings: which of the rules apply.
+        settings: whether the text is news, and which of the rules apply to it.
     """
-    if not any(getattr(settings, name) for name, _, _ in RULES):
+    if not settings.news or not any(getattr(settings, name) for name, _, _ in RULES):
         return text, {}
     begun = b"\n" + text.encode("utf-8", "surrogatepass")
     taken: dict[str, int] = {}

@@ -31,9 +31,23 @@ INLINE_TAGS = (
     "q|rp|rt|ruby|s|samp|script|select|small|source|span|strike|strong|style|sub|summary|sup|svg|template|textarea|"
     "time|title|track|tt|u|var|video|wbr|[a-z]+:[a-z]+"
 )
-_END = r"(?=[\s/>])[^<>]*>"
+_VALUE = r"""(?:"[^"<>]{0,2000}"|'[^'<>]{0,2000}'|\{[^{}<>\n]{0,200}\}|[^\s"'<>`=]{1,2000})"""
+_SWITCHES = (
+    "allowfullscreen|async|autofocus|autoplay|checked|compact|controls|declare|default|defer|disabled|download|hidden|"
+    "ismap|itemscope|loop|multiple|muted|nohref|noresize|noshade|novalidate|nowrap|open|playsinline|readonly|required|"
+    "reversed|scoped|selected"
+)
+"""Attributes that stand without a value."""
+_ATTRIBUTE = rf"(?:[a-z_:@*#(\[][a-z0-9_:.()\[\]-]{{0,60}}\s{{0,3}}=\s{{0,3}}{_VALUE}|(?:{_SWITCHES})(?=[\s/>]))"
+_GAP = r"""(?:\s{1,200}|(?<=["']))/?"""
+_END = (
+    rf"(?:(?:{_GAP}{_ATTRIBUTE}){{0,40}}\s{{0,200}}/?\s{{0,3}}>"
+    r"""|\s{1,20}(?:[!-;=?-~]{1,60}\s){0,10}[a-z:-]{1,30}\s?=\s?["'][^<>\n]{0,1000}>)"""
+)
+"""The rest of a tag: attributes, each with its value, over as many lines as they take; or, where quotes are broken, to
+the end of the tag in the line. Words that are no attributes are prose, between two signs of comparison, say."""
 _BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
-_INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|<![a-z\[][^<>]*>)"
+_INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|<!doctype[\s\[][^<>]{{0,300}}>|<![a-z\[][^<>\n]{{0,300}}>)"
 _INLINE_TAGS = re.compile(f"{_INLINE_TAG}{_INLINE_TAG}*", re.I)
 _HIDDEN = re.compile(r"<!--|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
@@ -44,7 +58,12 @@ _CONTROL = re.compile(
 )
 _PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
-_HASHTAG = re.compile(r"#(?<![\w&/#]#)[0-9]{0,10}[^\W\d_]\w*(?:#[0-9]{0,10}[^\W\d_]\w*)*")
+_HEX = "[0-9a-fA-F]"
+_SAME = "|".join(f"[{letter}{letter.upper()}]{{3}}" for letter in "abcdef")
+_COLOUR = f"(?:{_HEX}{{8}}|{_HEX}{{6}}|(?=[a-fA-F]{{0,2}}[0-9]){_HEX}{{3}}|{_SAME})(?![0-9A-Za-z_])"
+_TAGGED = rf"(?!{_COLOUR})[^\W\d_]\w*"
+_HASHTAG = re.compile(rf"#(?<![\w&/#]#){_TAGGED}(?:#{_TAGGED})*")
+"""A number is the name of an entry, and six hexadecimal digits are a colour."""
 _EMPTY_BRACKETS = re.compile(
     r"\([\s,;:·/]*\)|\[[\s,;:·/]*\]|\{[\s,;:·/]*\}|（[\s,;:·/]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
 )
@@ -66,6 +85,8 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
         settings: the rules to apply.
         counts: rule → {"hits", "characters"}; changed in place.
     """
+    if settings.html and ("<" in text or "&" in text):
+        text = _without_html(text, counts)
     for name, present, rule in _RULES:
         if getattr(settings, name) and present(text):
             text = _count(name, text, rule(text), counts)
@@ -106,13 +127,19 @@ def _add(name: str, hits: int, characters: int, counts: Counts) -> None:
     entry["characters"] += characters
 
 
-def _remove_html(text: str) -> str:
-    if "&" in text:
-        text = _ENTITY.sub(lambda match: html.unescape(match.group()), text)
-    if "<" not in text:
-        return text
-    text = _remove_hidden(text)
-    return _INLINE_TAGS.sub(tag_gap, _BLOCK_TAG.sub("\n", text))
+def _without_html(text: str, counts: Counts) -> str:
+    """Return `text` without markup; what is long, comments, scripts and styles, is counted as `html_hidden`."""
+    shorter = _ENTITY.sub(lambda match: html.unescape(match.group()), text) if "&" in text else text
+    hidden = 0
+    if "<" in shorter:
+        shown = _remove_hidden(shorter)
+        hidden = len(shorter) - len(shown)
+        shorter = _INLINE_TAGS.sub(tag_gap, _BLOCK_TAG.sub("\n", shown))
+    if hidden:
+        _add("html_hidden", 1, hidden, counts)
+    if shorter != text:
+        _add("html", 1, max(len(text) - len(shorter) - hidden, 0), counts)
+    return shorter
 
 
 def _remove_hidden(text: str) -> str:
@@ -194,7 +221,6 @@ def _has_bracket_pair(text: str) -> bool:
 
 
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
-    ("html", lambda text: "<" in text or "&" in text, _remove_html),
     ("control", _has_odd_character, _remove_control),
     (
         "nfc",
@@ -204,7 +230,7 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
     ("hashtags", lambda text: "#" in text, lambda text: _HASHTAG.sub("", text)),
     ("empty_brackets", _has_bracket_pair, _remove_empty_brackets),
 )
-"""The document rules in the order they apply: later rules see what entities and tags hid."""
+"""The document rules in the order they apply, after HTML: they see what entities and tags hid."""
 
 HANGUL, HAN_KANA, OTHER = 1, 2, 4
 

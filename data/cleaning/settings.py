@@ -15,13 +15,16 @@ class CleanSettings(Settings):
     control: bool = True
     """Remove control, zero-width, private-use and replacement characters (U+200B, U+FEFF …); line ends become \\n."""
     html: bool = True
-    """Remove HTML tags, comments, scripts and styles, and resolve entities; block tags end a line."""
+    """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
+    end a line."""
     hashtags: bool = True
-    """Remove hashtags (#단어)."""
+    """Remove hashtags (#단어); not numbers (#12) and colours (#FF0000)."""
     empty_brackets: bool = True
     """Remove brackets with nothing inside, as in 훈민정음()."""
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
+    news: bool = False
+    """The text is news: the rules `news_…` apply. State it for the inputs that are, in their own `clean`."""
     news_reporter: bool = True
     """Remove bylines and datelines (홍길동 기자, [서울=…])."""
     news_press: bool = True

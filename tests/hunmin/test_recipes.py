@@ -47,7 +47,7 @@ def test_the_commands_at_its_head_work(path: Path, tmp_path: Path, monkeypatch: 
         if "--devices" in command:  # what is planned can be run
             devices = command[command.index("--devices") + 1]
             given = [word for word in command if "=" in word]
-            load_recipe(path, [*given, f"pretrain.processes={devices}"])
+            load_recipe(path, [*YOURS, *given, f"pretrain.processes={devices}"])
 
 
 @pytest.mark.parametrize(

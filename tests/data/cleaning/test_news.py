@@ -7,7 +7,7 @@ from data.cleaning.news import remove_news
 
 
 def removed(text: str, **switches) -> tuple[str, list[str]]:
-    shorter, taken = remove_news(text, CleanSettings(**switches))
+    shorter, taken = remove_news(text, CleanSettings(news=True, **switches))
     assert sum(taken.values()) in (len(text) - len(shorter), len(text) - len(shorter) + 1)  # the last line end
     return shorter, list(taken)
 
@@ -89,3 +89,15 @@ def test_several_rules_on_one_line_and_lines_left_alone():
 
 def test_lone_surrogates_do_not_stop_it():
     assert removed("\ud800 글\n사진=김하늘") == ("\ud800 글", ["news_image"])
+
+
+@pytest.mark.parametrize(
+    "line", ["법원은 무단 전재를 금지한다고 판결했다", "저작권자: 홍길동은 소송을 냈다", "저작권자: 홍길동은 졌다."]
+)
+def test_what_tells_of_copyright_stays(line):
+    assert removed(line) == (line, [])
+
+
+def test_only_news_has_furniture():
+    text = "비가 그쳤다.\n저작권자 ⓒ 가람뉴스, 무단 전재 및 재배포 금지"
+    assert remove_news(text, CleanSettings()) == (text, {})
