@@ -3,8 +3,8 @@
 from data.pii.apply import Pseudonymizer, Replacement
 from data.pii.detect import Span, find_many, find_spans
 from data.pii.names import refuse_personal_names
-from data.pii.patterns import PII_TYPES
 from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
+from data.pii.types import PII_TYPES
 
 __all__ = [
     "PII_TYPES",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from data.pii.detect import find_many
-from data.pii.patterns import PII_TYPES
+from data.pii.detect import find_values
 from data.pii.surrogate import surrogate
+from data.pii.types import ON_REQUEST, PII_TYPES
 
 
 class Replacement(NamedTuple):
@@ -28,12 +28,13 @@ class Pseudonymizer:
 
     Args:
         key: see `resolve_key`.
-        types: names of the types to replace; all are recognised whatever this says.
+        types: names of the types to replace. The 16 are recognised whatever this says, those on request where named.
     """
 
     def __init__(self, key: bytes, types: Iterable[str] = PII_TYPES) -> None:
         self._key = key
         self._types = frozenset(types)
+        self._on_request = any(kind.name in self._types for kind in ON_REQUEST)
 
     def apply(self, text: str) -> tuple[str, list[Replacement]]:
         """Return the text with its personal data replaced, and the replacements in order."""
@@ -42,13 +43,11 @@ class Pseudonymizer:
     def apply_many(self, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
         """Return `apply` of every text; much faster than one by one, because clean texts are passed over together."""
         results: list[tuple[str, list[Replacement]]] = []
-        for text, spans in zip(texts, find_many(texts), strict=True):
+        for text, located in zip(texts, find_values(texts, self._on_request), strict=True):
             replacements = [
-                Replacement(
-                    span.start, span.end, span.type, surrogate(self._key, span.type, text[span.start : span.end])
-                )
-                for span in spans
-                if span.type in self._types
+                Replacement(found.start, found.end, found.type, surrogate(self._key, found.type, found.value))
+                for found in located
+                if found.type in self._types
             ]
             results.append((_replace(text, replacements), replacements))
         return results

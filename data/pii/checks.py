@@ -30,10 +30,15 @@ def registration_check_ok(digits: str) -> bool:
 def registration_date_ok(digits: str) -> bool:
     """Return whether digits YYMMDDG… begin with a day that exists, the century taken from G."""
     try:
-        date(CENTURY[digits[6]] + int(digits[:2]), int(digits[2:4]), int(digits[4:6]))
+        date(registration_born(digits), int(digits[2:4]), int(digits[4:6]))
     except ValueError:
         return False
     return True
+
+
+def registration_born(digits: str) -> int:
+    """Return the year of birth that digits YYMMDDG… state."""
+    return CENTURY[digits[6]] + int(digits[:2])
 
 
 def brn_check_digit(digits: str) -> int:

@@ -1,13 +1,23 @@
-"""Find personal data in texts: the gate first, then the exact patterns and their rules on what it let through."""
+"""Find personal data in texts: the gate first, then the patterns and their checks on the lines that it let through.
+
+A line is looked at as it stands; where its gate says so, also folded to plain characters (fold.py) and for values
+that are written in another way (hidden.py); and where it may end within a number, together with the next lines
+(broken.py). What covers more of the text wins: a value is taken whole or not at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from data.pii.gate import windows
-from data.pii.patterns import EXACT, PII_TYPES
-from data.pii.rules import RULES
+from data.pii.broken import broken, may_go_on
+from data.pii.fold import View, fold, is_folded_sign
+from data.pii.gate import Gate, Window, encode, gate
+from data.pii.hidden import FINDERS, FOLD
+from data.pii.types import BY_NAME, PII_TYPES
+
+_AROUND = 64
+"""Characters before and after a line that a folded view shows, too: labels may stand there."""
 
 
 class Span(NamedTuple):
@@ -18,25 +28,99 @@ class Span(NamedTuple):
     type: str
 
 
-def find_spans(text: str) -> list[Span]:
+class Found(NamedTuple):
+    """A piece of personal data, and its value in plain characters: 010-1234-5678 for ０１０－１２３４－５６７８."""
+
+    start: int
+    end: int
+    type: str
+    value: str
+
+
+def find_spans(text: str, on_request: bool = False) -> list[Span]:
     """Return the personal data in a text, sorted and without overlaps.
 
     Args:
-        text: any string; it may hold line ends (a value never runs over one).
+        text: any string; it may hold line ends, over which a number may run.
+        on_request: whether to look for the types, too, that are replaced only where settings name them.
     """
-    return find_many([text])[0]
+    return find_many([text], on_request)[0]
 
 
-def find_many(texts: list[str]) -> list[list[Span]]:
+def find_many(texts: list[str], on_request: bool = False) -> list[list[Span]]:
     """Return `find_spans` of every text; much faster than one by one, because the gate runs over all at once."""
-    found: list[list[Span]] = [[] for _ in texts]
-    for window in windows(texts):
-        found[window.text] += scan(texts[window.text], window.start, window.end, window.types)
+    return [[Span(*found[:3]) for found in located] for located in find_values(texts, on_request)]
+
+
+def find_values(texts: list[str], on_request: bool = False) -> list[list[Found]]:
+    """Return the same with the values in plain characters."""
+    used = gate(on_request)
+    located: list[list[Found]] = [[] for _ in texts]
+    for window in used.windows(texts):
+        found = _in_line(texts[window.text], window, used)
+        if found:
+            here = located[window.text]
+            located[window.text] = _settled(here, found) if here and here[-1].end > found[0].start else here + found
+    return located
+
+
+def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
+    _, start, end, names = window
+    spans = scan(text, start, end, [name for name in names if name in BY_NAME])
+    found = [Found(*span, text[span.start : span.end]) for span in spans]
+    if FOLD in names:
+        found = _settled([one for one in found if _stands_alone(text, one)], _folded(text, start, end, used))
+    for name in names:
+        if name in FINDERS and name != FOLD:
+            found = _settled(found, [Found(*hidden) for hidden in FINDERS[name][1](text, start, end)])
+    if may_go_on(text, end) or "<" in text[start:end]:
+        more = broken(text, start, end, lambda view: _in_view(view, 0, len(view.text), used))
+        found = _settled(found, sorted(Found(*one) for one in more))
     return found
 
 
+def _stands_alone(text: str, found: Found) -> bool:
+    """Return whether no folded letter or digit goes on where a value begins or ends."""
+    return not (is_folded_sign(text[max(0, found.start - 1) : found.start]) or is_folded_sign(text[found.end : found.end + 1]))
+
+
+def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
+    begin = max(0, start - _AROUND)
+    view = fold(text, begin, min(len(text), end + _AROUND))
+    first = sum(1 for place in view.places[: start - begin] if place < start)
+    last = first + sum(1 for place in view.places[first:] if place < end)
+    found: list[Found] = []
+    for one in _in_view(view, first, last, used):
+        found = _settled(found, [Found(*one)])
+    return found
+
+
+def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[Found]:
+    """Yield what is found in characters start..end of a view, by its places in the original."""
+    names = used.line_types(encode(view.text[start:end]))
+    for span in scan(view.text, start, end, [name for name in names if name in BY_NAME]):
+        yield Found(*view.extent(span.start, span.end), span.type, view.text[span.start : span.end])
+    for name in names:
+        if name in FINDERS:
+            for first, last, kind, value in FINDERS[name][1](view.text, start, end):
+                yield Found(*view.extent(first, last), kind, value)
+
+
+def _settled(found: list[Found], more: Iterable[Found]) -> list[Found]:
+    """Return both without overlaps: one of `more` takes the place of what it covers, and gives way to what it cuts."""
+    for one in more:
+        met = [other for other in found if other.start < one.end and one.start < other.end]
+        if not met:
+            found = [*found, one]
+        elif all(one.start <= other.start and other.end <= one.end for other in met):
+            if len(met) == 1 and met[0][:2] == one[:2]:
+                continue
+            found = [*(other for other in found if other not in met), one]
+    return sorted(found)
+
+
 def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> list[Span]:
-    """Return the personal data in text[start:end] by the exact patterns alone (the gate's yardstick).
+    """Return the personal data in text[start:end] by the patterns and checks alone (the gate's yardstick).
 
     Args:
         start, end: a range that begins and ends at line ends.
@@ -45,9 +129,10 @@ def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> l
     spans: list[Span] = []
     claimed = bytearray(0)
     for name in types:
-        pattern, rule, position = EXACT[name], RULES[name], start
-        while (match := pattern.search(text, position, end)) is not None:
-            extent = rule(text, match)
+        kind, position = BY_NAME[name], start
+        search, check = kind.pattern.search, kind.check
+        while (match := search(text, position, end)) is not None:
+            extent = check(text, match)
             if extent is None:
                 position = match.start() + 1
                 continue

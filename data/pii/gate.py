@@ -1,7 +1,8 @@
-"""The gate: RE2 over a whole buffer finds the lines worth looking at, and for each the types worth looking for."""
+"""The gate: RE2 over a whole buffer finds the lines worth looking at, and for each what is worth looking for."""
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
@@ -9,12 +10,16 @@ from typing import NamedTuple
 
 import re2
 
-from data.pii.patterns import GATES
+from data.pii.broken import BROKEN_GATE
+from data.pii.hidden import HIDDEN_GATES
+from data.pii.types import ON_REQUEST, TYPES
 
 DFA_BYTES = 64 << 20
 """Memory RE2 may use for the states of one automaton; with too little it falls back to a slower one."""
 BATCH_BYTES = 4 << 20
 """Texts are searched together up to this size: long enough to make calls cheap, short enough to stay in memory."""
+_LOOK_AHEAD = 64
+"""Bytes after a line end in which the gate of broken numbers looks."""
 
 
 class Window(NamedTuple):
@@ -27,7 +32,7 @@ class Window(NamedTuple):
     end: int
     """First character after the line."""
     types: tuple[str, ...]
-    """Types whose gate matched on the line, in the order of PII_TYPES."""
+    """Types whose gate matched on the line, in the order of the types, and then ways of writing (see hidden.py)."""
 
 
 def _options() -> re2.Options:
@@ -38,58 +43,77 @@ def _options() -> re2.Options:
     return options
 
 
-_NAMES = tuple(GATES)
-_ANY = re2.compile("|".join(f"(?:{gate})" for gate in GATES.values()), _options())
-_EACH = re2.Set.SearchSet(_options())
-for _gate in GATES.values():
-    _EACH.Add(_gate)
-_EACH.Compile()
-
-
 def encode(text: str) -> bytes:
     """Return the text as UTF-8, with "?" for the lone surrogates that JSON may hold, so that characters still count."""
     return text.encode("utf-8", "replace")
 
 
-def gate_types(line: bytes) -> tuple[str, ...]:
-    """Return the types whose gate matches somewhere in the line, in the order of PII_TYPES."""
-    return tuple(_NAMES[index] for index in sorted(_EACH.Match(line) or ()))
+class Gate:
+    """All gates as two automata: one that says where anything may be, one that says what.
+
+    Args:
+        on_request: whether the types that only settings ask for are among them.
+    """
+
+    def __init__(self, on_request: bool = False) -> None:
+        kinds = {kind.name: kind.gate for kind in (TYPES + ON_REQUEST if on_request else TYPES)}
+        gates = kinds | HIDDEN_GATES
+        self.types = tuple(kinds)
+        self._names = tuple(gates)
+        self._any = re2.compile("|".join(f"(?:{gate})" for gate in dict.fromkeys((*gates.values(), BROKEN_GATE))), _options())
+        self._broken = re2.compile(BROKEN_GATE, _options())
+        self._each = re2.Set.SearchSet(_options())
+        for gate in gates.values():
+            self._each.Add(gate)
+        self._each.Compile()
+
+    def line_types(self, line: bytes) -> tuple[str, ...]:
+        """Return the types and ways of writing whose gate matches somewhere in the line, in order."""
+        return tuple(self._names[index] for index in sorted(self._each.Match(line) or ()))
+
+    def windows(self, texts: list[str]) -> Iterator[Window]:
+        """Yield the lines of all texts that may hold personal data, in order."""
+        first, size, batch = 0, 0, []
+        for index, text in enumerate(texts):
+            data = encode(text)
+            batch.append(data)
+            size += len(data)
+            if size >= BATCH_BYTES:
+                yield from self._search(batch, first)
+                first, size, batch = index + 1, 0, []
+        yield from self._search(batch, first)
+
+    def _search(self, batch: list[bytes], first: int) -> Iterator[Window]:
+        buffer = b"\n".join(batch)
+        starts = [0, *accumulate(len(data) + 1 for data in batch)]
+        index = known_byte = known_character = 0
+        position = 0
+        search = self._any.search
+        while (match := search(buffer, position)) is not None:
+            found = bisect_right(starts, match.start()) - 1
+            if found != index:
+                index, known_byte, known_character = found, starts[found], 0
+            begin = max(buffer.rfind(b"\n", 0, match.start()) + 1, starts[index])
+            end = buffer.find(b"\n", match.start())  # a gate may look at the line end itself
+            end = len(buffer) if end < 0 else end
+            line = buffer[begin:end]
+            start = known_character + _characters(buffer[known_byte:begin])
+            stop = start + _characters(line)
+            known_byte, known_character = end, stop
+            names = self.line_types(line)
+            if not names and self._broken.search(buffer[begin : end + _LOOK_AHEAD]) is None:
+                # RE2 may give up on a set for want of memory and then reports no match: look for everything
+                names = self._names
+            yield Window(first + index, start, stop, names)
+            if end >= len(buffer):
+                return
+            position = end + 1
 
 
-def windows(texts: list[str]) -> Iterator[Window]:
-    """Yield the lines of all texts that may hold personal data, in order."""
-    first, size, batch = 0, 0, []
-    for index, text in enumerate(texts):
-        data = encode(text)
-        batch.append(data)
-        size += len(data)
-        if size >= BATCH_BYTES:
-            yield from _search(batch, first)
-            first, size, batch = index + 1, 0, []
-    yield from _search(batch, first)
-
-
-def _search(batch: list[bytes], first: int) -> Iterator[Window]:
-    buffer = b"\n".join(batch)
-    starts = [0, *accumulate(len(data) + 1 for data in batch)]
-    index = known_byte = known_character = 0
-    position = 0
-    while (match := _ANY.search(buffer, position)) is not None:
-        found = bisect_right(starts, match.start()) - 1
-        if found != index:
-            index, known_byte, known_character = found, starts[found], 0
-        begin = max(buffer.rfind(b"\n", 0, match.start()) + 1, starts[index])
-        end = buffer.find(b"\n", match.start())  # a gate may look at the line end itself
-        end = len(buffer) if end < 0 else end
-        line = buffer[begin:end]
-        start = known_character + _characters(buffer[known_byte:begin])
-        stop = start + _characters(line)
-        known_byte, known_character = end, stop
-        # RE2 may give up on a set for want of memory and then reports no match: look for everything
-        yield Window(first + index, start, stop, gate_types(line) or _NAMES)
-        if end >= len(buffer):
-            return
-        position = end + 1
+@functools.cache
+def gate(on_request: bool = False) -> Gate:
+    """Return the gate, compiled once."""
+    return Gate(on_request)
 
 
 def _characters(data: bytes) -> int:

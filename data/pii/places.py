@@ -1,12 +1,6 @@
-"""Korean administrative names and the address pattern built from them.
-
-An address is a province or a known city, county or ward, then an optional town, then a road or a lot with a number,
-then optional building details. "서울 강남구 역삼동 3개 업체" is none: a counter after the number says so.
-"""
+"""Names of Korean provinces, cities, counties and wards, and names that no place has."""
 
 from __future__ import annotations
-
-import re
 
 PROVINCES: dict[str, tuple[str, ...]] = {
     "서울": ("특별시", "시", ""),
@@ -60,37 +54,8 @@ OLD_LICENCE_REGIONS = "서울|부산|대구|인천|광주|대전|울산|경기|�
 
 PLATE_REGIONS = OLD_LICENCE_REGIONS + "|세종"
 
-SHORT_UNITS = "개명년월일시분초차위곳회건%％원억만천조여세살대인배도부권등점종쪽면장절주mk㎞㎡"
-UNITS = f"[{SHORT_UNITS}]| [{SHORT_UNITS}](?![가-힣])| ?(?:호선|단지|번(?!지)|마리|킬로|미터|학년|학기|가지|호실)"
-"""What follows a number that counts something; such a number is no house number (but "110 대한빌딩" is one)."""
-
-
-_PROVINCE = "|".join(
-    f"{name}(?:{'|'.join(s for s in suffixes if s)}){'?' if '' in suffixes else ''}" if suffixes != ("",) else name
-    for name, suffixes in PROVINCES.items()
-    if name != "세종"  # it has no districts
+INVENTED_NAMES = (
+    *("가온", "나래", "다솜", "라온", "마루", "미르", "바론", "새솔", "아람"),
+    *("은솔", "자람", "찬솔", "초롱", "큰솔", "푸름", "한별", "해솔", "흰들"),
 )
-_DISTRICT = "[가-힣]{1,4}[시군구]"
-_KNOWN = f"(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구"
-_NO_UNIT = rf"(?![0-9]|[.,][0-9]|{UNITS})"
-_ROAD = (
-    r"(?P<road>[가-힣][가-힣0-9·]{0,11}?(?:대로|로|길))"
-    r"(?P<branch> ?[0-9]{1,4}[가-하번]?[가-힣]?길)?"
-    rf" ?(?:지하 ?)?(?P<house>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지|{_NO_UNIT})"
-)
-_LOT = (
-    r"(?P<village>[가-힣][가-힣0-9]{0,7}?(?:[동로][0-9]가|동|리|가)(?: [가-힣]{1,4}리)?)"
-    rf" ?(?:산 ?)?(?P<lot>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지|{_NO_UNIT})"
-)
-_DETAIL = (
-    r"(?P<detail>(?: ?\([가-힣0-9., ]{2,20}\))?"
-    r"(?:,? ?[가-힣A-Za-z0-9]{1,12}(?:아파트|빌라|빌딩|타워|오피스텔|맨션|상가))?"
-    r"(?:,? ?(?:지하 ?)?[0-9]{1,4}(?:동|층|호)(?![가-힣]{3})){0,3})"
-)
-ADDRESS = re.compile(
-    rf"(?<![가-힣])(?:(?P<province>{_PROVINCE}) ?(?P<district>{_DISTRICT}(?: {_DISTRICT})?)"
-    rf"|(?P<sejong>세종(?:특별자치시|시))|(?P<known>(?:{_KNOWN})(?: [가-힣]{{1,3}}구)?))"
-    rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:{_ROAD}|{_LOT}){_DETAIL}"
-)
-_UNCOUNTED = rf"(?:[^0-9 .,{SHORT_UNITS}]|[.,](?:[^0-9]|\z)| (?:[^{SHORT_UNITS}]|[{SHORT_UNITS}][가-힣]|\z)|\z)"
-ADDRESS_GATE = f"[가-힣0-9·](?:로|길|동|리|가) ?(?:산 ?|지하 ?)?[0-9]{{1,5}}{_UNCOUNTED}"
+"""What invented districts, towns and roads are called."""

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from common.errors import UserError, nearest
 from common.progress import say
 from common.settings import Settings, runtime, secret
-from data.pii.patterns import PII_TYPES
+from data.pii.types import BY_NAME, PII_TYPES
 
 MIN_KEY_CHARACTERS = 16
 """A shorter key could be found by trying all of them against one known original."""
@@ -26,7 +26,8 @@ class PiiSettings(Settings):
 
     types: list[str] = Field(default_factory=lambda: list(PII_TYPES))
     """Types to replace, by name. Default all 16. Types left out are still recognised (a telephone number left out is
-    not taken for an account) but stay in the text."""
+    not taken for an account) but stay in the text. NAME, names of people beside a label or a title, is replaced only
+    where it stands here."""
 
     key_env: str = runtime("HUNMIN_PII_KEY")
     """Name of the environment variable that holds the key. It comes before `key`."""
@@ -39,9 +40,9 @@ class PiiSettings(Settings):
     @classmethod
     def _known(cls, value: list[str]) -> list[str]:
         for name in value:
-            if name not in PII_TYPES:
-                close = nearest(name, list(PII_TYPES))
-                raise ValueError(f"'{name}' is no PII type{close}; types: {', '.join(PII_TYPES)}")
+            if name not in BY_NAME:
+                close = nearest(name, list(BY_NAME))
+                raise ValueError(f"'{name}' is no PII type{close}; types: {', '.join(BY_NAME)}")
         if len(set(value)) != len(value):
             raise ValueError("a type stands twice")
         return value

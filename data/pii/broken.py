@@ -1,0 +1,89 @@
+"""Numbers broken over a line end, or by a <br>: put together again, and found as if they stood on one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from data.pii.fold import View
+from data.pii.types.base import BEFORE, DASH, digits_of
+
+_BREAK = r"(?:\r?\n|<[bB][rR] ?/?>\r?\n?)"
+_BROKEN = re.compile(
+    rf"(?<![0-9A-Za-z])[0-9+(](?:[0-9+() .·{DASH}]{{0,24}} ?{_BREAK} ?(?=[0-9(.{DASH}])){{1,3}}[0-9() .·{DASH}]{{0,24}}[0-9]"
+)
+_BREAKS = re.compile(rf" ?{_BREAK} ?")
+_TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\Z")
+_GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
+"""A dash at the end of a line, or before the digits that begin the next: a number that goes on (a list's "- 7" does not)."""
+BROKEN_GATE = (
+    rf"[0-9][{DASH}] ?\r?\n ?[0-9(]|[0-9] ?\r?\n[{DASH}][0-9]"
+    rf"|\b01[016789][ .{DASH}]?[0-9]{{0,4}}[ .{DASH}]?[0-9]{{0,4}} ?\r?\n ?[{DASH}]?[0-9]"
+    r"|[0-9][-. )]{0,2}<[bB][rR]"
+)
+"""In RE2 syntax, the only gate that looks past the end of a line."""
+_NEXT = 64
+"""Characters after a line end that are looked at."""
+
+Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
+
+
+def may_go_on(text: str, end: int) -> bool:
+    """Return whether the line that ends at `end` may end within a number."""
+    before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
+    return (before.isdigit() or before in "-‐‑‒–—−ㅡ)." and before != "") and (after.isdigit() or after in "-(‐‑–—" and after != "")
+
+
+def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, int, str, str]]:
+    """Yield (start, end, type, value) of the numbers in text[start:end], or beginning there, that are broken apart.
+
+    Args:
+        scan: what finds values in a view.
+    """
+    tail = _TAIL.search(text, max(start, end - 30), end)
+    places = [tail.start()] if tail and end < len(text) else []
+    at = text.find("<", start, end)
+    while at >= 0:
+        if text[at + 1 : at + 3].lower() == "br":
+            tail = _TAIL.search(text, max(start, at - 30), at)
+            places += [tail.start()] if tail else []
+        at = text.find("<", at + 1, end)
+    done = start
+    for place in sorted(places):
+        match = _BROKEN.search(text, max(place, done), min(len(text), max(end, place) + _NEXT))
+        if match is None or match.start() >= end:
+            continue
+        done = match.end()
+        yield from _joined(text, match, scan)
+
+
+def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, int, str, str]]:
+    first, last = match.span()
+    begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
+    goes_on = _GOES_ON.search(match[0]) is not None
+    gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
+    for joint in ("", " "):
+        characters: list[str] = []
+        places: list[int] = []
+        position = begin
+        for left, right in gaps:
+            characters.append(text[position:left])
+            places += range(position, left)
+            if joint:
+                characters.append(joint)
+                places.append(left)
+            position = right
+        characters.append(text[position:stop])
+        places += range(position, stop)
+        found = False
+        for start, end, kind, value in scan(View("".join(characters), places)):
+            crosses = any(start < right and left < end for left, right in gaps)
+            mobile = kind == "TEL" and digits_of(value).startswith("010") and len(digits_of(value)) == 11
+            if crosses and (mobile or (goes_on and kind in _KINDS)):
+                found = True
+                yield start, end, kind, value
+        if found:
+            return
+
+
+_KINDS = frozenset(("TEL", "RRN", "FRN", "CARD", "BRN", "DRIVER_LICENSE", "BANK_ACCOUNT", "HEALTH_INSURANCE"))

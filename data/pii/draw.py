@@ -1,0 +1,44 @@
+"""The keyed choices that a pseudonym is made of, and laying digits into a value's own form."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+_CONSONANTS, _VOWELS = "bdghjkmnprstyw", "aeiou"
+
+
+class Draw:
+    """A stream of choices that is a function of the key, the type and the normalised original.
+
+    Args:
+        attempt: 0, or a higher number when the pseudonym before came out equal to the original.
+    """
+
+    def __init__(self, key: bytes, kind: str, normal: str, attempt: int = 0) -> None:
+        self.key = key
+        self.attempt = attempt
+        message = f"{kind}\0{attempt}\0{normal}".encode("utf-8", "surrogatepass")
+        self._pool = int.from_bytes(hmac.new(key, message, hashlib.sha256).digest(), "big")
+
+    def below(self, bound: int) -> int:
+        """Return a number in 0..bound-1."""
+        self._pool, value = divmod(self._pool, bound)
+        return value
+
+    def digits(self, length: int) -> str:
+        """Return that many decimal digits."""
+        return f"{self.below(10**length):0{length}d}" if length else ""
+
+    def name(self, syllables: int) -> str:
+        """Return an invented lower-case name of two letters a syllable."""
+        return "".join(_CONSONANTS[self.below(14)] + _VOWELS[self.below(5)] for _ in range(syllables))
+
+
+def lay(value: str, digits: str) -> str:
+    """Return `value` with its last len(digits) digits replaced in order."""
+    positions = [i for i, c in enumerate(value) if c in "0123456789"][-len(digits) :]
+    characters = list(value)
+    for position, digit in zip(positions, digits, strict=True):
+        characters[position] = digit
+    return "".join(characters)

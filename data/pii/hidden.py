@@ -1,0 +1,207 @@
+"""Values written so that no number and no address stands there: in words, in circles, with look-alikes, cut apart.
+
+Each finder gets plain (folded) text, looks for one way of writing, and gives what is meant. A finder runs only on lines
+that its gate let through, and takes a whole value or nothing: words such as 이사 and 오구 are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from data.pii.checks import card_prefix_ok, luhn_ok, registration_date_ok
+from data.pii.fold import FOLD_GATE
+from data.pii.types.base import DASH, TEN_DIGITS, labelled
+from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
+
+
+class Hidden(NamedTuple):
+    """A value found: characters start..end of the text, the type, and the value in plain characters."""
+
+    start: int
+    end: int
+    type: str
+    value: str
+
+
+_SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구", "0001234566789", strict=True))
+_CIRCLES = {
+    **dict.fromkeys("⓪⓿", "0"),
+    **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
+}
+_ALIKE = {**dict.fromkeys("oOоО", "0"), **dict.fromkeys("lI|", "1")}
+_AS_DIGITS = str.maketrans({**_SYLLABLES, **_CIRCLES})
+_AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
+
+_WRITTEN = "공영빵일이삼사오육륙칠팔구"
+_CIRCLED = "⓪⓿①-⑨❶-❾➀-➈➊-➒⓵-⓽"
+_PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| ?(?:다시|대시|하이픈|에|의) ?)?"
+_SPOKEN = re.compile(
+    rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,14}}[{_WRITTEN}{_CIRCLED}0-9]"
+)
+_SPOKEN_GATE = (
+    rf"[공영빵0]{_PAUSE}(?:[{_WRITTEN}]|[1-9]{_PAUSE}[{_WRITTEN}0]){_PAUSE}(?:[{_WRITTEN}0-9]{_PAUSE}){{6}}"
+    rf"|일{_PAUSE}[오육륙팔]{_PAUSE}(?:[{_WRITTEN}0-9]{_PAUSE}){{5}}[{_WRITTEN}0-9]"
+    rf"|01[016789][ ,.·~/{DASH}]{{0,3}}(?:[0-9]{{3,4}}[ ,.·~/{DASH}]{{0,3}})?[{_WRITTEN}]{_PAUSE}[{_WRITTEN}0-9]"
+    rf"|(?:[{_CIRCLED}]{_PAUSE}){{7}}[{_CIRCLED}]"
+)
+_NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
+_NEXT_VALUE = re.compile(" ?[,/~]")
+
+
+def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield telephone and registration numbers with digits written out (공일공 일이삼사 오육칠팔) or in circles."""
+    position = start
+    while (match := _SPOKEN.search(text, position, end)) is not None:
+        first, last = match.span()
+        position = first + 1  # what begins after a pause may be whole
+        for stop in _stops(text, first, last):
+            written = text[first:stop]
+            value = _whole(re.sub("[^0-9]", "", written.translate(_AS_DIGITS)))
+            if value and len(_NO_DIGITS.findall(written)) >= 3:
+                yield Hidden(first, stop, *value)
+                position = stop
+                break
+
+
+def _stops(text: str, first: int, last: int) -> list[int]:
+    """Return where a run of digits may end: at its end, before the copula, which is a digit too (…팔이에요), at a comma."""
+    copula = [last - 1] if text[last - 1] == "이" else []
+    return [last, *copula, *(match.start() for match in _NEXT_VALUE.finditer(text, first, last))]
+
+
+def _whole(digits: str) -> tuple[str, str] | None:
+    """Return type and value of digits that are a whole telephone or registration number."""
+    number = WHOLE_NUMBER.fullmatch(digits)
+    if number and not (digits.startswith("010") and len(digits) != 11) and len(set(digits[3:])) > 1:
+        if number["service"]:
+            return "TEL", f"{number['service']}-{number['serial']}"
+        return "TEL", f"{number['head']}-{number['middle']}-{number['last']}"
+    if len(digits) == 13 and digits[6] in "12345678" and registration_date_ok(digits):
+        return "RRN" if digits[6] in "1234" else "FRN", f"{digits[:6]}-{digits[6:]}"
+    return None
+
+
+_O, _I = "[0oOоО]", "[1lI|]"
+_LOOKALIKE = re.compile(
+    rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}[0-9oOоОlI|]{{4}}[ .{DASH}]{{0,3}}[0-9oOоОlI|]{{4}}(?![0-9A-Za-z])"
+)
+
+
+def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield mobile numbers with letters for digits (O1O-l234-5678)."""
+    for match in _LOOKALIKE.finditer(text, start, end):
+        value = match[0].translate(_AS_DIGITS_ALIKE)
+        true = sum(character in "0123456789" for character in match[0])
+        if value != match[0] and true >= 6:
+            yield Hidden(*match.span(), "TEL", value)
+
+
+_ODD_JOINT = r"(?: ?[-_*~:,/|·ㆍ•.=+)\]\u2010-\u2015\u3161]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
+_ODD = re.compile(
+    rf"(?<![0-9A-Za-z.,:/])(?P<open>[(\[{{])?(?P<head>01[016789])(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
+    rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
+)
+_ODD_GATE = (
+    r"01[016789](?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
+    r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
+)
+
+
+def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield mobile numbers whose groups are joined in an unusual way (010/1234/5678, 010에 1234에 5678)."""
+    for match in _ODD.finditer(text, start, end):
+        first, second = match["first"].strip(), match["second"].strip()
+        if first == second or match["open"] or first in (")", "]"):
+            yield Hidden(*match.span(), "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
+
+
+_CUT = re.compile(rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{9,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])")
+_CUT_MOBILE = re.compile(rf"010[{DASH}]?[0-9]{{4}}[{DASH}]?[0-9]{{4}}")
+_CUT_REGISTERED = re.compile(rf"[0-9]{{6}}[{DASH}][1-8][0-9]{{6}}")
+_CUT_CARD = re.compile(rf"[0-9]{{4}}([{DASH}])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}")
+
+
+def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield numbers whose digits stand apart (0 1 0 - 1 2 3 4 - 5 6 7 8, 900101-12 34567)."""
+    for match in _CUT.finditer(text, start, end):
+        if " " not in match[0]:
+            continue
+        plain = match[0].replace(" ", "")
+        if _CUT_MOBILE.fullmatch(plain):
+            if len(plain) > 11 or (not set(plain) <= {"0", "1"} and labelled(TEL_LABEL, text, *match.span())):
+                yield Hidden(*match.span(), "TEL", plain)
+        elif _CUT_REGISTERED.fullmatch(plain) and registration_date_ok(plain[:6] + plain[7:]):
+            yield Hidden(*match.span(), "RRN" if plain[7] in "1234" else "FRN", plain)
+        elif _CUT_CARD.fullmatch(plain):
+            digits = re.sub("[^0-9]", "", plain)
+            if luhn_ok(digits) and card_prefix_ok(digits):
+                yield Hidden(*match.span(), "CARD", plain)
+
+
+_BRANDS = {
+    "네이버": "naver",
+    "다음": "daum",
+    "한메일": "hanmail",
+    "지메일": "gmail",
+    "구글": "google",
+    "네이트": "nate",
+    "카카오": "kakao",
+    "핫메일": "hotmail",
+    "야후": "yahoo",
+}
+_ENDS = {"컴": "com", "넷": "net", "오알지": "org", "케이알": "kr", "씨오": "co"}
+_BRAND = "|".join(_BRANDS)
+_PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
+_END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
+_AT = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?| ?@ ?"
+_DOT = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?| ?\. ?|,"
+_MAIL = re.compile(
+    r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?)"
+    rf"(?:(?P<at>{_AT})|(?P<word> (?:at|앳|에이티) )(?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 점 | ?\[dot)))"
+    rf"(?P<host>(?P<provider>(?:{_PROVIDER}|{_BRAND})(?![A-Za-z0-9-]))|[A-Za-z0-9](?:[A-Za-z0-9-]{{0,40}}[A-Za-z0-9])?)"
+    rf"(?P<tail>(?:(?:{_DOT})[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?:{_END}))){{0,2}}(?:{_DOT})(?:{_END})(?![A-Za-z0-9-]))?",
+    re.IGNORECASE,
+)
+_MAIL_GATE = (
+    r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
+    r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 점 )"
+    r"|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]|[a-z0-9_]@(?:네이버|다음|한메일|지메일|구글|네이트|카카오|핫메일|야후)"
+    r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
+)
+_BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
+
+
+def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield mail addresses hidden from harvesters: hong[at]naver[dot]com, hong 골뱅이 네이버 닷컴, hong @ naver.com."""
+    for match in _MAIL.finditer(text, start, end):
+        tail, at = match["tail"], match["at"] or match["word"]
+        provider = match["provider"]
+        if tail is None and not (provider and _BRACKETED.search(at)):
+            continue
+        host = provider.lower() if provider else match["host"]
+        domain = _BRANDS.get(host, host)
+        if tail is None:
+            domain += ".com" if "." not in domain else ""
+        else:
+            pieces = re.findall(f"[A-Za-z0-9-]+|{'|'.join(_ENDS)}", re.sub(r"(?i)dot|닷|점|쩜", ".", tail))
+            domain = ".".join([domain, *(_ENDS.get(piece, piece) for piece in pieces)])
+        if at == "@" and tail is not None and re.fullmatch(r"(?:\.[A-Za-z0-9-]+)+", tail):
+            continue  # nothing is hidden
+        if " . " in f"{tail}" and not provider and " " not in at and not _BRACKETED.search(at):
+            continue
+        yield Hidden(*match.span(), "EMAIL", f"{match['local']}@{domain}")
+
+
+Finder = Callable[[str, int, int], Iterator[Hidden]]
+FOLD = "fold"
+FINDERS: dict[str, tuple[str, Finder]] = {
+    "spoken": (_SPOKEN_GATE, spoken),
+    "lookalike": (rf"[0oO][1lI|][0oO][ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}[ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}", lookalike),
+    "odd_joints": (_ODD_GATE, odd_joints),
+    "cut_apart": (f"{TEN_DIGITS}", cut_apart),
+    "written_mail": (_MAIL_GATE, written_mail),
+}
+"""Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
+HIDDEN_GATES: dict[str, str] = {FOLD: FOLD_GATE, **{name: gate for name, (gate, _) in FINDERS.items()}}

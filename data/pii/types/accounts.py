@@ -1,0 +1,110 @@
+"""E-mail address and handle of social media."""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.code_words import ACCESSORS, MODULES, is_code_name, is_field_name
+from data.pii.draw import Draw
+from data.pii.types.base import BESIDE, Extent, PiiType, labelled
+from data.pii.types.network import RESERVED_DOMAINS
+from data.pii.types.surnames import SURNAMES
+
+_SUFFIXES = (
+    "png jpg jpeg gif svg webp css js ts jsx tsx json xml html htm md txt yml yaml py rb java cs cpp exe dll zip"
+)
+FILE_SUFFIXES = frozenset(_SUFFIXES.split())
+"""Ends of file names such as icon@2x.png, which look like mail domains."""
+MAIL_ENDS = frozenset({"com", "net", "org", "kr", "local"})
+_DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}(?P<tld>[A-Za-z]{2,18})"
+_KOREAN_DOMAIN = r"(?:[A-Za-z0-9가-힣-]{1,30}\.){1,3}한국"
+_EMAIL = (
+    rf"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,127}}|(?<![가-힣])(?=[가-힣A-Za-z0-9._%+-]{{0,31}}[가-힣]@)"
+    rf"[가-힣A-Za-z0-9._%+-]{{1,32}})@(?P<domain>{_DOMAIN}|{_KOREAN_DOMAIN})(?![A-Za-z0-9]|-[A-Za-z0-9]|@)"
+)
+_MENTION = (
+    r"(?<![A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-])@(?:(?=[0-9_.]{0,28}[A-Za-z])"
+    r"(?P<handle>[A-Za-z0-9_](?:[A-Za-z0-9_]|\.(?=[A-Za-z0-9_])){2,29})(?![A-Za-z0-9_@/(\[{`\\=#-]|\.[A-Za-z0-9_])"
+    rf"|(?P<name>(?:{SURNAMES})[가-힣]{{1,2}}?|[가-힣]{{2,12}}?)"
+    r"(?P<title> ?(?:님|씨)(?![가-힣]{2})|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
+)
+_MENTION_LABEL = re.compile(
+    r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|댓글|팔로|맞팔|소환"
+    r"|(?<![a-z])(?:rt|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"확인|부탁|답변|답장|검토|리뷰|공유|참고|봐 ?줘|봐주|주세요|줄래|해 ?줘|연락|전달|소환|맞팔|팔로|고마|감사|축하"
+)
+_ADDRESSED = re.compile(r" ?(?:님|씨(?![가-힣])|께서|에게|한테)|[!~♡♥]|,? ?(?:안녕|고마|감사|축하)")
+_PLACE = re.compile("(?:역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
+_IDENTIFIER = re.compile("[a-z]+[A-Z]")
+_COMPARED = re.compile(r" ?[=!<>]=? ?[\"'0-9]")
+
+
+def email(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a mail address; icon@2x.png, the account of code hosts (git@…) and members (e@joe.Age) are none."""
+    tld = match["tld"]
+    if tld is None:
+        return match.span()
+    if tld.lower() in FILE_SUFFIXES or match["local"] == "git":
+        return None
+    # domains are written in one case; phones capitalise the first letter
+    member = tld not in (tld.lower(), tld.upper()) and tld.lower() not in MAIL_ENDS
+    return None if member else match.span()
+
+
+def mention(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a handle; an annotation, an identifier (camelCase, ALL_CAPS), a variable and a mail domain are none.
+
+    A handle in Hangul needs a title, or a request or a name of such a service beside it: "@홍대" is a place.
+    """
+    start, end = match.span()
+    if (name := match["name"]) is not None:
+        end = match.end("name")
+        if match["title"]:
+            return start, end
+        person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
+        asked = person and _REQUEST.search(text, end, end + 25)
+        called = labelled(_MENTION_LABEL, text, start, start, BESIDE)
+        return (start, end) if asked or called else None
+    handle = match["handle"]
+    first, *_, last = handle.split(".") * 2
+    addressed = handle == handle.lower() and _ADDRESSED.match(text, end) is not None
+    if _IDENTIFIER.match(first) or first.isupper() or (first != handle and last in MAIL_ENDS):
+        return None
+    if is_code_name(handle) and not (
+        (is_field_name(handle) and labelled(_MENTION_LABEL, text, start, end, BESIDE))
+        or addressed
+    ):
+        return None
+    # handles with dots are lower case; System.Exception and tf.keras are not
+    member = first != handle and (handle != handle.lower() or (first in MODULES and not addressed) or last in ACCESSORS)
+    return None if member or _COMPARED.match(text, end) else (start, end)
+
+
+def _make_email(value: str, normal: str, draw: Draw) -> str:
+    return f"{draw.name(5)}@{RESERVED_DOMAINS[draw.below(3)]}"
+
+
+def _make_mention(value: str, normal: str, draw: Draw) -> str:
+    return f"@{draw.name(6)}"
+
+
+EMAIL = PiiType(
+    "EMAIL",
+    re.compile(_EMAIL),
+    r"[A-Za-z0-9._%+-]@[A-Za-z0-9가-힣]|[가-힣]@[A-Za-z0-9가-힣]",
+    _make_email,
+    check=email,
+    normalise=str.lower,
+)
+MENTION = PiiType(
+    "MENTION",
+    re.compile(_MENTION),
+    "@[A-Za-z0-9_][A-Za-z0-9_.]{2}|@[가-힣]{2}",
+    _make_mention,
+    label=_MENTION_LABEL,
+    check=mention,
+    normalise=str.lower,
+)

@@ -1,0 +1,120 @@
+"""Postal addresses: with a road or a lot and its number, or with a building and its flat.
+
+An address is a province or a known city, county or ward, then an optional town, then a road or a lot with a number,
+then optional building details; or a town, a building and the number of a flat. "서울 강남구 역삼동 3개 업체" is none:
+a counter after the number says so.
+"""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.draw import Draw
+from data.pii.places import CITIES, COUNTIES, INVENTED_NAMES, PROVINCES, WARDS
+from data.pii.types.base import PiiType
+
+SHORT_UNITS = "개명년월일시분초차위곳회건%％원억만천조여세살대인배도부권등점종쪽면장절주mk㎞㎡"
+UNITS = (
+    f"[{SHORT_UNITS}]| [{SHORT_UNITS}](?![가-힣])| ?(?:호선|단지|번(?!지)|마리|킬로|미터|학년|학기|가지|호실)"
+    "| ?(?:구역|지구|구간|공구|블록|블럭|필지|가구|세대)|중(?![가-힣])|중 ?(?:추돌|충돌)|연패|연승"
+)
+"""What follows a number that counts something; such a number is no house number (but "110 대한빌딩" is one)."""
+_PROVINCE = "|".join(
+    f"{name}(?:{'|'.join(s for s in suffixes if s)}){'?' if '' in suffixes else ''}" if suffixes != ("",) else name
+    for name, suffixes in PROVINCES.items()
+    if name != "세종"  # it has no districts
+)
+_DISTRICT = "[가-힣]{1,4}[시군구]"
+_KNOWN = f"(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구"
+_NO_UNIT = rf"(?![0-9]|[.,][0-9]|{UNITS})"
+_BUILDINGS = "아파트|빌라|빌딩|타워|오피스텔|맨션|상가"
+_ROAD = (
+    r"(?P<road>[가-힣][가-힣0-9·]{0,11}?(?:대로|로|길))"
+    r"(?P<branch> ?[0-9]{1,4}[가-하번]?[가-힣]?길)?"
+    rf" ?(?:지하 ?)?(?P<house>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지|{_NO_UNIT})"
+)
+_LOT = (
+    r"(?P<village>[가-힣][가-힣0-9]{0,7}?(?:[동로][0-9]가|동|리|가)(?: [가-힣]{1,4}리)?)"
+    rf" ?(?:산 ?)?(?P<lot>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지|{_NO_UNIT})"
+)
+_FLAT = (
+    r"(?P<place>[가-힣][가-힣0-9]{0,5}?(?:[동로][0-9]가|동|리|가))"
+    rf",? (?P<building>[가-힣A-Za-z0-9]{{1,12}}(?: ?(?:{_BUILDINGS}))?(?: ?[0-9]{{1,2}}(?:차|단지))?)"
+    r",? ?(?P<flat>[0-9]{1,4}동,? ?[0-9]{1,4}호|(?<=[아빌타오맨상][파라딩워피션가]) ?[0-9]{1,4}호|[0-9]{3,4}호)(?!실|텔|선)"
+)
+_DETAIL = (
+    r"(?P<detail>(?: ?\([가-힣0-9., ]{2,20}\))?"
+    rf"(?:,? ?[가-힣A-Za-z0-9]{{1,12}}(?:{_BUILDINGS}))?"
+    r"(?:,? ?(?:지하 ?)?[0-9]{1,4}(?:(?:동|층)(?![가-힣]{3})|호(?!실|텔|선))){0,3})"
+)
+PATTERN = re.compile(
+    rf"(?<![가-힣])(?:(?P<province>{_PROVINCE}) ?(?P<district>{_DISTRICT}(?: {_DISTRICT})?)"
+    rf"|(?P<sejong>세종(?:특별자치시|시))|(?P<known>(?:{_KNOWN})(?: [가-힣]{{1,3}}구)?))"
+    rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:(?:{_ROAD}|{_LOT}){_DETAIL}|{_FLAT})"
+)
+_UNCOUNTED = rf"(?:[^0-9 .,{SHORT_UNITS}]|[.,](?:[^0-9]|\z)| (?:[^{SHORT_UNITS}]|[{SHORT_UNITS}][가-힣]|\z)|\z)"
+_GATE = (
+    f"[가-힣0-9·](?:로|길|동|리|가) ?(?:산 ?|지하 ?)?[0-9]{{1,5}}{_UNCOUNTED}"
+    "|(?:동|리|가),? [가-힣A-Za-z0-9]{1,12}(?: [가-힣]{2,4})?(?: ?[0-9]{1,2}(?:차|단지))?,? ?(?:[0-9]{1,4}동,? ?)?[0-9]{1,4}호"
+)
+_BUILDING = re.compile(f"[가-힣A-Za-z0-9]+({_BUILDINGS})")
+
+
+def _plain(value: str) -> str:
+    plain = re.sub("[ ,]", "", value)
+    for name, suffixes in PROVINCES.items():
+        for suffix in suffixes:
+            if suffix and plain.startswith(name + suffix):
+                return name + plain[len(name) + len(suffix) :]
+    return plain
+
+
+def _make(value: str, normal: str, draw: Draw) -> str:
+    match = PATTERN.match(value)
+    if match is None:
+        raise ValueError("not an address")
+    changes: list[tuple[int, int, str]] = []
+    if match["province"] or match["sejong"]:
+        group = "province" if match["province"] else "sejong"
+        styles = [name for name, suffixes in PROVINCES.items() if name != "세종" and not normal.startswith(name)]
+        name = styles[draw.below(len(styles))]
+        suffixes = PROVINCES[name]
+        long = len(match[group]) > 2
+        # 세종 has no districts; without one an invented road could still be a road of the other province
+        district = "" if match["province"] else f" {INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}구"
+        changes.append((*match.span(group), name + (suffixes[0] if long else suffixes[-1]) + district))
+    for group in ("district", "known", "town", "road", "branch", "village", "house", "lot", "place"):
+        if match[group]:
+            changes.append((*match.span(group), _invent(group, match[group], draw)))
+    if match["flat"]:
+        kind = next((kind for kind in _BUILDINGS.split("|") if kind in match["building"]), "")
+        changes.append((*match.span("building"), INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind))
+        end = match.start("flat")
+    else:
+        end = match.end("house") if match["house"] else match.end("lot")
+    detail = re.sub(r" ?\([^)]*\)", "", value[end:])
+    detail = _BUILDING.sub(lambda m: INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + m[1], detail)
+    changes.append((end, len(value), _numbers(detail, draw)))
+    pieces, position = [], 0
+    for start, stop, text in sorted(changes):
+        pieces += [value[position:start], text]
+        position = stop
+    return "".join(pieces)
+
+
+def _invent(group: str, part: str, draw: Draw) -> str:
+    """Return an invented name with the part's own suffixes, or numbers of as many digits."""
+    if group in ("branch", "house", "lot"):
+        return _numbers(part, draw)
+    words = []
+    for word in part.split(" "):
+        suffix = "대로" if word.endswith("대로") else word[-1:]
+        words.append(INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + suffix if word else "")
+    return " ".join(words)
+
+
+def _numbers(part: str, draw: Draw) -> str:
+    return re.sub("[0-9]+", lambda m: f"{1 + draw.below(9)}{draw.digits(len(m[0]) - 1)}", part)
+
+
+ADDRESS = PiiType("ADDRESS", PATTERN, _GATE, _make, normalise=_plain)

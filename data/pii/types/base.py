@@ -1,0 +1,99 @@
+r"""What a type of personal data is: one record with its pattern, gate, label, check and pseudonym.
+
+Rules for writing a pattern: digits are [0-9] (`\d` takes other scripts' digits), never `\b` (Hangul letters are word
+characters, so "010-1234-5678로" has no boundary), every repetition bounded, and a look-behind that keeps a search from
+starting in the middle of a run, so that no input takes more than linear time.
+
+A gate is the pattern without look-arounds, checks and rare alternatives, in RE2 syntax: it is found on every line on
+which the pattern is found. All gates run at once over a whole buffer, so text without personal data costs almost
+nothing. tests/data/pii/test_gate.py holds each pattern against its gate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from data.pii.draw import Draw
+
+Extent = tuple[int, int]
+Check = Callable[[str, "re.Match[str]"], "Extent | None"]
+Maker = Callable[[str, str, Draw], str]
+
+_NOT_DIGIT = re.compile("[^0-9]+")
+
+
+def digits_of(value: str) -> str:
+    """Return the ASCII digits of a value."""
+    return _NOT_DIGIT.sub("", value)
+
+
+def whole(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept every match as it is."""
+    return match.span()
+
+
+@dataclass(frozen=True)
+class PiiType:
+    """One type of personal data.
+
+    Args:
+        name: as it stands in settings, counts and spans.
+        pattern: what a value looks like.
+        gate: a relaxation of the pattern in RE2 syntax.
+        make: the pseudonym, from the value, its normal form and keyed choices; of the value's form, and nobody's.
+        label: words beside a value that say what it is; None where a value needs none.
+        check: given a match, the extent of the value, or None when it is something else. A value that carries its own
+            evidence (a check digit that fits, a typical grouping) needs no label; a bare run of digits does.
+        normalise: the value without what varies between spellings of the same original.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    gate: str
+    make: Maker
+    label: re.Pattern[str] | None = None
+    check: Check = whole
+    normalise: Callable[[str], str] = digits_of
+
+
+DASH = r"\-‐‑‒–—−ㅡ"
+"""Dashes as they are typed between digit groups (inside a character class); rarer ones are folded to these."""
+
+NOT_BEFORE = rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"
+"""The number starts here: it is no tail of a longer number, of a version or of a code such as ABC-2021-0001."""
+
+NOT_AFTER = rf"(?![0-9A-Za-z_])(?![{DASH}.,][0-9A-Za-z])"
+"""The number ends here."""
+
+APART_BEFORE = rf"(?<![0-9])(?<![0-9][{DASH}.])"
+"""A number whose own separators are evidence starts here: after a comma, = or / and after a label's dash too."""
+
+APART_AFTER = rf"(?![0-9])(?![{DASH}.][0-9])"
+"""A number whose own separators are evidence ends here: cells of a row follow each other with a comma."""
+
+GATE_GAP = f"[ {DASH}.)·]"
+"""What stands between digits of one value, for gates."""
+TEN_DIGITS = f"[0-9](?:{GATE_GAP}{{0,3}}[0-9]){{9}}"
+"""Gate of values of ten digits and more."""
+
+BEFORE = 40
+"""Characters before a value in which a label counts: a line of a form, or a short clause."""
+BESIDE = 18
+"""The same for values that are likely to be something else."""
+RIGHT_BEFORE = 8
+"""The same for values that are almost always something else."""
+AFTER = 15
+"""Characters after a value in which a label counts ("… (신한은행)")."""
+
+
+def labelled(label: re.Pattern[str], text: str, start: int, end: int, before: int = BEFORE) -> bool:
+    """Return whether a label stands at most `before` characters before text[start:end], or just after it.
+
+    Labels that end in $ must stand right before the value.
+    """
+    return (
+        label.search(text[max(0, start - before) : start]) is not None
+        or label.search(text[end : end + AFTER]) is not None
+    )

@@ -1,0 +1,198 @@
+"""Resident and foreign registration numbers, driver licence, passport and health insurance."""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.checks import (
+    ean13_ok,
+    frn_check_digits,
+    registration_born,
+    registration_check_ok,
+    registration_date_ok,
+    rrn_check_digit,
+)
+from data.pii.draw import Draw, lay
+from data.pii.places import OLD_LICENCE_REGIONS
+from data.pii.types.base import (
+    APART_AFTER,
+    APART_BEFORE,
+    BESIDE,
+    DASH,
+    GATE_GAP,
+    NOT_AFTER,
+    NOT_BEFORE,
+    Check,
+    Extent,
+    Maker,
+    PiiType,
+    digits_of,
+    labelled,
+)
+
+_BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+_EARLIEST_BIRTH, _LATEST_BIRTH = 1920, 2035
+"""Years of birth of bare digits without a label. Fixed: what is found must not depend on the day of the run."""
+_OTHER_NUMBER = re.compile(
+    r"(?:바코드|상품|제품|품번|모델|주문|송장|등기|우편|일련|시리얼|접수|예약|승인|거래|문서|코드|키|값|해시|포인트"
+    r"|(?<![a-z])(?:isbn|ean|jan|upc|gtin|timestamp|time|order|tracking|invoice|serial|code|key|id|hash|seed|version))"
+    r"(?:\s?번호)?[^0-9가-힣]{0,4}(?:[은는이가을를])?\s?$",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(r"\s?(?:원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")
+_RRN_LABEL = re.compile(r"주민|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
+_FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
+_LICENCE_LABEL = re.compile(r"면허|licen[cs]e", re.IGNORECASE)
+_PASSPORT_LABEL = re.compile(r"여권|passport", re.IGNORECASE)
+_HEALTH_LABEL = re.compile(r"건강\s?보험|건보|의료\s?보험|보험증|증\s?번호|health insurance", re.IGNORECASE)
+_TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
+
+
+def _registration(centuries: str) -> re.Pattern[str]:
+    number = f"{centuries}[0-9]{{6}}"
+    return re.compile(
+        rf"{APART_BEFORE}(?P<century>19|20)?{_BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
+        rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){_BIRTH}(?P<slash> ?[/~_*:] ?){number}{APART_AFTER}"
+        rf"(?![/~_*:][0-9A-Za-z])"
+        rf"|{NOT_BEFORE}{_BIRTH} ?{number}{NOT_AFTER}"
+    )
+
+
+def _registered(label: re.Pattern[str]) -> Check:
+    """Return the check for RRN or FRN: a day that exists; bare digits need a label or nothing that speaks against it.
+
+    Numbers given since October 2020 have no check digit: one that fits is evidence, one that does not is none.
+    """
+
+    def check(text: str, match: re.Match[str]) -> Extent | None:
+        start, end = match.span()
+        digits = digits_of(match[0])[-13:]
+        if not registration_date_ok(digits):
+            return None
+        if match["century"] is not None and not str(registration_born(digits)).startswith(match["century"]):
+            return None
+        if (match["dash"] or match["slash"]) and digits[6] not in "09":
+            return start, end
+        if labelled(label, text, start, end):
+            return start, end
+        article = digits.startswith("880") and ean13_ok(digits)  # Korean bar codes
+        if digits[6] in "09" or article:
+            return None
+        if registration_check_ok(digits):
+            return start, end
+        plausible = _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH and len(match[0]) == 13
+        other = ean13_ok(digits) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        return (start, end) if plausible and not other else None
+
+    return check
+
+
+def _make_registration(first_century: int) -> Maker:
+    def make(value: str, normal: str, draw: Draw) -> str:
+        digits = (
+            f"{draw.digits(2)}{13 + draw.below(7)}{32 + draw.below(8)}{first_century + draw.below(4)}{draw.digits(5)}"
+        )
+        valid = {rrn_check_digit(digits), *frn_check_digits(digits)}
+        wrong = [d for d in range(10) if d not in valid]
+        digits += str(wrong[draw.below(len(wrong))])
+        if len(digits_of(value)) == 15:  # with the century written out
+            digits = f"{'19' if digits[6] in '1256' else '20'}{digits}"
+        return lay(value, digits)
+
+    return make
+
+
+_DRIVER_LICENSE = (
+    rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep>[{DASH}]| |)[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
+    rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS}) ?[0-9]{{2}}[{DASH}][0-9]{{6}}[{DASH}][0-9]{{2}}{NOT_AFTER}"
+)
+_PASSPORT = (
+    r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod][0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
+    r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
+)
+_HEALTH_INSURANCE = rf"{NOT_BEFORE}[1-9](?P<sep>[{DASH}]|)[0-9]{{10}}{NOT_AFTER}"
+
+
+def driver_license(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept separated numbers; an undashed one needs a label."""
+    if match["region"] is None and not match["sep"] and not labelled(_LICENCE_LABEL, text, *match.span()):
+        return None
+    return match.span()
+
+
+def passport(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part)."""
+    value = match[0]
+    clear = value == value.upper() and (value[0] in "MSR" or value[4].isalpha())
+    return match.span() if clear or labelled(_PASSPORT_LABEL, text, *match.span()) else None
+
+
+def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
+    toll_free = _TOLL_FREE.match(match[0]) is not None
+    own = match["sep"] and not toll_free
+    return match.span() if own or labelled(_HEALTH_LABEL, text, *match.span()) else None
+
+
+def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
+    if normal[0] in "0123456789":
+        return lay(value, f"9{draw.digits(11)}")
+    return lay("세종" + value[2:], draw.digits(10))
+
+
+def _make_passport(value: str, normal: str, draw: Draw) -> str:
+    middle = draw.digits(1) if value[4].isdigit() else chr(ord("A") + draw.below(26))
+    made = f"X{draw.digits(3)}{middle}{draw.digits(4)}"
+    return made if value[0].isupper() else made.lower()
+
+
+def _make_health_insurance(value: str, normal: str, draw: Draw) -> str:
+    return lay(value, "0" + draw.digits(10))
+
+
+_REGISTRATION_GATE = f"[0-9]{{6}}{GATE_GAP}{{0,3}}[0-9]{{7}}|[0-9]{{6}} ?[/~_*:] ?[0-9]{{7}}"
+
+RRN = PiiType(
+    "RRN",
+    _registration("[0-49]"),
+    _REGISTRATION_GATE,
+    _make_registration(1),
+    label=_RRN_LABEL,
+    check=_registered(_RRN_LABEL),
+    normalise=lambda value: digits_of(value)[-13:],
+)
+FRN = PiiType(
+    "FRN",
+    _registration("[5-8]"),
+    _REGISTRATION_GATE,
+    _make_registration(5),
+    label=_FRN_LABEL,
+    check=_registered(_FRN_LABEL),
+    normalise=lambda value: digits_of(value)[-13:],
+)
+DRIVER_LICENSE = PiiType(
+    "DRIVER_LICENSE",
+    re.compile(_DRIVER_LICENSE),
+    f"[0-9]{{2}}{GATE_GAP}?[0-9]{{6}}{GATE_GAP}?[0-9]{{2}}",
+    _make_driver_license,
+    label=_LICENCE_LABEL,
+    check=driver_license,
+    normalise=lambda value: re.sub("[^0-9가-힣]", "", value),
+)
+PASSPORT = PiiType(
+    "PASSPORT",
+    re.compile(_PASSPORT),
+    "[MSRODmsrod][0-9]{3}[0-9A-Za-z][0-9]{4}",
+    _make_passport,
+    label=_PASSPORT_LABEL,
+    check=passport,
+    normalise=str.lower,
+)
+HEALTH_INSURANCE = PiiType(
+    "HEALTH_INSURANCE",
+    re.compile(_HEALTH_INSURANCE),
+    f"[1-9][{DASH}]?[0-9]{{10}}",
+    _make_health_insurance,
+    label=_HEALTH_LABEL,
+    check=health_insurance,
+)

@@ -1,0 +1,113 @@
+"""Payment card, business registration number and bank account."""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.checks import brn_check_digit, brn_ok, card_prefix_ok, luhn_ok
+from data.pii.draw import Draw, lay
+from data.pii.types.base import (
+    APART_AFTER,
+    APART_BEFORE,
+    DASH,
+    GATE_GAP,
+    NOT_AFTER,
+    NOT_BEFORE,
+    TEN_DIGITS,
+    Extent,
+    PiiType,
+    digits_of,
+    labelled,
+)
+
+_CARD = (
+    rf"{APART_BEFORE}(?:[0-9]{{4}}(?P<sep> ?[{DASH}.] ?| )[0-9]{{4}}(?P=sep)[0-9]{{4}}(?P=sep)[0-9]{{4}}"
+    rf"|3[47][0-9]{{2}}(?P<amex> ?[{DASH}] ?| )[0-9]{{6}}(?P=amex)[0-9]{{5}}){APART_AFTER}"
+    rf"|{NOT_BEFORE}(?:[0-9]{{16}}|3[47][0-9]{{13}}){NOT_AFTER}"
+)
+_BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
+_BANK_ACCOUNT = (
+    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ]?){{10}})"
+    rf"[0-9]{{2,6}}(?P<sep>[{DASH}]| )[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
+    rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
+)
+_ACCOUNT_GROUPS = frozenset(
+    {(6, 2, 6), (3, 6, 5), (3, 6, 2, 3), (3, 4, 4, 2), (4, 2, 7), (3, 2, 6), (4, 3, 6), (3, 3, 6)}
+)
+"""Groupings of account numbers that hardly anything else uses; others need a label."""
+_AMOUNT = re.compile(r"\s?(?:원|달러|명|주(?![가-힣])|개|건|회|억|만|%|톤|바이트|MB|GB|KB)")
+_BANKS = (
+    "국민|KB|신한|우리|하나|기업|IBK|농협|NH|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|"
+    "광주|전북|제주|외환"
+)
+_CARD_LABEL = re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE)
+_BRN_LABEL = re.compile(r"사업자|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)", re.IGNORECASE)
+_ACCOUNT_LABEL = re.compile(
+    rf"계좌|은행|뱅크|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
+    re.I,
+)
+_ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
+
+
+def card(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
+    start, end = match.span()
+    digits, separator = digits_of(match[0]), match["sep"] or match["amex"]
+    if luhn_ok(digits) and card_prefix_ok(digits):
+        return start, end
+    alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
+    return (start, end) if alone and int(digits) and labelled(_CARD_LABEL, text, start, end) else None
+
+
+def brn(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a separated number whose check digit fits or that has a label; an undashed one needs both."""
+    digits, separator = digits_of(match[0]), match["sep"]
+    evidence = brn_ok(digits) + labelled(_BRN_LABEL, text, *match.span())
+    return match.span() if evidence >= (1 if separator.strip() else 2) else None
+
+
+def bank_account(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept 10 to 14 digits in a grouping of the banks' own, or with a label (a bank, 계좌) and no unit behind."""
+    start, end = match.span()
+    if match["plain"] is not None:
+        amount = _AMOUNT.match(text, end) is not None
+        return (start, end) if not amount and labelled(_ACCOUNT_LABEL, text, start, end) else None
+    groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
+    if not 10 <= sum(groups) <= 14 or (match["sep"] == " " and len(groups) < 3):
+        return None
+    own = groups in _ACCOUNT_GROUPS and match["sep"] != " "
+    return (start, end) if own or labelled(_ACCOUNT_LABEL, text, start, end) else None
+
+
+def _make_card(value: str, normal: str, draw: Draw) -> str:
+    digits = normal[0] + draw.digits(len(normal) - 2)
+    last = draw.below(10)
+    return lay(value, digits + str((last + 1) % 10 if luhn_ok(f"{digits}{last}") else last))
+
+
+def _make_brn(value: str, normal: str, draw: Draw) -> str:
+    digits = f"{101 + draw.below(899)}{draw.digits(6)}"
+    return lay(value, digits + str((brn_check_digit(digits) + 1 + draw.below(9)) % 10))
+
+
+def _make_bank_account(value: str, normal: str, draw: Draw) -> str:
+    return lay(value, "000" + draw.digits(len(normal) - 3))
+
+
+CARD = PiiType("CARD", re.compile(_CARD), TEN_DIGITS, _make_card, label=_CARD_LABEL, check=card)
+BRN = PiiType(
+    "BRN",
+    re.compile(_BRN),
+    f"[0-9]{{3}}{GATE_GAP}{{0,3}}[0-9]{{2}}{GATE_GAP}{{0,3}}[0-9]{{5}}",
+    _make_brn,
+    label=_BRN_LABEL,
+    check=brn,
+)
+BANK_ACCOUNT = PiiType(
+    "BANK_ACCOUNT",
+    re.compile(_BANK_ACCOUNT),
+    TEN_DIGITS,
+    _make_bank_account,
+    label=_ACCOUNT_LABEL,
+    check=bank_account,
+)

@@ -1,0 +1,164 @@
+"""URL, MAC address and IP address."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
+
+from data.pii.draw import Draw
+from data.pii.types.base import BEFORE, RIGHT_BEFORE, Extent, PiiType, labelled
+from data.pii.url import url_end
+
+RESERVED_DOMAINS = ("example.com", "example.org", "example.net")
+TLD_BARE = "(?:com|org|kr|co\\.kr|or\\.kr|go\\.kr|ac\\.kr|ne\\.kr|pe\\.kr|re\\.kr)"
+TLD_PATH = "(?:com|net|org|kr|io|me|info|biz|tv|gg|ly|gl|be|us|jp|cn|eu|de|uk|app|dev|co|example|shop|site|xyz)"
+TLD_LOUD = "(?:COM|ORG|(?:(?:CO|OR|GO|AC|NE|PE|RE)\\.)?KR)"
+_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
+_KOREAN_LABEL = "[A-Za-z0-9가-힣](?:[A-Za-z0-9가-힣-]{0,30}[A-Za-z0-9가-힣])?"
+_USER = r"(?:[A-Za-z0-9가-힣._~%!$&'*+,;=-]{1,64}(?::[^\s@/\"'<>]{0,64})?@)?"
+_URL = (
+    rf"(?<![A-Za-z0-9])(?P<scheme>(?i:https?|ftps?)://){_USER}"
+    rf"(?:(?P<korean>(?:{_KOREAN_LABEL}\.){{1,6}}(?:한국|닷컴|닷넷))"
+    rf"|(?P<mixed>(?:[A-Za-z0-9-]{{1,40}}\.){{0,3}}(?=[A-Za-z0-9-]{{0,30}}[가-힣]){_KOREAN_LABEL}"
+    rf"\.(?:{TLD_BARE}|net)(?![A-Za-z0-9-]))"
+    rf"|(?P<host>(?:{_LABEL}\.){{0,10}}{_LABEL}|\[[0-9A-Fa-f:.]{{2,45}}\]))"
+    rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
+    rf"|(?<![A-Za-z0-9@._/\\$:-])(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
+    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-])))"
+    rf"|(?<![A-Za-z0-9@._/\\$:-])(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
+    rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
+    rf"|(?<![A-Za-z0-9@._/\\$:가-힣-])(?P<bare>(?:{_KOREAN_LABEL}\.){{1,3}}한국)(?=/)"
+)
+_URL_GATE = (
+    rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
+    r"|\.한국/"
+)
+_MAC = (
+    r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
+    r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
+    r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z_])(?![:.-][0-9A-Za-z])"
+)
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IP = (
+    rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][.,-])(?P<v4>{_OCTET}(?:\.{_OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    r"|(?<![0-9A-Za-z_:.])(?P<v6>[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
+)
+_IP_LABEL = re.compile(
+    r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|대역|핑|서브넷|네트워크"
+    r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|gateway|router|ping|subnet|network)(?![a-z])",
+    re.IGNORECASE,
+)
+_MAC_LABEL = re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v|release|build|sdk|update|package"
+    r"|firmware|runtime|assembly|nuget|section)|섹션)"
+    r"(?:[^0-9가-힣\n]{0,6}|[0-9.() ]{0,8})(?:은|는|이|가|을|를)?\s?$",
+    re.IGNORECASE,
+)
+_VERSION_AFTER = re.compile(r"\s?(?:버전|빌드|이상|이하|미만|이전|이후|부터|릴리[스즈]|업데이트|장\s|절|항|조\s)")
+"""What follows a version or a section number."""
+_NETWORK = re.compile("/[0-9]{1,2}(?![0-9])")
+_PACKAGE_PATH = re.compile("[A-Za-z][0-9]{0,3}/$")
+_GLOBAL_V6 = [ip_network(net) for net in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8")]
+_DOCUMENTATION_V4 = [int(ip_network(net)[0]) for net in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")]
+_DOCUMENTATION_V6 = int(IPv6Address("2001:db8::"))
+_URL_PARTS = re.compile(r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*)(?P<path>.*)", re.I | re.DOTALL)
+_HEX = re.compile("[0-9A-Fa-f]")
+
+
+def url(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a URL up to its end (see url.py); the own machine is nobody's, a shop called 예스24.com no address."""
+    host = match["host"]
+    if host is not None and host.lower() in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]"):
+        return None
+    start = match.start()
+    if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":
+        return None
+    return start, url_end(text, match.end())
+
+
+def mac(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a hardware address; all-zero and broadcast are nobody's; digits alone need a colon or a label."""
+    value = match[0].lower()
+    if set(value) <= set("0:-.") or set(value) <= set("f:-."):
+        return None
+    if not set(value) & set("abcdef") and ":" not in value and not labelled(_MAC_LABEL, text, *match.span()):
+        return None
+    return match.span()
+
+
+def versioned(text: str, start: int, end: int) -> bool:
+    """Return whether the words around text[start:end] make it a version or a section number."""
+    before = text[max(0, start - BEFORE) : start]
+    return _VERSION.search(before) is not None or _VERSION_AFTER.match(text, end) is not None
+
+
+def ip(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept an address; versions, also those by date, section numbers, netmasks and the own machine are none."""
+    start, end = match.span()
+    if match["v6"] is not None:
+        try:
+            six = IPv6Address(match["v6"])
+        except AddressValueError:
+            return None
+        # A::B is C++ too: an address begins with an allocated prefix and has a digit
+        known = any(six in net for net in _GLOBAL_V6) and any(c.isdigit() for c in match["v6"])
+        return (start, end) if known else None
+    four = IPv4Address(match["v4"])
+    octets = [int(part) for part in match["v4"].split(".")]
+    if octets[0] == 0 or four.is_loopback or octets[0] == 255:
+        return None
+    if versioned(text, start, end) or _PACKAGE_PATH.search(text, max(0, start - BEFORE), start):
+        return None
+    if _NETWORK.match(text, end):
+        return start, end
+    # without a word for it right beside it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
+    dated = octets[0] <= 40 and 1 <= octets[1] <= 12 and 1 <= octets[2] <= 31 and octets[0] != 10
+    if (max(octets) < 100 and not four.is_private) or dated:
+        return (start, end) if labelled(_IP_LABEL, text, start, end, RIGHT_BEFORE) else None
+    return (start, end) if octets[3] or labelled(_IP_LABEL, text, start, end) else None
+
+
+def _make_url(value: str, normal: str, draw: Draw) -> str:
+    match = _URL_PARTS.fullmatch(value)
+    if match is None:
+        raise ValueError("not a URL")
+    # pages of one site stay pages of one site, whoever logs in
+    host = Draw(draw.key, "URL host", match["host"].rpartition("@")[2].lower(), draw.attempt)
+    made = f"{match['scheme'] or ''}{match['www'] or ''}{host.name(4)}.{RESERVED_DOMAINS[host.below(3)]}"
+    path = match["path"]
+    return made + path if path in ("", "/") else f"{made}/{draw.name(6)}{'/' if path.endswith('/') else ''}"
+
+
+def _make_ip(value: str, normal: str, draw: Draw) -> str:
+    if ":" in value:
+        return str(IPv6Address(_DOCUMENTATION_V6 + draw.below(1 << 96)))
+    return str(IPv4Address(_DOCUMENTATION_V4[draw.below(3)] + 1 + draw.below(254)))
+
+
+def _make_mac(value: str, normal: str, draw: Draw) -> str:
+    number = draw.below(1 << 48) & ~(1 << 40) | (1 << 41)  # the first octet's group and local bits
+    letters = iter(f"{number:012x}")
+    made = _HEX.sub(lambda _: next(letters), value)
+    return made.upper() if value != value.lower() else made
+
+
+URL = PiiType("URL", re.compile(_URL), _URL_GATE, _make_url, check=url, normalise=str.lower)
+MAC = PiiType(
+    "MAC",
+    re.compile(_MAC),
+    r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.",
+    _make_mac,
+    label=_MAC_LABEL,
+    check=mac,
+    normalise=lambda value: "".join(_HEX.findall(value)).lower(),
+)
+IP = PiiType(
+    "IP",
+    re.compile(_IP),
+    r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:",
+    _make_ip,
+    label=_IP_LABEL,
+    check=ip,
+    normalise=lambda value: ip_address(value).exploded,
+)

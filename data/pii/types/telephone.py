@@ -1,0 +1,93 @@
+"""Telephone numbers: mobile, landline, internet and service numbers, at home or with +82."""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.draw import Draw, lay
+from data.pii.types.base import (
+    APART_AFTER,
+    APART_BEFORE,
+    DASH,
+    GATE_GAP,
+    NOT_BEFORE,
+    Extent,
+    PiiType,
+    digits_of,
+    labelled,
+)
+
+_SEPARATED = rf"(?: ?[{DASH}.·)] ?| )"
+_AREA = "(?:01[016789]|02|0[3-6][1-5]|0[678]0|050[0-9]?|0303)"
+_SERVICE = "1(?:5(?:22|33|44|66|77|88|99)|6(?:00|11|44|60|61|66|68|70|88)|8(?:00|11|33|55|66|77|99))"
+_BARE_BEFORE = rf"(?<![0-9_])(?<![0-9A-Za-z][{DASH}/=_])(?<![0-9][.,)(])"
+_BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
+"""Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code goes on."""
+_TEL = (
+    rf"(?P<country>(?<![0-9])(?:\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]))(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
+    rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{APART_AFTER}"
+    rf"|{APART_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
+    rf"[0-9]{{4}}{APART_AFTER}"
+    rf"|{APART_BEFORE}(?<![0-9A-Za-z_]){_AREA} ?\([0-9]{{3,4}}\) ?[{DASH}]? ?[0-9]{{4}}{APART_AFTER}"
+    rf"|{APART_BEFORE}(?:01[016789](?:{_SEPARATED}[0-9]{{7,8}}|[0-9]{{3,4}}{_SEPARATED}[0-9]{{4}})){APART_AFTER}"
+    rf"|(?P<plain>{NOT_BEFORE}(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}})){_BARE_AFTER}"
+    rf"|{_BARE_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.|))(?P<serial>[0-9]{{4}}){_BARE_AFTER}"
+)
+_GATE = (
+    f"0[0-9]{{1,3}}{GATE_GAP}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
+    rf"|82{GATE_GAP}{{0,3}}\(?0?\)? ?[0-9]{{1,3}}{GATE_GAP}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
+    f"|{_SERVICE}{GATE_GAP}{{0,3}}[0-9]{{4}}"
+    rf"|0[0-9]{{1,3}} ?\([0-9]{{3,4}}\) ?[{DASH}]? ?[0-9]{{4}}"
+)
+TEL_LABEL = re.compile(
+    r"전화|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
+    r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z])",
+    re.IGNORECASE,
+)
+WHOLE_NUMBER = re.compile(
+    rf"(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9])(?P<middle>[0-9]{{3,4}})(?P<last>[0-9]{{4}})"
+    rf"|(?P<service>{_SERVICE})(?P<serial>[0-9]{{4}})"
+)
+"""All digits of a number without separators; of eleven digits where it begins with 010."""
+
+
+def telephone(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept separated numbers; bare landlines and service numbers that could be years need a label."""
+    start, end = match.span()
+    digits = digits_of(match[0])
+    if match["plain"] is not None:
+        mobile = digits.startswith("010") and not set(digits) <= set("01")
+        return (start, end) if mobile or labelled(TEL_LABEL, text, start, end) else None
+    if match["service"] is not None:
+        first, last = digits[:4], digits[4:]
+        # 1588-1592 are years, 1800-3000 is a range
+        range_ = first <= last <= "2100" or (first < last and first.endswith("00") and last.endswith("00"))
+        clear = not match["service"].isdigit() and not range_
+        return (start, end) if clear or labelled(TEL_LABEL, text, start, end) else None
+    if match["area"] is not None and match["area"].endswith(" ") and match["last"] == " ":
+        # a row of numbers with blanks between them is a table, not a telephone number
+        row = text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
+        if row or not (digits.startswith("01") or labelled(TEL_LABEL, text, start, end)):
+            return None
+    return start, end
+
+
+def national(value: str) -> str:
+    """Return a number's digits as they are dialled at home."""
+    digits = digits_of(value)
+    if value.startswith(("+", "0082", "82")):
+        digits = "0" + digits.removeprefix("00").removeprefix("82").lstrip("0")
+    return digits
+
+
+def _make(value: str, normal: str, draw: Draw) -> str:
+    if normal[0] == "1":
+        return lay(value, "1500" + draw.digits(4))
+    if normal.startswith(("050", "0303")):
+        subscriber = 8 if len(normal) == 12 else 7
+    else:
+        subscriber = len(normal) - (2 if normal.startswith("02") else 3)
+    return lay(value, "0" + draw.digits(subscriber - 1))
+
+
+TEL = PiiType("TEL", re.compile(_TEL), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national)

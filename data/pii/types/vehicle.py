@@ -1,0 +1,93 @@
+"""Licence plates: today's, older ones with a region, diplomatic ones, and those of motorcycles with a district."""
+
+from __future__ import annotations
+
+import re
+
+from data.pii.draw import Draw, lay
+from data.pii.places import INVENTED_NAMES, PLATE_REGIONS
+from data.pii.types.base import DASH, Extent, PiiType, labelled
+
+USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호]"
+"""Letters a vehicle plate may carry (private, commercial, parcel, rental)."""
+_USAGE_GROUPS = ("가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주", "바사아자", "배", "하허호")
+_OTHER_PLATE = f"[0-9]{{2,3}} ?{USAGE} ?[0-9]{{4}}(?![0-9A-Za-z])"
+_VEHICLE_PLATE = (
+    rf"(?:(?<![가-힣])(?P<region>{PLATE_REGIONS}) ?[0-9]{{1,2}}"
+    rf"|(?:(?<![0-9A-Za-z_제.,])(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
+    rf" ?(?P<usage>{USAGE})(?P<space> ?)(?P<serial>[0-9]{{4}})(?![0-9A-Za-z]|(?![,/]{_OTHER_PLATE})[.,{DASH}/~][0-9])"
+    rf"|(?<![가-힣])(?P<mission>외교|영사|준외|준영|국기|협정|대표) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
+    rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}})? (?P<letter>[가-차타-하]) ?"
+    rf"(?P<number>[0-9]{{4}})(?![0-9A-Za-z]|[.,{DASH}/~][0-9])"
+)
+_GATE = (
+    rf"[0-9] ?{USAGE} ?[0-9]{{4}}|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}"
+    rf"|(?:{PLATE_REGIONS}) ?[가-힣]{{0,4}} [가-하] ?[0-9]{{4}}"
+)
+_LABEL = re.compile(
+    r"차량|승용차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:는|가|를|의|도)?\s"
+)
+_PLATE_LABEL = re.compile("번호판|번호|오토바이|이륜차|차량|차주|등록")
+_COURT = re.compile("대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원")
+_CASES = frozenset("가나다라마바사아자누두루무부수우주노도로모보고오조구더머저허호하")
+"""Letters of case numbers (97누1234, 99다1234): year, kind of the case, number."""
+_COUNTERS = frozenset("조주도부호수자소로나")
+"""Usage letters that are also counters, particles or words ("10조 2000억", "20도 1500")."""
+_AFTER_PLATE = re.compile(
+    r" ?(?:[년월억만천조원명개톤점여회건석권부위편mgkMGK%㎞㎡]|킬로|미터|번지|세대|가구|마리|대(?![가-힣]))"
+)
+
+
+def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
+    """Accept a plate; letters that are also counters, or kinds of cases, need a region, a label, or the tight form."""
+    start, end = match.span()
+    if match["old"] is not None:
+        return (start, end) if labelled(_PLATE_LABEL, text, start, end) else None
+    if match["region"] is not None or match["mission"] is not None:
+        return start, end
+    if _AFTER_PLATE.match(text, end) or labelled(_COURT, text, start, end):
+        return None
+    if labelled(_LABEL, text, start, end):
+        return start, end
+    if match["serial"].startswith("0"):  # nothing is counted like this
+        return start, end
+    year = match["space"] and 1800 <= int(match["serial"]) <= 2100
+    loose = match["space"] and (match["usage"] in _COUNTERS or text[match.start("usage") - 1] == " ")
+    number = int(match[0][: match.start("usage") - start])
+    case = not match["space"] and 80 <= number <= 99 and match["usage"] in _CASES
+    return None if year or loose or case or match["serial"].endswith("000") else (start, end)
+
+
+def _make(value: str, normal: str, draw: Draw) -> str:
+    match = _PATTERN.match(value)
+    if match is None:
+        raise ValueError("not a vehicle plate")
+    if match["mission"]:
+        return lay(value, "000" + draw.digits(3))
+    regions = PLATE_REGIONS.split("|")
+    if match["old"]:
+        made = lay(value, draw.digits(4))
+        group, letter = _USAGE_GROUPS[0], match.start("letter")
+        made = made[:letter] + group[draw.below(len(group))] + made[letter + 1 :]
+        # no region has such a district
+        district = f" {INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}"
+        return regions[draw.below(len(regions))] + district + " " + made[letter:]
+    made = lay(value, "0" * (sum(c in "0123456789" for c in value) - 4) + draw.digits(4))
+    group = next(letters for letters in _USAGE_GROUPS if match["usage"] in letters)
+    at = match.start("usage")
+    made = made[:at] + group[draw.below(len(group))] + made[at + 1 :]
+    if match["region"]:
+        made = regions[draw.below(len(regions))] + made[2:]
+    return made
+
+
+_PATTERN = re.compile(_VEHICLE_PLATE)
+VEHICLE_PLATE = PiiType(
+    "VEHICLE_PLATE",
+    _PATTERN,
+    _GATE,
+    _make,
+    label=_LABEL,
+    check=vehicle_plate,
+    normalise=lambda value: re.sub("[^0-9가-힣]", "", value),
+)
