@@ -61,6 +61,8 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, 
     first, last = match.span()
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
     goes_on = _GOES_ON.search(match[0]) is not None
+    if not goes_on and "010" not in digits_of(match[0]):
+        return
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
     for joint in ("", " "):
         characters: list[str] = []

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from data.pii.broken import broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
-from data.pii.hidden import FINDERS, FOLD
+from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
 from data.pii.types import BY_NAME, PII_TYPES
 
 _AROUND = 64
@@ -49,7 +49,10 @@ def find_spans(text: str, on_request: bool = False) -> list[Span]:
 
 def find_many(texts: list[str], on_request: bool = False) -> list[list[Span]]:
     """Return `find_spans` of every text; much faster than one by one, because the gate runs over all at once."""
-    return [[Span(*found[:3]) for found in located] for located in find_values(texts, on_request)]
+    return [
+        [Span(start, end, kind) for start, end, kind, _ in located] if located else []
+        for located in find_values(texts, on_request)
+    ]
 
 
 def find_values(texts: list[str], on_request: bool = False) -> list[list[Found]]:
@@ -66,14 +69,16 @@ def find_values(texts: list[str], on_request: bool = False) -> list[list[Found]]
 
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     _, start, end, names = window
-    spans = scan(text, start, end, [name for name in names if name in BY_NAME])
-    found = [Found(*span, text[span.start : span.end]) for span in spans]
-    if FOLD in names:
+    last = next((number for number, name in enumerate(names) if name in HIDDEN_GATES), len(names))
+    spans = scan(text, start, end, names[:last])
+    found = [Found(first, stop, kind, text[first:stop]) for first, stop, kind in spans]
+    ways = names[last:]
+    if FOLD in ways:
         found = _settled([one for one in found if _stands_alone(text, one)], _folded(text, start, end, used))
-    for name in names:
-        if name in FINDERS and name != FOLD:
+    for name in ways:
+        if name in FINDERS:
             found = _settled(found, [Found(*hidden) for hidden in FINDERS[name][1](text, start, end)])
-    if may_go_on(text, end) or "<" in text[start:end]:
+    if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
         more = broken(text, start, end, lambda view: _in_view(view, 0, len(view.text), used))
         found = _settled(found, sorted(Found(*one) for one in more))
     return found

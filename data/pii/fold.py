@@ -53,7 +53,8 @@ _INVISIBLE = re.sub("[^-]", lambda m: _class(m[0]), _NOTHING)
 FOLD_GATE = (
     rf"[{_DIGITS_AND_LETTERS}{_OTHER_DIGITS}]"
     rf"|[0-9A-Za-z][{_JOINTS}][0-9A-Za-z/\x{{FF0F}}]|[0-9][ {_BLANKS}]?[{_JOINTS}\x{{FF08}}\x{{FF09}}][ {_BLANKS}]?[0-9]|\x{{FF08}}0[1-9]"
-    rf"|[0-9A-Za-z가-힣@.][{_INVISIBLE}]+[0-9A-Za-z가-힣@.\-(]|[0-9\-][{_INVISIBLE}]|[0-9][{_BLANKS}][0-9(\-]|[\-)][{_BLANKS}][0-9]"
+    rf"|[0-9@.:/\-][{_INVISIBLE}]+[0-9A-Za-z가-힣@.:/(\-]|[가-힣A-Za-z)][{_INVISIBLE}]+[0-9@.:/\-]|[A-Za-z][{_INVISIBLE}]+[A-Za-z]"
+    rf"|[0-9][{_BLANKS}][0-9(\-]|[\-)][{_BLANKS}][0-9]"
 )
 """Found on every line on which folding can show a value that does not stand there plainly."""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from data.pii.checks import card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
-from data.pii.types.base import DASH, TEN_DIGITS, labelled
+from data.pii.types.base import DASH, labelled
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 
 
@@ -41,10 +41,9 @@ _SPOKEN = re.compile(
     rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,14}}[{_WRITTEN}{_CIRCLED}0-9]"
 )
 _SPOKEN_GATE = (
-    rf"[공영빵0]{_PAUSE}(?:[{_WRITTEN}]|[1-9]{_PAUSE}[{_WRITTEN}0]){_PAUSE}(?:[{_WRITTEN}0-9]{_PAUSE}){{6}}"
-    rf"|일{_PAUSE}[오육륙팔]{_PAUSE}(?:[{_WRITTEN}0-9]{_PAUSE}){{5}}[{_WRITTEN}0-9]"
-    rf"|01[016789][ ,.·~/{DASH}]{{0,3}}(?:[0-9]{{3,4}}[ ,.·~/{DASH}]{{0,3}})?[{_WRITTEN}]{_PAUSE}[{_WRITTEN}0-9]"
-    rf"|(?:[{_CIRCLED}]{_PAUSE}){{7}}[{_CIRCLED}]"
+    rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]"
+    rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
+    rf"|[공영빵][일1][공영빵육칠팔구0]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
 _NEXT_VALUE = re.compile(" ?[,/~]")
@@ -200,7 +199,7 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
     "lookalike": (rf"[0oO][1lI|][0oO][ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}[ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}", lookalike),
     "odd_joints": (_ODD_GATE, odd_joints),
-    "cut_apart": (f"{TEN_DIGITS}", cut_apart),
+    "cut_apart": (rf"[0-9] (?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]", cut_apart),
     "written_mail": (_MAIL_GATE, written_mail),
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""

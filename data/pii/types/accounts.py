@@ -23,10 +23,10 @@ _EMAIL = (
     rf"[가-힣A-Za-z0-9._%+-]{{1,32}})@(?P<domain>{_DOMAIN}|{_KOREAN_DOMAIN})(?![A-Za-z0-9]|-[A-Za-z0-9]|@)"
 )
 _MENTION = (
-    r"(?<![A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-])@(?:(?=[0-9_.]{0,28}[A-Za-z])"
+    r"@(?<![A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-]@)(?:(?=[0-9_.]{0,28}[A-Za-z])"
     r"(?P<handle>[A-Za-z0-9_](?:[A-Za-z0-9_]|\.(?=[A-Za-z0-9_])){2,29})(?![A-Za-z0-9_@/(\[{`\\=#-]|\.[A-Za-z0-9_])"
     rf"|(?P<name>(?:{SURNAMES})[가-힣]{{1,2}}?|[가-힣]{{2,12}}?)"
-    r"(?P<title> ?(?:님|씨)(?![가-힣]{2})|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
+    r"(?P<title> ?님| 씨(?=[^가-힣]|[가는의를도와]|$)|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
 )
 _MENTION_LABEL = re.compile(
     r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|댓글|팔로|맞팔|소환"
@@ -38,6 +38,8 @@ _REQUEST = re.compile(
 )
 _ADDRESSED = re.compile(r" ?(?:님|씨(?![가-힣])|께서|에게|한테)|[!~♡♥]|,? ?(?:안녕|고마|감사|축하)")
 _PLACE = re.compile("(?:역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
+_HONOURED = frozenset("하느 부모 선생 사장 교수 기사 고객 회원 작가 대표 손 스승 임금 형 누 여러분 어머 아버 할머 할아버 팀장 부장 과장".split())
+"""What 님 follows and is no handle."""
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
 _COMPARED = re.compile(r" ?[=!<>]=? ?[\"'0-9]")
 
@@ -63,7 +65,7 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
     if (name := match["name"]) is not None:
         end = match.end("name")
         if match["title"]:
-            return start, end
+            return None if name in _HONOURED else (start, end)
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
         called = labelled(_MENTION_LABEL, text, start, start, BESIDE)

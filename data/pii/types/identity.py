@@ -51,10 +51,10 @@ _TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
 def _registration(centuries: str) -> re.Pattern[str]:
     number = f"{centuries}[0-9]{{6}}"
     return re.compile(
-        rf"{APART_BEFORE}(?P<century>19|20)?{_BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
+        rf"(?=[0-9])(?:{APART_BEFORE}(?P<century>19|20)?{_BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
         rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){_BIRTH}(?P<slash> ?[/~_*:] ?){number}{APART_AFTER}"
         rf"(?![/~_*:][0-9A-Za-z])"
-        rf"|{NOT_BEFORE}{_BIRTH} ?{number}{NOT_AFTER}"
+        rf"|{NOT_BEFORE}{_BIRTH} ?{number}{NOT_AFTER})"
     )
 
 
@@ -150,7 +150,7 @@ def _make_health_insurance(value: str, normal: str, draw: Draw) -> str:
     return lay(value, "0" + draw.digits(10))
 
 
-_REGISTRATION_GATE = f"[0-9]{{6}}{GATE_GAP}{{0,3}}[0-9]{{7}}|[0-9]{{6}} ?[/~_*:] ?[0-9]{{7}}"
+_REGISTRATION_GATE = f"[0-9]{{6}}[/~_*:{GATE_GAP[1:]}{{0,3}}[0-9]{{7}}"
 
 RRN = PiiType(
     "RRN",
@@ -190,7 +190,7 @@ PASSPORT = PiiType(
 )
 HEALTH_INSURANCE = PiiType(
     "HEALTH_INSURANCE",
-    re.compile(_HEALTH_INSURANCE),
+    re.compile(f"(?=[0-9]){_HEALTH_INSURANCE}"),
     f"[1-9][{DASH}]?[0-9]{{10}}",
     _make_health_insurance,
     label=_HEALTH_LABEL,

@@ -94,10 +94,10 @@ def _make_bank_account(value: str, normal: str, draw: Draw) -> str:
     return lay(value, "000" + draw.digits(len(normal) - 3))
 
 
-CARD = PiiType("CARD", re.compile(_CARD), TEN_DIGITS, _make_card, label=_CARD_LABEL, check=card)
+CARD = PiiType("CARD", re.compile(f"(?=[0-9])(?:{_CARD})"), TEN_DIGITS, _make_card, label=_CARD_LABEL, check=card)
 BRN = PiiType(
     "BRN",
-    re.compile(_BRN),
+    re.compile(f"(?=[0-9])(?:{_BRN})"),
     f"[0-9]{{3}}{GATE_GAP}{{0,3}}[0-9]{{2}}{GATE_GAP}{{0,3}}[0-9]{{5}}",
     _make_brn,
     label=_BRN_LABEL,
@@ -105,7 +105,7 @@ BRN = PiiType(
 )
 BANK_ACCOUNT = PiiType(
     "BANK_ACCOUNT",
-    re.compile(_BANK_ACCOUNT),
+    re.compile(f"(?=[0-9])(?:{_BANK_ACCOUNT})"),
     TEN_DIGITS,
     _make_bank_account,
     label=_ACCOUNT_LABEL,

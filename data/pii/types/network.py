@@ -23,15 +23,13 @@ _URL = (
     rf"\.(?:{TLD_BARE}|net)(?![A-Za-z0-9-]))"
     rf"|(?P<host>(?:{_LABEL}\.){{0,10}}{_LABEL}|\[[0-9A-Fa-f:.]{{2,45}}\]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
-    rf"|(?<![A-Za-z0-9@._/\\$:-])(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
+    rf"|(?<![A-Za-z0-9@._/\\$:-])(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
     rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-])))"
-    rf"|(?<![A-Za-z0-9@._/\\$:-])(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
-    rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
-    rf"|(?<![A-Za-z0-9@._/\\$:가-힣-])(?P<bare>(?:{_KOREAN_LABEL}\.){{1,3}}한국)(?=/)"
+    rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
+    rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
 )
 _URL_GATE = (
     rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
-    r"|\.한국/"
 )
 _MAC = (
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
@@ -66,12 +64,17 @@ _URL_PARTS = re.compile(r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*)
 _HEX = re.compile("[0-9A-Fa-f]")
 
 
+_PROGRAMS = frozenset("COMMAND.COM FORMAT.COM MODE.COM MORE.COM EDIT.COM TREE.COM CHCP.COM DISKCOPY.COM".split())
+
+
 def url(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a URL up to its end (see url.py); the own machine is nobody's, a shop called 예스24.com no address."""
     host = match["host"]
     if host is not None and host.lower() in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]"):
         return None
     start = match.start()
+    if match["loud"] in _PROGRAMS:
+        return None
     if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":
         return None
     return start, url_end(text, match.end())
@@ -113,7 +116,7 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     if _NETWORK.match(text, end):
         return start, end
     # without a word for it right beside it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
-    dated = octets[0] <= 40 and 1 <= octets[1] <= 12 and 1 <= octets[2] <= 31 and octets[0] != 10
+    dated = octets[0] < 30 and 1 <= octets[1] <= 12 and 1 <= octets[2] <= 31 and octets[0] != 10
     if (max(octets) < 100 and not four.is_private) or dated:
         return (start, end) if labelled(_IP_LABEL, text, start, end, RIGHT_BEFORE) else None
     return (start, end) if octets[3] or labelled(_IP_LABEL, text, start, end) else None
@@ -143,7 +146,7 @@ def _make_mac(value: str, normal: str, draw: Draw) -> str:
     return made.upper() if value != value.lower() else made
 
 
-URL = PiiType("URL", re.compile(_URL), _URL_GATE, _make_url, check=url, normalise=str.lower)
+URL = PiiType("URL", re.compile(f"(?=[A-Za-z0-9])(?:{_URL})"), _URL_GATE, _make_url, check=url, normalise=str.lower)
 MAC = PiiType(
     "MAC",
     re.compile(_MAC),
@@ -155,7 +158,7 @@ MAC = PiiType(
 )
 IP = PiiType(
     "IP",
-    re.compile(_IP),
+    re.compile(f"(?=[0-9A-Fa-f])(?:{_IP})"),
     r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:",
     _make_ip,
     label=_IP_LABEL,

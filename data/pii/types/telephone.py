@@ -28,16 +28,15 @@ _TEL = (
     rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
     rf"[0-9]{{4}}{APART_AFTER}"
-    rf"|{APART_BEFORE}(?<![0-9A-Za-z_]){_AREA} ?\([0-9]{{3,4}}\) ?[{DASH}]? ?[0-9]{{4}}{APART_AFTER}"
+    rf"|{APART_BEFORE}(?<![0-9A-Za-z_]){_AREA} ?\([0-9]{{3,4}}\)(?: |[{DASH}])?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?:01[016789](?:{_SEPARATED}[0-9]{{7,8}}|[0-9]{{3,4}}{_SEPARATED}[0-9]{{4}})){APART_AFTER}"
     rf"|(?P<plain>{NOT_BEFORE}(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}})){_BARE_AFTER}"
     rf"|{_BARE_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.|))(?P<serial>[0-9]{{4}}){_BARE_AFTER}"
 )
 _GATE = (
-    f"0[0-9]{{1,3}}{GATE_GAP}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
+    f"0[0-9]{{1,3}}[({GATE_GAP[1:]}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
     rf"|82{GATE_GAP}{{0,3}}\(?0?\)? ?[0-9]{{1,3}}{GATE_GAP}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
     f"|{_SERVICE}{GATE_GAP}{{0,3}}[0-9]{{4}}"
-    rf"|0[0-9]{{1,3}} ?\([0-9]{{3,4}}\) ?[{DASH}]? ?[0-9]{{4}}"
 )
 TEL_LABEL = re.compile(
     r"전화|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
@@ -90,4 +89,4 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     return lay(value, "0" + draw.digits(subscriber - 1))
 
 
-TEL = PiiType("TEL", re.compile(_TEL), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national)
+TEL = PiiType("TEL", re.compile(f"(?=[0-9+(])(?:{_TEL})"), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national)
