@@ -28,6 +28,8 @@ ZSTD_MAX_WINDOW = 1 << 31
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of files that are decompressed as they are read."""
+HUB = "hf:"
+"""What paths of data sets on the hub begin with."""
 RATIO_SAMPLE_BYTES = 1 << 20
 
 
@@ -92,6 +94,24 @@ def _unreachable(what: str, url: str, error: Exception) -> UserError:
         "check the URL, the network, your access, and that its package is installed (aiohttp and requests for "
         "https://, s3fs for s3://, gcsfs for gs://)",
     )
+
+
+def stem(path: str) -> str:
+    """Return a file's name without its folder, compression suffix and format suffix."""
+    if path.startswith(HUB):
+        return path.removeprefix(HUB).split("@", 1)[0].replace("/", "-")
+    name = path.rstrip("/").rsplit("/", 1)[-1]
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.rsplit(".", 1)[0] if "." in name[1:] else name
+
+
+def suffix_of(path: str) -> str:
+    """Return a file's format suffix in lower case, without the compression suffix."""
+    name = path.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return Path(name).suffix
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:

@@ -122,14 +122,14 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
 
 
 def corpus_files(settings: CorpusSettings) -> list[InputFile]:
-    """Return the input files, none of them named by personal data unless that is to be left in.
+    """Return the input files, none of them, and no folder below an input, named by personal data unless that is to be left in.
 
     Raises:
-        UserError: an input stands for no file or for one that is not read, or a file's name is personal data.
+        UserError: an input stands for no file or for one that is not read, or a name is personal data.
     """
     files = list_files(settings.inputs)
     if settings.pii.enabled:
-        refuse_personal_names([file.path for file in files])
+        refuse_personal_names([file.path for file in files], [file.settings.path for file in files])
     return files
 
 

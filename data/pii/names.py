@@ -2,30 +2,67 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
 from common.errors import UserError
+from common.files import is_remote, stem
 from data.pii.detect import find_spans
-from data.readers import stem
 
 PERSONAL = frozenset(("EMAIL", "RRN", "FRN", "TEL"))
 """Types by which files of one person are named (messenger exports); addresses of sites and versions say nothing."""
+_WILD = re.compile(r"[*?\[]")
 
 
-def refuse_personal_names(paths: list[str]) -> None:
-    """Return when no file name holds an e-mail address, a registration number or a telephone number.
+def refuse_personal_names(paths: Sequence[str], inputs: Sequence[str] | None = None) -> None:
+    """Return when no name holds an e-mail address, a registration number or a telephone number.
+
+    A file's own name is looked at, and those of the folders below its input: they stand in manifests and labels. What
+    the recipe itself names as the input is its writer's choice, but for the folder of a file named there.
 
     Args:
-        paths: files; their folders are not looked at.
+        paths: files.
+        inputs: for each file the input (a path, a folder, a glob or a URL) that stands for it; none: the file itself.
 
     Raises:
         UserError: a name does; the message gives its place among the files and not the name.
     """
+    seen: set[str] = set()
     for number, path in enumerate(paths, 1):
+        *folders, name = _names(path, path if inputs is None else inputs[number - 1])
         # the whole name too: of an address the stem takes ".com" for a format, and of a number behind dots its end
-        names = f"{path.rstrip('/').rsplit('/', 1)[-1]}\n{stem(path)}".replace("_", " ")
-        found = sorted({span.type for span in find_spans(names)} & PERSONAL)
-        if found:
-            raise UserError(
-                f"the name of input file {number} of {len(paths)} holds personal data ({', '.join(found)})",
-                "file names are kept in manifests, document ids and messages",
-                "rename the file, or leave personal data in with pii.enabled=false",
-            )
+        if found := _personal([name, stem(path)]):
+            raise _refused(f"the name of input file {number} of {len(paths)}", found, "the file")
+        if new := [folder for folder in folders if folder not in seen]:
+            seen.update(new)
+            if found := _personal(new):
+                raise _refused(f"the name of a folder of input file {number} of {len(paths)}", found, "the folder")
+
+
+def _names(path: str, given: str) -> list[str]:
+    """Return the names of the folders of a file that count, and its own."""
+    parts = [part for part in path.rstrip("/").split("/") if part]
+    if is_remote(given) or given.startswith("hf:"):
+        wild = _WILD.search(given)
+        root = given[: wild.start()].rpartition("/")[0] if wild else given.rstrip("/")
+        below = path[len(root) :] if path.startswith(root) else ""
+        return [part for part in below.split("/") if part] or parts[-1:]
+    wild = _WILD.search(given)
+    root = str(Path(given[: wild.start()].rpartition("/")[0] if wild else given).expanduser())
+    if path.startswith(root.rstrip("/") + "/"):
+        return [part for part in path[len(root) :].split("/") if part]
+    return parts[-2:]
+
+
+def _personal(names: list[str]) -> list[str]:
+    """Return the types of personal data in names; underscores are what blanks become in them."""
+    return sorted({span.type for name in names for span in find_spans(name.replace("_", " "))} & PERSONAL)
+
+
+def _refused(what: str, found: list[str], thing: str) -> UserError:
+    return UserError(
+        f"{what} holds personal data ({', '.join(found)})",
+        "names of files, and of folders below an input, are kept in manifests, document ids and messages",
+        f"rename {thing}, or leave personal data in with pii.enabled=false",
+    )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import COMPRESSED, expand
+from common.files import COMPRESSED, HUB, expand, stem, suffix_of
 from data.readers.records import InputFile
 from data.readers.settings import Format, SourceSettings
 
-HUB = "hf:"
 BY_SUFFIX: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -100,24 +99,6 @@ def _told_apart(paths: dict[str, str]) -> dict[str, str]:
 def _folders(path: str, depth: int) -> list[str]:
     """Return the names of the last `depth` folders of a path."""
     return [part for part in path.split("/")[:-1] if part][-depth:] if depth else []
-
-
-def stem(path: str) -> str:
-    """Return a file's name without its folder, compression suffix and format suffix."""
-    if path.startswith(HUB):
-        return path.removeprefix(HUB).split("@", 1)[0].replace("/", "-")
-    name = path.rstrip("/").rsplit("/", 1)[-1]
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return name.rsplit(".", 1)[0] if "." in name[1:] else name
-
-
-def suffix_of(path: str) -> str:
-    """Return a file's format suffix in lower case, without the compression suffix."""
-    name = path.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return Path(name).suffix
 
 
 def _refuse_unread(path: str, source: SourceSettings) -> None:

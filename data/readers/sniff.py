@@ -6,9 +6,10 @@ import io
 import re
 
 from common.errors import UserError
+from common.files import suffix_of
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
 from data.readers.json_elements import place_under
-from data.readers.paths import BY_SUFFIX, suffix_of
+from data.readers.paths import BY_SUFFIX
 from data.readers.records import InputFile
 from data.readers.settings import Format
 from data.readers.wikitext import TITLE

@@ -1,22 +1,47 @@
-"""File names: personal ones are refused without being repeated, ordinary ones are not."""
+"""Names of files and folders: personal ones are refused without being repeated, ordinary ones are not."""
+
+from pathlib import Path
 
 import pytest
 
 from common.errors import UserError
+from data.corpus import CorpusSettings, corpus_files
 from data.pii import refuse_personal_names
+
+PERSONAL = ("hong@example.com", "chat_hong@example.com", "010-1234-5678", "카카오톡_01012345678", "900101-1234567")
 
 
 @pytest.mark.parametrize(
     "name",
     [
         *("010-1234-5678.txt", "chat_hong@example.com.jsonl", "900101-1234567.csv.gz", "010.1234.5678"),
-        *("hong@example.com", "kim@example.net.gz", "chat-hong@example.com"),
+        *("hong@example.com", "kim@example.net.gz", "chat-hong@example.com", "０１０－１２３４－５６７８.txt"),
     ],
 )
 def test_personal_names_are_refused_and_not_repeated(name: str) -> None:
     with pytest.raises(UserError, match="input file 2 of 2") as caught:
         refuse_personal_names(["corpora/a.jsonl", f"corpora/{name}"])
     assert name.split(".")[0] not in str(caught.value)
+
+
+@pytest.mark.parametrize("folder", PERSONAL)
+@pytest.mark.parametrize("given", ["/data/in", "/data/in/", "/data/in/**/*.txt", "/data/in/*/deep/chat.txt", None])
+def test_personal_folders_below_an_input_are_refused(folder: str, given: str | None) -> None:
+    """List: folders named by personal data (hong@naver.com/chat.txt) reach the manifest, the hashes and the rejects."""
+    path = f"/data/in/{folder}/chat.txt" if given is None else f"/data/in/{folder}/deep/chat.txt"
+    with pytest.raises(UserError, match="a folder of input file 1 of 1") as caught:
+        refuse_personal_names([path], None if given is None else [given])
+    assert folder not in str(caught.value)
+
+
+def test_folders_of_a_url_below_its_glob_are_refused() -> None:
+    with pytest.raises(UserError, match="a folder of input file 1 of 1"):
+        refuse_personal_names(["s3://bucket/in/hong@example.com/a.txt"], ["s3://bucket/in/*/a.txt"])
+
+
+def test_what_the_recipe_names_is_its_writers() -> None:
+    refuse_personal_names(["/home/hong@example.com/in/a/b.txt"], ["/home/hong@example.com/in"])
+    refuse_personal_names(["s3://me@example.com/in/a.txt"], ["s3://me@example.com/in/*.txt"])
 
 
 def test_ordinary_names_pass() -> None:
@@ -29,3 +54,12 @@ def test_ordinary_names_pass() -> None:
     paths = [f"s3://bucket@region/2020/{name}" for name in names]
     with pytest.raises(UserError, match="input file 5 of 5"):  # the first that is refused is the personal one
         refuse_personal_names([*paths, "010-1234-5678.txt"])
+
+
+def test_the_corpus_looks_at_folders(tmp_path: Path) -> None:
+    (tmp_path / "in" / "hong@example.com").mkdir(parents=True)
+    (tmp_path / "in" / "hong@example.com" / "chat.txt").write_text("안녕하세요.\n", encoding="utf-8")
+    settings = CorpusSettings(inputs=[str(tmp_path / "in")])
+    with pytest.raises(UserError, match="the name of a folder"):
+        corpus_files(settings)
+    assert len(corpus_files(settings.model_copy(update={"pii": settings.pii.model_copy(update={"enabled": False})}))) == 1
