@@ -13,7 +13,7 @@ _BROKEN = re.compile(
     rf"(?<![0-9A-Za-z])[0-9+(](?:[0-9+() .·{DASH}]{{0,24}} ?{_BREAK} ?(?=[0-9(.{DASH}])){{1,3}}[0-9() .·{DASH}]{{0,24}}[0-9]"
 )
 _BREAKS = re.compile(rf" ?{_BREAK} ?")
-_TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\Z")
+_TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
 """A dash at the end of a line, or before the digits that begin the next: a number that goes on (a list's "- 7" does not)."""
 BROKEN_GATE = (

@@ -99,9 +99,10 @@ def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 _ODD_JOINT = r"(?: ?[-_*~:,/|·ㆍ•.=+)\]\u2010-\u2015\u3161]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
 _ODD = re.compile(
-    rf"(?<![0-9A-Za-z.,:/])(?P<open>[(\[{{])?(?P<head>01[016789])(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
+    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789])(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
     rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
 )
+_PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
 _ODD_GATE = (
     r"01[016789](?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
@@ -112,6 +113,8 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield mobile numbers whose groups are joined in an unusual way (010/1234/5678, 010에 1234에 5678)."""
     for match in _ODD.finditer(text, start, end):
         first, second = match["first"].strip(), match["second"].strip()
+        if _PLAIN_JOINT.fullmatch(first) and _PLAIN_JOINT.fullmatch(second):
+            continue  # the telephone's own pattern has decided
         if first == second or match["open"] or first in (")", "]"):
             yield Hidden(*match.span(), "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
 

@@ -4,28 +4,52 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.pii import gate
-from data.pii.patterns import EXACT, GATES, PII_TYPES
+from data.pii import find_spans, gate
+from data.pii.fold import fold
+from data.pii.gate import encode
+from data.pii.hidden import FINDERS, FOLD
+from data.pii.types import BY_NAME
 
 from .examples import NEGATIVE, POSITIVE, parse
+from .test_written_otherwise import FOUND, NOT_FOUND
+from .test_written_otherwise import parse as parse_form
 
 PIECES = [parse(marked)[0] for texts in POSITIVE.values() for marked in texts] + NEGATIVE
 ALPHABET = "0123456789" * 2 + "-. :@/()+,=가동로길시구군읍번지서울산M aFx_\u2013ㅡ"
 
 
-def test_same_names_in_the_same_order() -> None:
-    assert tuple(GATES) == tuple(EXACT) == PII_TYPES
+GATE = gate.gate(on_request=True)
+FORMS = [parse_form(marked)[0] for marked, _ in FOUND.values()]
 
 
-@pytest.mark.parametrize("name", PII_TYPES)
+@pytest.mark.parametrize("name", BY_NAME)
 def test_relaxation(name: str) -> None:
     @settings(max_examples=300, deadline=None)
-    @given(st.lists(st.sampled_from(PIECES) | st.text(ALPHABET, max_size=25), max_size=4).map("".join))
+    @given(st.lists(st.sampled_from(PIECES + FORMS) | st.text(ALPHABET, max_size=25), max_size=4).map("".join))
     def check(line: str) -> None:
-        if EXACT[name].search(line):
-            assert name in gate.gate_types(gate.encode(line))
+        if BY_NAME[name].pattern.search(line):
+            assert name in GATE.line_types(encode(line))
 
     check()
+
+
+@pytest.mark.parametrize("name", FINDERS)
+def test_relaxation_of_other_ways_of_writing(name: str) -> None:
+    @settings(max_examples=300, deadline=None)
+    @given(st.lists(st.sampled_from(FORMS) | st.text(ALPHABET + "공일이삼사오at골뱅이", max_size=25), max_size=4).map("".join))
+    def check(line: str) -> None:
+        if list(FINDERS[name][1](line, 0, len(line))):
+            assert name in GATE.line_types(encode(line))
+
+    check()
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(FORMS + PIECES + list(NOT_FOUND.values())), max_size=3).map(" ".join))
+def test_folding_without_its_gate_finds_nothing_more(line: str) -> None:
+    line = line.replace("\n", " ").replace("\r", " ")
+    if FOLD not in GATE.line_types(encode(line)):
+        assert find_spans(fold(line, 0, len(line)).text) == find_spans(line)
 
 
 def test_relaxation_at_the_edges_of_an_address() -> None:
@@ -46,16 +70,16 @@ def test_relaxation_at_the_edges_of_an_address() -> None:
                 "\u2013",
             ):
                 line = f"세종특별자치시 {road}{number}{after}"
-                assert EXACT["ADDRESS"].search(line) is None or "ADDRESS" in gate.gate_types(gate.encode(line)), line
+                assert BY_NAME["ADDRESS"].pattern.search(line) is None or "ADDRESS" in GATE.line_types(encode(line)), line
 
 
 def test_nothing_matches_nothing() -> None:
-    assert gate.gate_types(gate.encode("깨끗한 글")) == ()
+    assert GATE.line_types(encode("깨끗한 글")) == ()
 
 
 def test_windows_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["깨끗한 글", "가나\n010-1234-5678\n다라", "", "a@b.co", "끝 010-1234-5678"]
     for size in (1, 20, 4 << 20):
         monkeypatch.setattr(gate, "BATCH_BYTES", size)
-        found = [(w.text, texts[w.text][w.start : w.end]) for w in gate.windows(texts)]
+        found = [(w.text, texts[w.text][w.start : w.end]) for w in gate.gate().windows(texts)]
         assert found == [(1, "010-1234-5678"), (3, "a@b.co"), (4, "끝 010-1234-5678")]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.pii import checks
-from data.pii.surrogate import _STEMS as STEMS
+from data.pii.places import INVENTED_NAMES as STEMS
 from data.pii.surrogate import normalise, surrogate
 
 from .examples import POSITIVE, parse

@@ -1,0 +1,145 @@
+"""Values written in other ways than the common one: each found whole, with the value that is meant, or left alone."""
+
+import re
+
+import pytest
+
+from data.pii import Pseudonymizer, find_spans
+from data.pii.detect import find_values
+from data.pii.surrogate import normalise
+
+KEY = b"test key for written forms"
+
+FOUND = {
+    "full_width_telephone": ("전화 ⟦TEL:０１０－１２３４－５６７８⟧로 주세요", "010-1234-5678"),
+    "mixed_width_telephone": ("전화 ⟦TEL:010－１２３４-5678⟧로 주세요", "010-1234-5678"),
+    "full_width_registration": ("주민번호 ⟦RRN:９００１０１－１２３４５６７⟧임", "900101-1234567"),
+    "full_width_ip": ("서버 ⟦IP:１９２．０．２．１５⟧이다", "192.0.2.15"),
+    "full_width_plate": ("차량 ⟦VEHICLE_PLATE:１２가 ３４５６⟧을", "12가 3456"),
+    "full_width_at_sign": ("문의는 ⟦EMAIL:hong＠example.com⟧으로", "hong@example.com"),
+    "full_width_mail": ("⟦EMAIL:ｈｏｎｇ＠ｅｘａｍｐｌｅ．ｃｏｍ⟧", "hong@example.com"),
+    "rare_dashes": ("전화 ⟦TEL:010ー1234─5678⟧", "010-1234-5678"),
+    "other_digits": ("전화 ⟦TEL:𝟎𝟏𝟎-𝟏𝟐𝟑𝟒-𝟓𝟔𝟕𝟖⟧", "010-1234-5678"),
+    "keycaps": ("전화 ⟦TEL:0️⃣1️⃣0️⃣-1️⃣2️⃣3️⃣4️⃣-5678⟧", "010-1234-5678"),
+    "circles": ("전화 ⟦TEL:⓪①⓪-①②③④-⑤⑥⑦⑧⟧", "010-1234-5678"),
+    "exchange_in_brackets": ("(☎ ⟦TEL:041(334)7112⟧)으로", "041(334)7112"),
+    "short_exchange_in_brackets": ("☎ ⟦TEL:02(123)4567⟧", "02(123)4567"),
+    "plate_before_a_comma": ("차량 ⟦VEHICLE_PLATE:12가3456⟧,34나5678", "12가3456"),
+    "plate_after_a_comma": ("차량 12가3456,⟦VEHICLE_PLATE:34나5678⟧", "34나5678"),
+    "old_plate_with_blanks": ("번호판은 ⟦VEHICLE_PLATE:서울 종로 가 1234⟧였다", "서울 종로 가 1234"),
+    "address_without_a_lot": (
+        "집은 ⟦ADDRESS:서울특별시 강남구 역삼동 래미안아파트 101동 1203호⟧입니다",
+        "서울특별시 강남구 역삼동 래미안아파트 101동 1203호",
+    ),
+    "zero_width_between_digits": ("전화 ⟦TEL:0\u200b1\u200c0-\u200d12\ufeff34-5\u206067\u00ad8⟧ 끝", "010-1234-5678"),
+    "cut_apart_by_blanks": ("전화 ⟦TEL:0 1 0 - 1 2 3 4 - 5 6 7 8⟧ 끝", "010-1234-5678"),
+    "cut_apart_within_a_group": ("주민 ⟦RRN:900101-12 34567⟧ 끝", "900101-1234567"),
+    "tag_within_a_number": ("전화 ⟦TEL:010-12<br>34-5678⟧ 끝", "010-1234-5678"),
+    "tag_between_groups": ("전화 ⟦TEL:010-1234-<br/>5678⟧ 끝", "010-1234-5678"),
+    "line_end_between_groups": ("전화 ⟦TEL:010-1234-\n5678⟧ 끝", "010-1234-5678"),
+    "line_end_within_a_group": ("전화 ⟦TEL:010-12\n34-5678⟧ 끝", "010-1234-5678"),
+    "line_end_in_a_registration": ("주민번호 ⟦RRN:900101-\r\n1234567⟧ 끝", "900101-1234567"),
+    "line_end_in_a_landline": ("전화 ⟦TEL:02-123-\n4567⟧ 끝", "02-123-4567"),
+    "written_out": ("번호는 ⟦TEL:공일공 일이삼사 오육칠팔⟧이에요", "010-1234-5678"),
+    "written_out_joined": ("번호는 ⟦TEL:공일공일이삼사오륙칠팔⟧ 입니다", "010-1234-5678"),
+    "written_out_spoken": ("⟦TEL:공일공에 일이삼사에 오육칠팔⟧", "010-1234-5678"),
+    "written_out_in_part": ("⟦TEL:010-일이삼사-오육칠팔⟧로", "010-1234-5678"),
+    "written_out_landline": ("⟦TEL:공이 일이삼 사오육칠⟧로", "02-123-4567"),
+    "written_out_service": ("⟦TEL:일오팔팔 일이삼사⟧로", "1588-1234"),
+    "letters_for_digits": ("⟦TEL:O1O-l234-5678⟧로", "010-1234-5678"),
+    "odd_joints": ("⟦TEL:010/1234/5678⟧로", "010-1234-5678"),
+    "words_as_joints": ("⟦TEL:010에 1234에 5678⟧로", "010-1234-5678"),
+    "user_in_a_url": ("⟦URL:http://hong:1234@blog.kr/⟧ 봐", "http://hong:1234@blog.kr/"),
+    "korean_mail": ("메일은 ⟦EMAIL:한글@example.com⟧입니다", "한글@example.com"),
+    "mail_in_brackets": ("⟦EMAIL:hong[at]example[dot]com⟧로", "hong@example.com"),
+    "mail_in_parentheses": ("⟦EMAIL:hong(at)example.co.kr⟧로", "hong@example.co.kr"),
+    "mail_in_words": ("⟦EMAIL:hong 골뱅이 naver 닷 com⟧ 으로", "hong@naver.com"),
+    "mail_in_korean": ("⟦EMAIL:hong골뱅이네이버닷컴⟧으로", "hong@naver.com"),
+    "mail_with_blanks": ("⟦EMAIL:hong @ example.com⟧으로", "hong@example.com"),
+    "korean_url": ("⟦URL:https://한글도메인.한국/경로⟧ 에서", "https://한글도메인.한국/경로"),
+    "loud_url": ("⟦URL:NAVER.COM⟧에서", "NAVER.COM"),
+    "handle_of_words_of_code": ("⟦MENTION:@user.name⟧! 이거 봐", "@user.name"),
+    "korean_handle_with_a_request": ("⟦MENTION:@홍길동⟧ 확인 부탁드려요", "@홍길동"),
+    "korean_handle_with_a_title": ("⟦MENTION:@행복한하루⟧님 감사해요", "@행복한하루"),
+    "registration_with_a_slash": ("생년 ⟦RRN:900101/1234567⟧ 임", "900101/1234567"),
+    "registration_with_its_century": ("⟦RRN:19900101-1234567⟧ 임", "19900101-1234567"),
+    "bare_registration_without_check_digit": ("⟦RRN:9001011234567⟧ 임", "9001011234567"),
+    "bare_registration_since_2020": ("아이는 ⟦RRN:2105053234567⟧이다", "2105053234567"),
+    "health_insurance_after_its_label": ("증번호 ⟦HEALTH_INSURANCE:31234567890⟧", "31234567890"),
+}
+
+NOT_FOUND = {
+    "case_number_of_an_administrative_court": "97누1234 판결은 다르다",
+    "case_number_of_the_supreme_court": "99다1234",
+    "case_numbers_in_a_row": "대법원 96다1234, 98도2345, 2010누3456 판결",
+    "redevelopment_area": "강남구 압구정동 2구역이 지정됐다",
+    "pile_up": "경기 안양시 안양로 7중 추돌",
+    "part_number": "부품 D12345678",
+    "shop_called_like_a_site": "예스24.com에서 샀다",
+    "version_by_date": "20.12.25.100",
+    "program": "CMD.EXE나 COMMAND.COM을 찾는다",
+    "ordinary_words": "이사 오구 이 일이 사실 오일장 구이 이사, 일일이 이 일을 사오 육칠 년 팔구 월",
+    "counting": "일 이 삼 사 오 육 칠 팔 구",
+    "canned_whelks": "골뱅이 무침 at 네이버 골뱅이 맛집",
+    "columns_of_numbers": "2019\n2020\n2021\n010\n20\n1234\n5678",
+    "list_of_years": "2018\n- 2019년\n- 2020-\n2021",
+    "decorators_and_places": "@홍대 맛집, @강남역 앞, @전체 공지, @하느님, @선생님",
+    "parcel": "송장번호 9001011234567, 상품코드: 9001011234567, 9001011234567원",
+    "matrix": "0 1 0 2 3 4 1 2 0 3 1 2\n1 0 1 0 0 1 1 1",
+    "telephone_cut_short": "공일공 일이삼",
+}
+
+
+def parse(marked: str) -> tuple[str, int, int, str]:
+    match = re.search(r"⟦(\w+):([^⟧]*)⟧", marked)
+    assert match
+    text = marked[: match.start()] + match[2] + marked[match.end() :]
+    return text, match.start(), match.start() + len(match[2]), match[1]
+
+
+@pytest.mark.parametrize("form", FOUND)
+def test_found_whole(form: str) -> None:
+    marked, value = FOUND[form]
+    text, start, end, kind = parse(marked)
+    assert (start, end, kind, value) in [tuple(found) for found in find_values([text])[0]]
+
+
+@pytest.mark.parametrize("form", FOUND)
+def test_nothing_is_left_beside_the_pseudonym(form: str) -> None:
+    text, start, end, _ = parse(FOUND[form][0])
+    out, replacements = Pseudonymizer(KEY).apply(text)
+    assert text[start:end] not in out
+    around = [r for r in replacements if r.start < end and start < r.end]
+    assert [(r.start, r.end) for r in around] == [(start, end)]
+
+
+@pytest.mark.parametrize("form", NOT_FOUND)
+def test_left_alone(form: str) -> None:
+    text = NOT_FOUND[form]
+    assert [(span.type, text[span.start : span.end]) for span in find_spans(text)] == []
+
+
+def test_one_number_has_one_pseudonym_in_every_form() -> None:
+    made = set()
+    for marked, value in FOUND.values():
+        text, start, end, kind = parse(marked)
+        if kind == "TEL" and value == "010-1234-5678":
+            [found] = [r for r in Pseudonymizer(KEY).apply(text)[1] if r.start == start]
+            made.add(normalise("TEL", found.surrogate))
+    assert len(made) == 1
+
+
+def test_the_century_is_not_left() -> None:
+    for key in range(20):
+        out, _ = Pseudonymizer(bytes([key]) * 16).apply("19900101-1234567")
+        assert re.fullmatch("(?:19[0-9]{6}-[12]|20[0-9]{6}-[34])[0-9]{6}", out)
+
+
+@pytest.mark.parametrize("ends", ["", "끝\n"])
+def test_offsets_stay_right_after_folding(ends: str) -> None:
+    text = f"{ends}\u200b가\u200b나 ０１０－１２３４－５６７８, 010-2345-6789\n０２－１２３－４５６７"
+    assert [text[s.start : s.end] for s in find_spans(text)] == [
+        "０１０－１２３４－５６７８",
+        "010-2345-6789",
+        "０２－１２３－４５６７",
+    ]
