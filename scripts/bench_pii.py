@@ -3,7 +3,7 @@
 Usage: python scripts/bench_pii.py FILE [FILE …] [--megabytes N] [--repeat N]     (100 MB: about two minutes)
 FILE is JSON Lines with a field "text" (.gz, .bz2, .xz and .zst are opened). What is counted: bytes of UTF-8 text;
 processor seconds of this process. Reading and JSON parsing are not counted. Soundness: every span that the exact
-patterns find without the gate is found with it; exit code 1 if not.
+patterns find without the gate is found with it, or is covered by one of the folded text; exit code 1 if not.
 """
 
 from __future__ import annotations
@@ -49,16 +49,22 @@ def main() -> int:
     ungated = time.process_time() - start
 
     found = find_many(texts)
-    lost = sum(len(set(without) - set(spans)) for without, spans in zip(exact, found, strict=True))
+    lost = sum(
+        not any(one.start <= span.start and span.end <= one.end for one in spans)
+        for without, spans in zip(exact, found, strict=True)
+        for span in without
+    )
     extra = sum(len(set(spans) - set(without)) for without, spans in zip(exact, found, strict=True))
     print(f"text: {size / 1e6:.1f} MB in {len(texts)} documents; one core")
     print(f"gate + exact patterns on what it lets through   {size / gated / 1e6:7.1f} MB/s")
     print(f"the same, and replaced by pseudonyms            {size / applied / 1e6:7.1f} MB/s")
     print(f"16 exact patterns with re, one by one           {size / ungated / 1e6:7.1f} MB/s")
-    print(f"soundness: {sum(map(len, exact))} spans without the gate, {lost} lost and {extra} changed with it")
+    print(
+        f"soundness: {sum(map(len, exact))} spans without the gate, {lost} lost with it; {extra} found folded, or written otherwise"
+    )
     counts = Counter(span.type for spans in found for span in spans)
     print("found:", ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "nothing")
-    return 1 if lost or extra else 0
+    return 1 if lost else 0
 
 
 if __name__ == "__main__":

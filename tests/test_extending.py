@@ -13,9 +13,8 @@ import re2
 
 from data.pii import PII_TYPES, Span
 from data.pii.detect import scan
-from data.pii.patterns import EXACT
-from data.pii.rules import RULES, whole
-from data.pii.surrogate import _MAKERS, surrogate
+from data.pii.surrogate import surrogate
+from data.pii.types import BY_NAME
 from data.readers import READERS, Document, Reject, SourceSettings, list_files, parse_block, read_blocks
 from data.readers.blocks import LINES
 from data.readers.formats import Reader, _at
@@ -36,12 +35,12 @@ def shown(name: str) -> dict[str, Any]:
 
 def test_a_type_of_personal_data(monkeypatch: pytest.MonkeyPatch) -> None:
     new = shown("pii")
-    name, text = new["NAME"], "제 학번 2021-123456을 확인해 주세요."
-    for table, entry in ((EXACT, new["EXACT"]), (RULES, whole), (_MAKERS, new["maker"])):
-        monkeypatch.setitem(table, name, entry)
+    kind, text = new["STUDENT_ID"], "제 학번 2021-123456을 확인해 주세요."
+    name = kind.name
+    monkeypatch.setitem(BY_NAME, name, kind)
     assert scan(text, 0, len(text), (name, *PII_TYPES)) == [Span(5, 16, name)]
     assert scan("방 2021-123456", 0, 13, (name,)) == []
-    assert re2.search(new["GATE"], text)
+    assert re2.search(kind.gate, text)
     made = surrogate(b"a key of sixteen bytes", name, "2021-123456")
     assert re.fullmatch("0000-[0-9]{6}", made)
     assert made == surrogate(b"a key of sixteen bytes", name, "2021-123456")

@@ -31,7 +31,9 @@ Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
 def may_go_on(text: str, end: int) -> bool:
     """Return whether the line that ends at `end` may end within a number."""
     before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
-    return (before.isdigit() or before in "-‐‑‒–—−ㅡ)." and before != "") and (after.isdigit() or after in "-(‐‑–—" and after != "")
+    return (before.isdigit() or before in "-‐‑‒–—−ㅡ)." and before != "") and (
+        after.isdigit() or after in "-(‐‑–—" and after != ""
+    )
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, int, str, str]]:

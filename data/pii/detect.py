@@ -86,7 +86,9 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
 
 def _stands_alone(text: str, found: Found) -> bool:
     """Return whether no folded letter or digit goes on where a value begins or ends."""
-    return not (is_folded_sign(text[max(0, found.start - 1) : found.start]) or is_folded_sign(text[found.end : found.end + 1]))
+    return not (
+        is_folded_sign(text[max(0, found.start - 1) : found.start]) or is_folded_sign(text[found.end : found.end + 1])
+    )
 
 
 def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:

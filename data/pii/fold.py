@@ -31,8 +31,11 @@ def _table() -> dict[int, str]:
             table[code] = plain
     for zero in _ZEROS:
         table |= {zero + number: str(number) for number in range(10)}
-    return table | dict.fromkeys(map(ord, _RARE_DASHES), "-") | dict.fromkeys(map(ord, _RARE_BLANKS), " ") | dict.fromkeys(
-        map(ord, _STOPS), "."
+    return (
+        table
+        | dict.fromkeys(map(ord, _RARE_DASHES), "-")
+        | dict.fromkeys(map(ord, _RARE_BLANKS), " ")
+        | dict.fromkeys(map(ord, _STOPS), ".")
     )
 
 
@@ -46,7 +49,9 @@ def _class(characters: str) -> str:
 
 
 _DIGITS_AND_LETTERS = r"\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{1D400}-\x{1D7FF}\x{FF20}\x{FE6B}"
-_OTHER_DIGITS = r"\x{0660}-\x{0669}\x{06F0}-\x{06F9}\x{0966}-\x{096F}\x{09E6}-\x{09EF}\x{0E50}-\x{0E59}\x{1FBF0}-\x{1FBF9}"
+_OTHER_DIGITS = (
+    r"\x{0660}-\x{0669}\x{06F0}-\x{06F9}\x{0966}-\x{096F}\x{09E6}-\x{09EF}\x{0E50}-\x{0E59}\x{1FBF0}-\x{1FBF9}"
+)
 _JOINTS = _class(_RARE_DASHES + _STOPS + "\uff1a\uff0f\uff3f\uff0b")
 _BLANKS = _class(_RARE_BLANKS)
 _INVISIBLE = re.sub("[^-]", lambda m: _class(m[0]), _NOTHING)

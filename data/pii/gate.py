@@ -60,7 +60,9 @@ class Gate:
         gates = kinds | HIDDEN_GATES
         self.types = tuple(kinds)
         self._names = tuple(gates)
-        self._any = re2.compile("|".join(f"(?:{gate})" for gate in dict.fromkeys((*gates.values(), BROKEN_GATE))), _options())
+        self._any = re2.compile(
+            "|".join(f"(?:{gate})" for gate in dict.fromkeys((*gates.values(), BROKEN_GATE))), _options()
+        )
         self._broken = re2.compile(BROKEN_GATE, _options())
         self._each = re2.Set.SearchSet(_options())
         for gate in gates.values():

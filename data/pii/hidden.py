@@ -119,7 +119,9 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
             yield Hidden(*match.span(), "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
 
 
-_CUT = re.compile(rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{9,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])")
+_CUT = re.compile(
+    rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{9,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
+)
 _CUT_MOBILE = re.compile(rf"010[{DASH}]?[0-9]{{4}}[{DASH}]?[0-9]{{4}}")
 _CUT_REGISTERED = re.compile(rf"[0-9]{{6}}[{DASH}][1-8][0-9]{{6}}")
 _CUT_CARD = re.compile(rf"[0-9]{{4}}([{DASH}])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}")
@@ -202,7 +204,10 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
     "lookalike": (rf"[0oO][1lI|][0oO][ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}[ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}", lookalike),
     "odd_joints": (_ODD_GATE, odd_joints),
-    "cut_apart": (rf"[0-9] (?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]", cut_apart),
+    "cut_apart": (
+        rf"[0-9] (?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]",
+        cut_apart,
+    ),
     "written_mail": (_MAIL_GATE, written_mail),
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""

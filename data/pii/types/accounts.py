@@ -38,7 +38,9 @@ _REQUEST = re.compile(
 )
 _ADDRESSED = re.compile(r" ?(?:님|씨(?![가-힣])|께서|에게|한테)|[!~♡♥]|,? ?(?:안녕|고마|감사|축하)")
 _PLACE = re.compile("(?:역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
-_HONOURED = frozenset("하느 부모 선생 사장 교수 기사 고객 회원 작가 대표 손 스승 임금 형 누 여러분 어머 아버 할머 할아버 팀장 부장 과장".split())
+_HONOURED = frozenset(
+    "하느 부모 선생 사장 교수 기사 고객 회원 작가 대표 손 스승 임금 형 누 여러분 어머 아버 할머 할아버 팀장 부장 과장".split()
+)
 """What 님 follows and is no handle."""
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
 _COMPARED = re.compile(r" ?[=!<>]=? ?[\"'0-9]")
@@ -76,8 +78,7 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
     if _IDENTIFIER.match(first) or first.isupper() or (first != handle and last in MAIL_ENDS):
         return None
     if is_code_name(handle) and not (
-        (is_field_name(handle) and labelled(_MENTION_LABEL, text, start, end, BESIDE))
-        or addressed
+        (is_field_name(handle) and labelled(_MENTION_LABEL, text, start, end, BESIDE)) or addressed
     ):
         return None
     # handles with dots are lower case; System.Exception and tf.keras are not

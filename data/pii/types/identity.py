@@ -81,7 +81,9 @@ def _registered(label: re.Pattern[str]) -> Check:
         if registration_check_ok(digits):
             return start, end
         plausible = _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH and len(match[0]) == 13
-        other = ean13_ok(digits) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        other = (
+            ean13_ok(digits) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        )
         return (start, end) if plausible and not other else None
 
     return check

@@ -89,4 +89,6 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     return lay(value, "0" + draw.digits(subscriber - 1))
 
 
-TEL = PiiType("TEL", re.compile(f"(?=[0-9+(])(?:{_TEL})"), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national)
+TEL = PiiType(
+    "TEL", re.compile(f"(?=[0-9+(])(?:{_TEL})"), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national
+)

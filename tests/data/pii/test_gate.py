@@ -36,7 +36,11 @@ def test_relaxation(name: str) -> None:
 @pytest.mark.parametrize("name", FINDERS)
 def test_relaxation_of_other_ways_of_writing(name: str) -> None:
     @settings(max_examples=300, deadline=None)
-    @given(st.lists(st.sampled_from(FORMS) | st.text(ALPHABET + "공일이삼사오at골뱅이", max_size=25), max_size=4).map("".join))
+    @given(
+        st.lists(st.sampled_from(FORMS) | st.text(ALPHABET + "공일이삼사오at골뱅이", max_size=25), max_size=4).map(
+            "".join
+        )
+    )
     def check(line: str) -> None:
         if list(FINDERS[name][1](line, 0, len(line))):
             assert name in GATE.line_types(encode(line))
@@ -70,7 +74,9 @@ def test_relaxation_at_the_edges_of_an_address() -> None:
                 "\u2013",
             ):
                 line = f"세종특별자치시 {road}{number}{after}"
-                assert BY_NAME["ADDRESS"].pattern.search(line) is None or "ADDRESS" in GATE.line_types(encode(line)), line
+                assert BY_NAME["ADDRESS"].pattern.search(line) is None or "ADDRESS" in GATE.line_types(encode(line)), (
+                    line
+                )
 
 
 def test_nothing_matches_nothing() -> None:

@@ -62,4 +62,6 @@ def test_the_corpus_looks_at_folders(tmp_path: Path) -> None:
     settings = CorpusSettings(inputs=[str(tmp_path / "in")])
     with pytest.raises(UserError, match="the name of a folder"):
         corpus_files(settings)
-    assert len(corpus_files(settings.model_copy(update={"pii": settings.pii.model_copy(update={"enabled": False})}))) == 1
+    assert (
+        len(corpus_files(settings.model_copy(update={"pii": settings.pii.model_copy(update={"enabled": False})}))) == 1
+    )
