@@ -122,7 +122,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
 
 
 def corpus_files(settings: CorpusSettings) -> list[InputFile]:
-    """Return the input files, none of them, and no folder below an input, named by personal data unless that is to be left in.
+    """Return the input files; none, and no folder below an input, is named by personal data unless that may stay.
 
     Raises:
         UserError: an input stands for no file or for one that is not read, or a name is personal data.

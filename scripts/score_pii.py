@@ -64,7 +64,7 @@ def main() -> int:
     if not files:
         print("no file given, and none of the usual sets is here", file=sys.stderr)
         return 2
-    return 0 if all([score(path, arguments.quiet) for path in files]) else 1
+    return 0 if sum(score(path, arguments.quiet) for path in files) == len(files) else 1
 
 
 if __name__ == "__main__":

@@ -10,18 +10,21 @@ from data.pii.types.base import BEFORE, DASH, digits_of
 
 _BREAK = r"(?:\r?\n|<[bB][rR] ?/?>\r?\n?)"
 _BROKEN = re.compile(
-    rf"(?<![0-9A-Za-z])[0-9+(](?:[0-9+() .·{DASH}]{{0,24}} ?{_BREAK} ?(?=[0-9(.{DASH}])){{1,3}}[0-9() .·{DASH}]{{0,24}}[0-9]"
+    rf"(?<![0-9A-Za-z])[0-9+(](?:[0-9+() .·{DASH}]{{0,24}} ?{_BREAK} ?(?=[0-9(.{DASH}])){{1,3}}"
+    rf"[0-9() .·{DASH}]{{0,24}}[0-9]"
 )
 _BREAKS = re.compile(rf" ?{_BREAK} ?")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
-"""A dash at the end of a line, or before the digits that begin the next: a number that goes on (a list's "- 7" does not)."""
+"""A dash at a line's end, or before the digits that begin the next: a number that goes on (a list's "- 7" does not)."""
 BROKEN_GATE = (
     rf"[0-9][{DASH}] ?\r?\n ?[0-9(]|[0-9] ?\r?\n[{DASH}][0-9]"
     rf"|\b01[016789][ .{DASH}]?[0-9]{{0,4}}[ .{DASH}]?[0-9]{{0,4}} ?\r?\n ?[{DASH}]?[0-9]"
     r"|[0-9][-. )]{0,2}<[bB][rR]"
 )
 """In RE2 syntax, the only gate that looks past the end of a line."""
+_ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
+_BEGINS = frozenset("0123456789-‐‑‒–—−ㅡ(")
 _NEXT = 64
 """Characters after a line end that are looked at."""
 
@@ -31,9 +34,7 @@ Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
 def may_go_on(text: str, end: int) -> bool:
     """Return whether the line that ends at `end` may end within a number."""
     before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
-    return (before.isdigit() or before in "-‐‑‒–—−ㅡ)." and before != "") and (
-        after.isdigit() or after in "-(‐‑–—" and after != ""
-    )
+    return before in _ENDS and after in _BEGINS
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, int, str, str]]:

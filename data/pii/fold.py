@@ -12,7 +12,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_RARE_DASHES = "\u02d7\u05be\u06d4\u07fa\u1173\u1806\u2043\u23af\u23bc\u23e4\u2500\u2501\u2574\u2796\u2e3a\u2e3b\u30fc\uff70\ufe31\ufe58\ufe63\uff0d\u2e17\u301c"
+_RARE_DASHES = (
+    "\u02d7\u05be\u06d4\u07fa\u1173\u1806\u2043\u23af\u23bc\u23e4\u2500\u2501"
+    "\u2574\u2796\u2e3a\u2e3b\u30fc\uff70\ufe31\ufe58\ufe63\uff0d\u2e17\u301c"
+)
 _RARE_BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _STOPS = "\u3002\uff61\u2024\ufe52\uff0e"
 _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xE50)
@@ -57,7 +60,8 @@ _BLANKS = _class(_RARE_BLANKS)
 _INVISIBLE = re.sub("[^-]", lambda m: _class(m[0]), _NOTHING)
 FOLD_GATE = (
     rf"[{_DIGITS_AND_LETTERS}{_OTHER_DIGITS}]"
-    rf"|[0-9A-Za-z][{_JOINTS}][0-9A-Za-z/\x{{FF0F}}]|[0-9][ {_BLANKS}]?[{_JOINTS}\x{{FF08}}\x{{FF09}}][ {_BLANKS}]?[0-9]|\x{{FF08}}0[1-9]"
+    rf"|[0-9A-Za-z][{_JOINTS}][0-9A-Za-z/\x{{FF0F}}]"
+    rf"|[0-9][ {_BLANKS}]?[{_JOINTS}\x{{FF08}}\x{{FF09}}][ {_BLANKS}]?[0-9]|\x{{FF08}}0[1-9]"
     rf"|[0-9@.:/\-][{_INVISIBLE}]+[0-9A-Za-z가-힣@.:/(\-]|[가-힣A-Za-z)][{_INVISIBLE}]+[0-9@.:/\-]|[A-Za-z][{_INVISIBLE}]+[A-Za-z]"
     rf"|[0-9][{_BLANKS}][0-9(\-]|[\-)][{_BLANKS}][0-9]"
 )

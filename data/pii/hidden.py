@@ -41,7 +41,8 @@ _SPOKEN = re.compile(
     rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,14}}[{_WRITTEN}{_CIRCLED}0-9]"
 )
 _SPOKEN_GATE = (
-    rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]"
+    rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]"
+    rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]"
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
     rf"|[공영빵][일1][공영빵육칠팔구0]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
@@ -65,7 +66,7 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 
 def _stops(text: str, first: int, last: int) -> list[int]:
-    """Return where a run of digits may end: at its end, before the copula, which is a digit too (…팔이에요), at a comma."""
+    """Return where a run of digits may end: at its end, before the copula (…팔이에요: a digit, too), at a comma."""
     copula = [last - 1] if text[last - 1] == "이" else []
     return [last, *copula, *(match.start() for match in _NEXT_VALUE.finditer(text, first, last))]
 
@@ -99,7 +100,8 @@ def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 _ODD_JOINT = r"(?: ?[-_*~:,/|·ㆍ•.=+)\]\u2010-\u2015\u3161]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
 _ODD = re.compile(
-    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789])(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
+    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789])"
+    rf"(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
     rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
 )
 _PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
@@ -172,7 +174,8 @@ _MAIL_GATE = (
     r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
     r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 점 )"
     r"|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]|[a-z0-9_]@(?:네이버|다음|한메일|지메일|구글|네이트|카카오|핫메일|야후)"
-    r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
+    r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)"
+    r"|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
 )
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 

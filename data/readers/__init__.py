@@ -13,9 +13,10 @@ in them, depend on the content and the settings alone, and no input can fill the
 * `formats`: all formats by name.
 """
 
+from common.files import COMPRESSED, HUB, stem
 from data.readers.formats import READERS, parse_block, read_blocks
 from data.readers.lines import TOO_DEEP, UnreadableError, load_json
-from data.readers.paths import COMPRESSED, HUB, list_files, stem
+from data.readers.paths import list_files
 from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
 from data.readers.settings import Format, SourceSettings
 from data.readers.sniff import resolve_format

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from common.errors import UserError
-from common.files import COMPRESSED, HUB, expand, stem, suffix_of
+from common.files import HUB, expand, stem, suffix_of
 from data.readers.records import InputFile
 from data.readers.settings import Format, SourceSettings
 

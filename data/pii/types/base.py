@@ -6,8 +6,8 @@ starting in the middle of a run, so that no input takes more than linear time.
 
 A gate is the pattern without look-arounds, checks and rare alternatives, in RE2 syntax: it is found on every line on
 which the pattern is found. A pattern that begins with look-behinds gets a look-ahead before them, at the characters it
-can begin with: that is several times faster. All gates run at once over a whole buffer, so text without personal data costs almost
-nothing. tests/data/pii/test_gate.py holds each pattern against its gate.
+can begin with: that is several times faster. All gates run at once over a whole buffer, so text without personal
+data costs almost nothing. tests/data/pii/test_gate.py holds each pattern against its gate.
 """
 
 from __future__ import annotations

@@ -62,7 +62,9 @@ _URL_PARTS = re.compile(r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*)
 _HEX = re.compile("[0-9A-Fa-f]")
 
 
-_PROGRAMS = frozenset("COMMAND.COM FORMAT.COM MODE.COM MORE.COM EDIT.COM TREE.COM CHCP.COM DISKCOPY.COM".split())
+_PROGRAMS = frozenset(
+    ["COMMAND.COM", "FORMAT.COM", "MODE.COM", "MORE.COM", "EDIT.COM", "TREE.COM", "CHCP.COM", "DISKCOPY.COM"]
+)
 
 
 def url(text: str, match: re.Match[str]) -> Extent | None:
