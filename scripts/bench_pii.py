@@ -59,9 +59,8 @@ def main() -> int:
     print(f"gate + exact patterns on what it lets through   {size / gated / 1e6:7.1f} MB/s")
     print(f"the same, and replaced by pseudonyms            {size / applied / 1e6:7.1f} MB/s")
     print(f"16 exact patterns with re, one by one           {size / ungated / 1e6:7.1f} MB/s")
-    print(
-        f"soundness: {sum(map(len, exact))} spans without the gate, {lost} lost with it; {extra} found folded, or written otherwise"
-    )
+    spans = sum(map(len, exact))
+    print(f"soundness: {spans} spans without the gate, {lost} lost with it; {extra} found folded, or written otherwise")
     counts = Counter(span.type for spans in found for span in spans)
     print("found:", ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "nothing")
     return 1 if lost else 0

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from data.pii.checks import card_prefix_ok, luhn_ok, registration_date_ok
+from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
 from data.pii.types.base import DASH, labelled
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
@@ -122,9 +122,12 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 
 _CUT = re.compile(
-    rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{9,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
+    rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{8,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
 )
 _CUT_MOBILE = re.compile(rf"010[{DASH}]?[0-9]{{4}}[{DASH}]?[0-9]{{4}}")
+_CUT_LANDLINE = re.compile(rf"(?:02|0[3-6][1-5]|0[78]0|050[0-9])[{DASH}][0-9]{{3,4}}[{DASH}][0-9]{{4}}")
+_CUT_LICENCE = re.compile(rf"(?:1[1-9]|2[0-6]|28)([{DASH}])[0-9]{{2}}\1[0-9]{{6}}\1[0-9]{{2}}")
+_CUT_BUSINESS = re.compile(rf"[0-9]{{3}}([{DASH}])[0-9]{{2}}\1[0-9]{{5}}")
 _CUT_REGISTERED = re.compile(rf"[0-9]{{6}}[{DASH}][1-8][0-9]{{6}}")
 _CUT_CARD = re.compile(rf"[0-9]{{4}}([{DASH}])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}")
 
@@ -138,6 +141,12 @@ def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
         if _CUT_MOBILE.fullmatch(plain):
             if len(plain) > 11 or (not set(plain) <= {"0", "1"} and labelled(TEL_LABEL, text, *match.span())):
                 yield Hidden(*match.span(), "TEL", plain)
+        elif _CUT_LANDLINE.fullmatch(plain):
+            yield Hidden(*match.span(), "TEL", plain)
+        elif _CUT_LICENCE.fullmatch(plain):
+            yield Hidden(*match.span(), "DRIVER_LICENSE", plain)
+        elif _CUT_BUSINESS.fullmatch(plain) and brn_ok(re.sub("[^0-9]", "", plain)):
+            yield Hidden(*match.span(), "BRN", plain)
         elif _CUT_REGISTERED.fullmatch(plain) and registration_date_ok(plain[:6] + plain[7:]):
             yield Hidden(*match.span(), "RRN" if plain[7] in "1234" else "FRN", plain)
         elif _CUT_CARD.fullmatch(plain):

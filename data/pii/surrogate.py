@@ -18,7 +18,7 @@ the separators stay. A pseudonym is nobody's where the type allows it:
 | BANK_ACCOUNT | first three digits 000 | no bank has branch or product 000 |
 | PASSPORT | X and random digits (letter) | no passport type has X |
 | HEALTH_INSURANCE | first digit 0 | certificates begin with 1-9 |
-| VEHICLE_PLATE | class 00 or 000, letter of its group, other region; mission 000; invented district | classes begin with 01 and 100 |
+| VEHICLE_PLATE | class 00 or 000, letter of its group, other region, district; mission 000 | classes begin at 01 |
 | ADDRESS | other province, invented district, town and road, as many digits | no such district; 세종 gets one too |
 | MENTION | invented handle of twelve letters | not avoidable; an accidental hit has a chance below 1e-9 |
 | NAME | invented surname and given name | no such surname |
