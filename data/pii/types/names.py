@@ -61,7 +61,7 @@ def name(text: str, match: re.Match[str]) -> Extent | None:
     group = "given" if match["given"] else "called"
     start, end = match.span(group)
     value = match[group]
-    if value in _NO_NAME or value.endswith(_ENDS_OF_WORDS):
+    if value in _NO_NAME or value.endswith(_ENDS_OF_WORDS) or value.startswith(("사람", "이름")):
         return None
     return start, end
 
