@@ -176,8 +176,11 @@ SECTIONS = [
 
 @pytest.mark.parametrize(("document", "block"), SECTIONS, ids=[document for document, _ in SECTIONS])
 def test_pieces_of_recipes_are_read(document: str, block: str, tmp_path: Path) -> None:
-    """With the sections of another recipe where they have none."""
-    tree = {**yaml.safe_load(RECIPE), **yaml.safe_load(block)}
+    """With what another recipe says where they say nothing."""
+    tree = yaml.safe_load(RECIPE)
+    for section, settings in yaml.safe_load(block).items():
+        whole = tree.get(section)
+        tree[section] = {**whole, **settings} if isinstance(whole, dict) else settings
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
     load_recipe(tmp_path / "recipe.yaml")
 
