@@ -27,7 +27,7 @@ from common.progress import say
 from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.cleaning import CleanSettings, clean_sentences
+from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, open_executor
@@ -97,6 +97,9 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
             raise ShareDone("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
     files = corpus_files(settings)
+    for rules in (settings.clean, *(file.settings.clean for file in files)):
+        if rules and rules.old_hangul:
+            require_old_hangul()
     key = resolve_key(settings.pii) if settings.pii.enabled else None
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)

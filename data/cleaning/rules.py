@@ -15,6 +15,7 @@ import numpy as np
 
 from data.cleaning.joints import gap, run_together, tag_gap
 from data.cleaning.news import remove_news
+from data.cleaning.old_hangul import map_old_hangul
 from data.cleaning.settings import CleanSettings
 
 Counts = dict[str, dict[str, int]]
@@ -53,9 +54,12 @@ _HIDDEN = re.compile(r"<!--|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]+"
+    "(?:[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]"
+    "|\u115f(?![\u1161-\u11a7\ud7b0-\ud7c6])|\u1160(?![\u11a8-\u11ff\ud7cb-\ud7fb]))+"
 )
+"""A filler stays where it holds the place of a missing letter of an old syllable."""
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 _PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
 _HEX = "[0-9a-fA-F]"
@@ -89,6 +93,8 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
         text = _without_html(text, counts)
     for name, present, rule in _RULES:
         if getattr(settings, name) and present(text):
+            if name == "control" and (private := len(_PRIVATE_USE.findall(text))):
+                _add("private_use", 1, private, counts)
             text = _count(name, text, rule(text), counts)
     if settings.blanks:
         text = _count("blanks", text, _collapse(text), counts)
@@ -221,6 +227,7 @@ def _has_bracket_pair(text: str) -> bool:
 
 
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
+    ("old_hangul", lambda text: not text.isascii(), map_old_hangul),
     ("control", _has_odd_character, _remove_control),
     (
         "nfc",

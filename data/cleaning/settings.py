@@ -13,7 +13,12 @@ class CleanSettings(Settings):
     nfc: bool = True
     """Compose Hangul and accents (Unicode NFC), so that one word has one spelling."""
     control: bool = True
-    """Remove control, zero-width, private-use and replacement characters (U+200B, U+FEFF …); line ends become \\n."""
+    """Remove control, zero-width, private-use and replacement characters (U+200B, U+FEFF …; private use is counted
+    as `private_use`, too); line ends become \\n."""
+    old_hangul: bool = False
+    """Map old Hangul of the private-use area (the Hanyang code of word processors of the 1990s) to Unicode's jamo;
+    `control` would remove it. For sources that hold such text: icons of web fonts have the same code points. It needs
+    hypua2jamo (`pip install hypua2jamo`)."""
     html: bool = True
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
     end a line."""

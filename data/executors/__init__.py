@@ -4,7 +4,7 @@ An executor is a callable `(function, tasks, progress) -> results in the order o
 tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
 
 * `local`: a pool of processes on this machine, or of threads for functions that are compiled code;
-* `ray`: tasks of a Ray cluster (an extra: `pip install 'hunmin[ray]'`);
+* `ray`: tasks of a Ray cluster (an extra: `pip install ray`);
 * `slurm`: which share of the units is this element's, when the same command runs as a Slurm array.
 
 All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).

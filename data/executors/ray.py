@@ -76,9 +76,7 @@ class RayExecutor:
         try:
             import ray
         except ImportError:
-            raise UserError(
-                "Ray is not installed", "--executor ray needs the package ray", "pip install 'hunmin[ray]'"
-            ) from None
+            raise UserError("Ray is not installed", "--executor ray needs the package ray", "pip install ray") from None
         _reach(self._address)
         started: dict[str, Any] = (
             {"num_cpus": self._workers, "include_dashboard": False} if self._address == "local" else {}
