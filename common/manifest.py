@@ -33,6 +33,9 @@ class Manifest(BaseModel):
     """What the stage counted (documents, tokens, rejects …)."""
     versions: dict[str, str] = {}
     """Versions of the packages that the bytes depend on."""
+    rules: dict[str, str] = {}
+    """Hashes of the code, and versions of the libraries, that decide what the output is: with others it is no longer
+    what this recipe gives."""
 
     @property
     def fingerprint(self) -> str:

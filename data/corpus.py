@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ from data.executors import ExecutorName, open_executor
 from data.executors.slurm import ShareDone
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
 from data.readers import InputFile, SourceSettings, list_files
+from data.rules import OF_PARTS, rules_of
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
@@ -76,6 +78,9 @@ class CorpusSettings(Settings):
     """Processes (tasks at once with ray); None takes the cores there are. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
+    keep_finished: bool = runtime(False)
+    """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
+    Else it is built again."""
 
 
 def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
@@ -146,6 +151,8 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
     benchmark = _benchmark(settings, key)
     identity = {
         "format": FORMAT,
+        "rules": rules_of(OF_PARTS),
+        "unicode": unicodedata.unidata_version,
         "settings": dump_settings(settings.model_copy(update=dict.fromkeys(NOT_IN_PARTS))),
         "key": key_fingerprint(key) if key else None,
         "benchmark": _fingerprint(benchmark),

@@ -17,7 +17,7 @@ from common.manifest import Manifest, describe_outputs, package_versions, read_m
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
 from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
-from hunmin.state import WORK_MARK, RunFolder, Verdict, judge
+from hunmin.state import WORK_MARK, RunFolder, Verdict, begun_with, judge
 
 SHARED_STAGE, SHARED_EXECUTOR = "corpus", "slurm-array"
 """The stage that several processes can do together in one run folder, and the executor by which they do."""
@@ -140,6 +140,7 @@ def _do(folder: RunFolder, recipe: Recipe, stage: Stage, share: bool) -> None:
         outputs=outputs,
         counts=counts,
         versions=package_versions("hunmin", *stage.packages),
+        rules=stage.rules(),
     )
     write_manifest(partial, manifest)
     (partial / WORK_MARK).unlink(missing_ok=True)
@@ -160,7 +161,7 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
         )
     folder.save_cache()
     partial, final = folder.partial(stage), folder.final(stage)
-    mark = {"settings": settings, "inputs": inputs}
+    mark = begun_with(stage, settings, inputs)
     if partial.exists() and folder.work_mark(stage) != mark:
         if stage.reopen:
             stage.reopen(partial)

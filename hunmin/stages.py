@@ -41,6 +41,8 @@ class Stage:
         files: recipe → paths, folders or globs outside the run that it reads.
         work: does the stage: (recipe, run folder, folder to write) → counts.
         packages: packages whose versions the output depends on.
+        rules: the code and libraries that decide what the output is; made by others, it is made again.
+        keeps: recipe → whether a finished output stays nevertheless.
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
         reopen: makes an unfinished folder of other settings or inputs fit to go on in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
@@ -53,6 +55,8 @@ class Stage:
     work: Work
     files: Callable[[Recipe], list[str]] = lambda recipe: []
     packages: tuple[str, ...] = ()
+    rules: Callable[[], dict[str, str]] = dict
+    keeps: Callable[[Recipe], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
 
@@ -88,6 +92,12 @@ def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
     from data.corpus import build_corpus
 
     return build_corpus(recipe.corpus, out)
+
+
+def _corpus_rules() -> dict[str, str]:
+    from data.rules import OF_CORPUS, rules_of
+
+    return rules_of(OF_CORPUS)
 
 
 def _reopen_corpus(out: Path) -> None:
@@ -222,7 +232,8 @@ def _report(recipe: Recipe, run: Path, out: Path) -> Counts:
 STAGES: tuple[Stage, ...] = (
     Stage(
         "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files,
-        packages=("pyarrow", "google-re2", "numba"), reopen=_reopen_corpus,
+        packages=("pyarrow", "google-re2", "numba"), rules=_corpus_rules,
+        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus,
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,

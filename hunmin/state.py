@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import atomic_write, expand, is_remote, sha256_file
-from common.manifest import Manifest, missing_outputs, read_manifest
+from common.manifest import missing_outputs, read_manifest
 from common.settings import changed_keys
 from data.readers import HUB
 from hunmin.recipe import Recipe
@@ -87,12 +87,17 @@ class RunFolder:
         return found
 
     def work_mark(self, stage: Stage) -> dict[str, Any] | None:
-        """Return the settings and inputs an unfinished attempt was begun with, or None."""
+        """Return the settings, inputs and rules an unfinished attempt was begun with, or None."""
         try:
             loaded: dict[str, Any] = json.loads((self.partial(stage) / WORK_MARK).read_bytes())
             return loaded
         except (OSError, ValueError):
             return None
+
+
+def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str]) -> dict[str, Any]:
+    """Return what an unfinished attempt is marked with: one with another mark is not taken up as it is."""
+    return {"settings": settings, "inputs": inputs, "rules": stage.rules()}
 
 
 def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], force: bool = False) -> Verdict:
@@ -107,7 +112,7 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     upstream = [name for name in stage.after if name in redone]
     inputs = None if upstream else folder.inputs(recipe, stage)
     mark = folder.work_mark(stage)
-    resumes = bool(mark) and inputs is not None and mark == {"settings": settings, "inputs": inputs}
+    resumes = bool(mark) and inputs is not None and mark == begun_with(stage, settings, inputs)
     if manifest is None:
         return Verdict(stage, False, "unfinished: goes on" if resumes else "not done yet", resumes)
     if force:
@@ -115,10 +120,14 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     changed = changed_keys(manifest.settings, settings)
     if changed:
         return Verdict(stage, False, "setting changed: " + "; ".join(changed[:4]), resumes)
+    rules = changed_names(manifest.rules, stage.rules())
+    if rules and not stage.keeps(recipe):
+        why = f"made by other rules: {', '.join(rules[:4])}; {stage.name}.keep_finished=true leaves it as it is"
+        return Verdict(stage, False, why, resumes)
     if upstream:
         return Verdict(stage, False, f"reads {', '.join(upstream)}, to be done before it", resumes)
     if manifest.inputs != inputs:
-        names = changed_inputs(manifest, inputs or {})
+        names = changed_names(manifest.inputs, inputs or {})
         return Verdict(stage, False, "input changed: " + ", ".join(names[:4]), resumes)
     missing = missing_outputs(folder.final(stage), manifest)
     if missing:
@@ -126,7 +135,6 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     return Verdict(stage, True, "done")
 
 
-def changed_inputs(manifest: Manifest, inputs: dict[str, str]) -> list[str]:
-    """Return the names of inputs that came, went or changed since the manifest was written."""
-    names = sorted(set(manifest.inputs) | set(inputs))
-    return [name for name in names if manifest.inputs.get(name) != inputs.get(name)]
+def changed_names(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Return the names that came, went or stand for something else, sorted."""
+    return [name for name in sorted(before.keys() | now) if before.get(name) != now.get(name)]

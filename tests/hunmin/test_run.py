@@ -113,6 +113,37 @@ def test_a_touched_input_with_the_same_content_does_not(house: House) -> None:
     assert house.go() == []
 
 
+def test_what_other_rules_have_made_is_made_again_unless_it_is_to_stay(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.go()
+    keeps = lambda recipe: recipe.corpus.keep_finished  # noqa: E731
+    first = dataclasses.replace(stages.STAGES[0], rules=lambda: {"data/cleaning": "1"}, keeps=keeps)
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    corpus = {"inputs": ["x"], "keep_finished": True}
+    assert house.go(corpus=corpus) == []
+    house.fail = "a"
+    with pytest.raises(KeyboardInterrupt):
+        house.go()
+    assert "made by other rules: data/cleaning" in capsys.readouterr().err
+    house.fail = ""
+    assert house.go() == ["a+"]  # the same bytes: what reads them stays
+    assert house.go() == []
+    assert read_manifest(house.folder / "run" / "a").rules == {"data/cleaning": "1"}  # type: ignore[union-attr]
+
+
+def test_pieces_of_other_rules_are_not_taken_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.fail = "a"
+    with pytest.raises(KeyboardInterrupt):
+        house.go()
+    house.fail = ""
+    first = dataclasses.replace(stages.STAGES[0], rules=lambda: {"data/cleaning": "2"})
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    assert house.go(last="a") == ["a"]
+
+
 def test_a_lost_output_redoes(house: House) -> None:
     house.go()
     (house.folder / "run" / "b" / "result").unlink()

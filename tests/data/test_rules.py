@@ -1,0 +1,111 @@
+"""Parts that other rules have made are not taken up: the rules are changed in a copy of the code, between two runs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from common.code import code_hash
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+from pathlib import Path
+from data import corpus
+if sys.argv[2] == "stop":
+    def assemble(*arguments):
+        raise SystemExit(0)
+    corpus.assemble = assemble
+if __name__ == "__main__":
+    inputs, rules = [str(Path("in"))], {"enabled": False}
+    settings = {"inputs": inputs, "decontaminate": rules, "pii": rules, "workers": 1}
+    corpus.build_corpus(corpus.CorpusSettings.model_validate(settings), Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in ("common", "data"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.jsonl").write_text(json.dumps({"text": "오늘은 #날씨 이야기를 한다."}) + "\n", encoding="utf-8")
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    return tmp_path
+
+
+def build(copy: Path, stop: bool = False) -> None:
+    command = [sys.executable, "program.py", "out", "stop" if stop else "go"]
+    subprocess.run(command, cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)}, check=True, timeout=120)
+
+
+def parts(copy: Path) -> dict[str, int]:
+    return {str(path.relative_to(copy)): path.stat().st_ino for path in copy.glob("out/.work/*/part-*.parquet")}
+
+
+def test_a_mended_rule_takes_up_no_old_part_and_a_mended_comment_does(copy: Path) -> None:
+    build(copy, stop=True)
+    before = parts(copy)
+    assert len(before) == 1
+    rules = copy / "data/cleaning/rules.py"
+    source = rules.read_text(encoding="utf-8")
+    rules.write_text(source.replace('"""', '"""Said in other words. ', 1) + "\n# a comment\n", encoding="utf-8")
+    build(copy, stop=True)
+    assert parts(copy) == before
+    mended = source.replace('_HASHTAG.sub("", text)', "text")
+    assert mended != source
+    rules.write_text(mended, encoding="utf-8")
+    build(copy)
+    rows = pq.read_table(next(copy.glob("out/shards/*.parquet"))).to_pylist()
+    assert [row["sentences"] for row in rows] == [["오늘은 #날씨 이야기를 한다."]]
+
+
+MODULE = '''"""A module."""
+
+LIMIT = 10  # a number
+TEXT = """
+# no comment
+
+"""
+
+
+def f(x: int) -> int:
+    """Say what it does."""
+    return x + LIMIT
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('"""A module."""', '"""A module\n\nof two lines."""', True),
+        ('"""Say what it does."""', "# says what it does", True),
+        ("\n\n\ndef", "\n\n\n\n# f\ndef", True),
+        ("x + LIMIT", "x - LIMIT", False),
+        ("# no comment", "# another text", False),
+        ("LIMIT = 10", "LIMIT = 11", False),
+    ],
+)
+def test_a_hash_covers_what_is_done_and_nothing_that_is_said_of_it(
+    old: str, new: str, same: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    (tmp_path / "before/m.py").write_text(MODULE, encoding="utf-8")
+    assert old in MODULE
+    (tmp_path / "after/m.py").write_text(MODULE.replace(old, new), encoding="utf-8")
+    assert (code_hash(tmp_path / "before/m.py") == code_hash(tmp_path / "after/m.py")) is same
+
+
+def test_a_folder_is_all_of_its_modules(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / "p/q").mkdir(parents=True)
+        (tmp_path / name / "p/q/m.py").write_text("x = 1\n")
+    assert code_hash(tmp_path / "one/p") == code_hash(tmp_path / "two/p")
+    (tmp_path / "two/p/n.py").write_text("")
+    code_hash.cache_clear()
+    assert code_hash(tmp_path / "one/p") != code_hash(tmp_path / "two/p")
