@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from data.sample import write_sample
+from hunmin.sample import write_sample
 
 
 def write_mini(folder: Path, **pretrain: Any) -> Path:

@@ -105,7 +105,7 @@ def write_model(folder: Path, kind: str = "roberta", text: str = "", **changes: 
 
 def write_sample(folder: Path) -> Path:
     """Write the embedded sample's eight tasks, as `hunmin sample` does."""
-    from data.sample.tasks import build_tasks
+    from hunmin.sample.tasks import build_tasks
 
     for name, content in build_tasks(42).files.items():
         path = folder / name

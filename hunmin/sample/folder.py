@@ -1,0 +1,43 @@
+"""`hunmin sample`: the embedded sample as a finished folder, written once."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.files import publish_folder
+from common.manifest import Manifest, describe_outputs, missing_outputs, package_versions, read_manifest, write_manifest
+from common.progress import say
+from hunmin.sample.write import write_sample
+
+
+def make_sample(out: Path, seed: int) -> dict[str, Any]:
+    """Write the sample into `out` unless the same one is there, and return its counts.
+
+    Raises:
+        UserError: `out` holds something else.
+    """
+    settings = {"seed": seed}
+    manifest = read_manifest(out)
+    current = package_versions("hunmin")
+    if manifest and manifest.settings == settings and manifest.versions == current:
+        if not missing_outputs(out, manifest):
+            say(f"sample     done ({out})", style="green")
+            return manifest.counts
+    elif manifest is None and out.exists() and any(out.iterdir()):
+        raise UserError(
+            f"{out} holds something else", "a sample is written to a folder of its own", "give another --out"
+        )
+    temporary = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    counts = write_sample(temporary, seed=seed)
+    outputs = describe_outputs(temporary)
+    write_manifest(
+        temporary,
+        Manifest(stage="sample", settings=settings, inputs={}, outputs=outputs, counts=counts, versions=current),
+    )
+    publish_folder(temporary, out)
+    return counts
