@@ -26,8 +26,8 @@ class PiiSettings(Settings):
 
     types: list[str] = Field(default_factory=lambda: list(PII_TYPES))
     """Types to replace, by name. Default all 16. Types left out are still recognised (a telephone number left out is
-    not taken for an account) but stay in the text. NAME, names of people beside a label or a title, is replaced only
-    where it stands here."""
+    not taken for an account) but stay in the text. NAME (of people, beside a label or a title) and NICKNAME (beside a
+    label, or in a messenger) are replaced only where they stand here."""
 
     key_env: str = runtime("HUNMIN_PII_KEY")
     """Name of the environment variable that holds the key. It comes before `key`."""

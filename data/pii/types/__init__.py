@@ -2,7 +2,7 @@
 
 * `base`: the record of a type, and what patterns share;
 * `network`, `accounts`, `identity`, `money`, `telephone`, `vehicle`, `address`: families of types;
-* `names`: names of people, looked for only where asked.
+* `names`, `nicknames`: names of people, looked for only where asked.
 """
 
 from data.pii.types.accounts import EMAIL, MENTION
@@ -12,6 +12,7 @@ from data.pii.types.identity import DRIVER_LICENSE, FRN, HEALTH_INSURANCE, PASSP
 from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
 from data.pii.types.names import NAME
 from data.pii.types.network import IP, MAC, URL
+from data.pii.types.nicknames import NICKNAME
 from data.pii.types.telephone import TEL
 from data.pii.types.vehicle import VEHICLE_PLATE
 
@@ -34,7 +35,7 @@ TYPES: tuple[PiiType, ...] = (
     ADDRESS,
 )
 """The types replaced by default."""
-ON_REQUEST: tuple[PiiType, ...] = (NAME,)
+ON_REQUEST: tuple[PiiType, ...] = (NAME, NICKNAME)
 """Types replaced only where the settings name them."""
 BY_NAME: dict[str, PiiType] = {kind.name: kind for kind in (*TYPES, *ON_REQUEST)}
 PII_TYPES: tuple[str, ...] = tuple(kind.name for kind in TYPES)

@@ -26,6 +26,39 @@ LEFT = (
 )
 
 
+NICKNAMES = {
+    "닉네임: 하늘바라기, 지역 서울": "하늘바라기",
+    "티디스크 닉네임 : skywatch77": "skywatch77",
+    "제 카톡 아이디는 moon.light_9 입니다": "moon.light_9",
+    "텔레 아이디 goldfish88로 연락 주세요": "goldfish88",
+    "롤 닉네임=미드는내꺼": "미드는내꺼",
+    "대화명: 감자_튀김": "감자_튀김",
+}
+NO_NICKNAMES = (
+    *("닉네임: 필수 입력", "닉네임을 바꿨다", "닉네임은 두 글자 이상", "필명으로 알려진 작가", "게임 아이디를 만든다"),
+    *(
+        "네이버 아이디로 로그인",
+        "패닉: 복구할 수 없는 오류",
+        "카카오톡 ID 검색을 허용",
+        "온라인 계정 정보",
+        *("조직 ID: 표시", "컨트롤 ID는 IDOK 입니다", "타임라인 계정 settings 파일"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("text", "value"), NICKNAMES.items())
+def test_nicknames_on_request(text: str, value: str) -> None:
+    found = [text[span.start : span.end] for span in find_spans(text, on_request=True)]
+    assert found == [value]
+    assert all(span.type != "NICKNAME" for span in find_spans(text))
+    assert Pseudonymizer(b"a key of sixteen bytes", ["NICKNAME"]).apply(text)[0].count(value) == 0
+
+
+@pytest.mark.parametrize("text", NO_NICKNAMES)
+def test_no_nicknames(text: str) -> None:
+    assert find_spans(text, on_request=True) == []
+
+
 @pytest.mark.parametrize(("text", "name"), FOUND.items())
 def test_found_on_request(text: str, name: str) -> None:
     found = [text[span.start : span.end] for span in find_spans(text, on_request=True) if span.type == "NAME"]
