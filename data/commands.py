@@ -179,7 +179,7 @@ def stats_stream(input: IO[bytes]) -> Counters:
         for name, of_source in texts.items():
             merge(read.setdefault(name, {}), text_size(of_source))
     nothing: Counters = {
-        name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates", "skipped")
+        name: {} for name in ("cleaning", "dropped", "pii", "decontamination", "duplicates", "skipped", "damaged")
     }
     return {
         "total": {"read": total(read), "kept": total(kept["sources"])},

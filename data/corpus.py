@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import shutil
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,14 +41,16 @@ from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import STAGE_DONE, do_share, do_units
-from data.units.work import UnitWork, check_sources
+from data.units.set_aside import SetAside
+from data.units.work import UnitWork, check_sources, named
 
 WORK = ".work"
 STATISTICS = "statistics.json"
 REJECTS = "rejects/rejects.jsonl"
-FORMAT = 2
+DAMAGED = "rejects/files.jsonl"
+FORMAT = 3
 """Version of the parts in the work folder; parts of another version are not taken up."""
-NOT_IN_PARTS = ("inputs", "shard_mb", "unit_mb", "max_reject_share")
+NOT_IN_PARTS = ("inputs", "shard_mb", "unit_mb", "max_reject_share", "max_bad_files")
 """Settings that parts do not depend on; what they hold of the inputs is in their own names."""
 
 
@@ -78,6 +81,9 @@ class CorpusSettings(Settings):
     """Processes (tasks at once with ray); None takes the cores there are. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
+    max_bad_files: float = Field(0.05, ge=0, le=1)
+    """The run fails when more than this share of the files is damaged (cut archives, binary data); of several files one
+    may be, unless this is 0. They are read as far as they are whole, and listed in rejects/files.jsonl."""
     keep_finished: bool = runtime(False)
     """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
     Else it is built again."""
@@ -91,8 +97,9 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         out: a folder, empty or with what a killed run with the same settings and inputs left; it resumes.
 
     Raises:
-        UserError: an input is missing, damaged or no text; nothing was read, or nothing is left; no benchmark; no key.
-        HunminError: too many lines were unreadable; or units failed or killed their workers: all others are done first.
+        UserError: an input is missing; nothing was read, or nothing is left; no benchmark; no key.
+        HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
+            others are done first.
         ShareDone: this is an element of an array, and others are still at work or have to end the stage.
         DiskFullError: no space; what was finished stays.
     """
@@ -110,13 +117,14 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
     work.mkdir(parents=True, exist_ok=True)
     with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
         function = _unit_work(settings, key, work)
-        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6))
+        set_aside = SetAside(len(files), settings.max_bad_files)
+        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside)
         if settings.executor == "slurm-array":
             do_share(catalog, function, execute)
         else:
             do_units(catalog, function, execute)
         units = catalog.parts()
-        counts = _gather(units, out)
+        counts, damaged = _gather(catalog, units, out)
         _check(counts, settings, out)
         assembly = assemble(units, out, function.folder, settings.deduplicate, settings.shard_mb, execute)
     if not assembly.shards:
@@ -125,7 +133,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
             "a corpus holds at least one document",
             "look at the rule that took most, and change it in the recipe (corpus.clean, corpus.decontaminate)",
         )
-    _write_reports(counts, assembly, out, key)
+    _write_reports(counts, damaged, assembly, out, key)
     return _finish(out)
 
 
@@ -211,9 +219,14 @@ def _fingerprint(benchmark: list[BenchmarkSentence]) -> str:
     return xxhash.xxh3_128_hexdigest("\0\0".join(fields).encode("utf-8", "surrogatepass"))
 
 
-def _gather(units: list[Path], out: Path) -> Counters:
-    """Return the counts of all units, and write their rejects and hits, in input order."""
+def _gather(catalog: Catalog, units: list[Path], out: Path) -> tuple[Counters, Counters]:
+    """Return the counts of all units, and of damaged files by reason, and write their rejects and hits, in input order.
+
+    Raises:
+        TooManyDamagedError: as elements of an array found, too many files are.
+    """
     counts: Counters = {}
+    damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]
     with atomic_write(out / REJECTS, "wb") as rejects, atomic_write(out / "hits.jsonl", "wb") as hits:
         for part in units:
             side = orjson.loads(part.with_suffix(".json").read_bytes())
@@ -221,7 +234,14 @@ def _gather(units: list[Path], out: Path) -> Counters:
             check_sources(len(counts["read"]))
             rejects.writelines(orjson.dumps(item) + b"\n" for item in side["rejects"])
             hits.writelines(orjson.dumps(item) + b"\n" for item in side["hits"])
-    return counts
+            if side["damage"] and side["damage"] not in damaged:
+                damaged.append(side["damage"])
+    with atomic_write(out / DAMAGED, "wb") as files:
+        files.writelines(orjson.dumps(item) + b"\n" for item in damaged)
+    paths = {file.label: file.path for file in catalog.files}
+    for item in damaged:
+        catalog.set_aside.add(paths[item["source"]], item["reason"])
+    return counts, dict(Counter(item["reason"] for item in damaged))
 
 
 def _check(counts: Counters, settings: CorpusSettings, out: Path) -> None:
@@ -250,7 +270,7 @@ def _whereabouts(counts: Counters, assembly: Assembly) -> str:
     return f"{documents} documents read; {', '.join(dropped)}" + (f"; cleaning {', '.join(rules)}" if rules else "")
 
 
-def _write_reports(counts: Counters, assembly: Assembly, out: Path, key: bytes | None) -> None:
+def _write_reports(counts: Counters, damaged: Counters, assembly: Assembly, out: Path, key: bytes | None) -> None:
     """Write pii.json and, last of all, statistics.json: it says that the folder is whole."""
     kept = assembly.statistics["sources"]
     statistics: dict[str, Any] = {
@@ -266,6 +286,7 @@ def _write_reports(counts: Counters, assembly: Assembly, out: Path, key: bytes |
         "duplicates": assembly.duplicates,
         "rejects": sort_counters(counts["rejects"]),
         "skipped": sort_counters(counts["skipped"]),
+        "damaged": sort_counters(damaged),
         "shards": assembly.shards,
     }
     _write_json(out / "pii.json", statistics["pii"])

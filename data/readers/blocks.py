@@ -34,7 +34,8 @@ def cut(stream: TextStream, borders: Borders, block_bytes: int) -> Iterator[Bloc
     """Yield a stream's content in blocks of about `block_bytes`, cut at borders; longer records are kept whole.
 
     Blocks without such a record are at most half of `MAX_RECORD_BYTES`. A record of more than `MAX_RECORD_BYTES` is
-    left out; the next block (or an empty one at the end) holds its reject.
+    left out; the next block (or an empty one at the end) holds its reject. What follows the last border of a stream
+    that ends in damage is left out, too.
     """
     limit = records.MAX_RECORD_BYTES
     # with half the limit, what is looked at holds no second record that is too long
@@ -64,6 +65,8 @@ def cut(stream: TextStream, borders: Borders, block_bytes: int) -> Iterator[Bloc
     if dropping or size > limit:
         data, line, dropping = _without_first(data, borders, line, dropping, rejects)
         data = b"" if dropping else data
+    if stream.damaged:
+        data = data[: borders.last(data)]
     if data or rejects:
         yield Block(number, line, data, stream.encoding, rejects=tuple(rejects))
 

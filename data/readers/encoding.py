@@ -10,6 +10,10 @@ import codecs
 from collections.abc import Iterator
 from typing import IO
 
+from data.readers.damage import UntilDamage
+
+Stream = IO[bytes] | UntilDamage
+
 READ_BYTES = 1 << 20
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 SNIFF_BYTES = 4096
@@ -20,7 +24,7 @@ UNDECODABLE = b"\xff"
 """Stands, in data made UTF-8, for a line that could not be decoded: it is never valid UTF-8."""
 
 
-def read_full(stream: IO[bytes], count: int) -> bytes:
+def read_full(stream: Stream, count: int) -> bytes:
     """Return `count` bytes of a stream, fewer only at its end."""
     pieces, left = [], count
     while left and (piece := stream.read(left)):
@@ -38,7 +42,7 @@ class TextStream:
         declared: the encoding the source's settings give, or auto.
     """
 
-    def __init__(self, head: bytes, stream: IO[bytes], declared: str) -> None:
+    def __init__(self, head: bytes, stream: Stream, declared: str) -> None:
         self._stream = stream
         marked = next((BOMS[mark] for mark in BOMS if head.startswith(mark)), None)
         fixed = declared if declared != "auto" else marked or _zeros(head)
@@ -51,6 +55,11 @@ class TextStream:
         self._decoder = codecs.getincrementaldecoder(fixed)("surrogatepass") if fixed and utf16 else None
         self.head = self._as_text(head)
         """The first chunk, in the encoding `encoding`."""
+
+    @property
+    def damaged(self) -> bool:
+        """Return whether the stream has ended where it is damaged, so that its last record may be cut."""
+        return isinstance(self._stream, UntilDamage) and self._stream.damage is not None
 
     @property
     def encoding(self) -> str:

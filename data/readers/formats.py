@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from common.errors import UserError
-from common.files import decompression_errors, open_bytes
+from common.files import open_bytes
 from data.readers import (
     conllu,
     delimited,
@@ -22,6 +22,7 @@ from data.readers import (
     wikitext,
 )
 from data.readers.blocks import BLANK_LINES, LINES, Borders, cut
+from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
 from data.readers.hub import cut_hub, parse_hub
 from data.readers.parquet import cut_parquet, parse_parquet
@@ -83,18 +84,24 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
     Documents and their ids do not depend on `block_bytes`.
 
     Raises:
-        UserError: the file cannot be read, is a damaged or truncated archive, is not text, or its columns are others.
+        DamagedInputError: it is a damaged or truncated archive, after all blocks before that; or no text, or damaged.
+        UserError: the file cannot be read, or its columns are others.
     """
     if file.path.startswith(HUB):
         yield from (("hf", block) for block in cut_hub(file, block_bytes))
         return
-    with _reading_errors(file.path), open_bytes(file.path) as stream:
+    with _reading_errors(file.path), open_bytes(file.path) as opened:
+        stream = UntilDamage(opened)
         head = read_full(stream, encoding.READ_BYTES)
+        if stream.damage is not None and not head:
+            raise DamagedInputError(file.path, f"is damaged or cut short: {stream.damage}")
         format = resolve_format(file, head)
         reader = READERS[format]
         if reader.cut:
             text = TextStream(head, stream, file.settings.encoding)
             yield from ((format, block) for block in reader.cut(file, text, block_bytes))
+            if stream.damage is not None:
+                raise DamagedInputError(file.path, f"is damaged or cut short: {stream.damage}")
             return
     assert reader.refer
     yield from ((format, block) for block in reader.refer(file, block_bytes))
@@ -102,10 +109,9 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
 
 @contextmanager
 def _reading_errors(path: str) -> Iterator[None]:
-    """Turn what goes wrong while a file is read into one clear error; a damaged archive has its own."""
+    """Turn what goes wrong while a file is read into one clear error."""
     try:
-        with decompression_errors(path):
-            yield
+        yield
     except OSError as error:
         raise UserError(
             f"cannot read {path}: {error.strerror or error}",

@@ -1,10 +1,9 @@
-"""Parquet: blocks are ranges of rows that the workers read themselves, only the columns that are needed."""
+"""Parquet: blocks are ranges of row groups that the workers read themselves, only the columns that are needed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import accumulate, pairwise
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 
 from common.errors import UserError
 from common.files import COMPRESSED, is_remote, open_bytes
+from data.readers.damage import DamagedInputError
 from data.readers.delimited import unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
@@ -23,10 +23,11 @@ BATCH_ROWS = 1024
 
 
 def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
-    """Yield ranges of rows of about `block_bytes`; whole row groups where they are not larger.
+    """Yield ranges of row groups of about `block_bytes`; a larger row group is a block of its own.
 
     Raises:
-        UserError: the file is no Parquet file, is damaged, or lacks a text column.
+        DamagedInputError: the file is no Parquet file, or damaged.
+        UserError: it lacks a text column.
     """
     if file.path.endswith(COMPRESSED):
         raise UserError(
@@ -42,55 +43,40 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
         groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
     fingerprint = content_hash(file.path)
-    for number, (first, rows, size) in enumerate(_ranges(sizes, block_bytes)):
-        reference = orjson.dumps({"first": first, "rows": rows, "file": fingerprint})
-        yield Block(number, first + 1, reference, bytes=size)
+    for number, (span, first, size) in enumerate(_ranges(sizes, block_bytes)):
+        reference = {"groups": [span.start, span.stop], "first": first, "file": fingerprint}
+        yield Block(number, first + 1, orjson.dumps(reference), bytes=size)
 
 
-def _ranges(sizes: list[tuple[int, int]], block_bytes: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (first row, rows, bytes) of ranges: several small row groups, or pieces of one that is large."""
-    first = rows = size = 0
-    for group_rows, group_size in sizes:
+def _ranges(sizes: list[tuple[int, int]], block_bytes: int) -> Iterator[tuple[range, int, int]]:
+    """Yield (row groups, first row, bytes) of blocks: several small row groups, or one that is large.
+
+    A row group can only be read from its beginning: in pieces it would be decoded as often as it has pieces.
+    """
+    begin = first = rows = size = 0
+    for index, (group_rows, group_size) in enumerate(sizes):
         if rows and size + group_size > block_bytes:
-            yield first, rows, size
-            first, rows, size = first + rows, 0, 0
+            yield range(begin, index), first, size
+            begin, first, rows, size = index, first + rows, 0, 0
         rows, size = rows + group_rows, size + group_size
-        if size > block_bytes and rows:
-            pieces = min(rows, -(-size // block_bytes))
-            borders = [rows * piece // pieces for piece in range(pieces + 1)]
-            for start, end in pairwise(borders):
-                yield first + start, end - start, size // pieces
-            first, rows, size = first + rows, 0, 0
     if rows:
-        yield first, rows, size
+        yield range(begin, len(sizes)), first, size
 
 
 def parse_parquet(file: InputFile, block: Block) -> Iterator[Item]:
-    """Yield the rows of a range.
+    """Yield the rows of a range of row groups.
 
     Raises:
-        UserError: the file is damaged.
+        DamagedInputError: the file is damaged.
     """
     reference = orjson.loads(block.data)
-    first, left = reference["first"], reference["rows"]
+    number = reference["first"] + 1
     with _opened(file) as parquet:
         columns, _ = FieldMap(file).columns(parquet.schema_arrow.names)
-        groups, place = _groups(parquet.metadata, first, left)
-        for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=columns):
-            begin, end = max(0, first - place), min(batch.num_rows, first + left - place)
-            if begin < end:
-                yield from documents_of(file, batch.slice(begin, end - begin), place + begin + 1)
-            place += batch.num_rows
-            if place >= first + left:
-                return
-
-
-def _groups(facts: pq.FileMetaData, first: int, rows: int) -> tuple[list[int], int]:
-    """Return the row groups that hold a range of rows, and the first row of the first of them."""
-    counts = [facts.row_group(index).num_rows for index in range(facts.num_row_groups)]
-    starts = list(accumulate(counts, initial=0))
-    groups = [i for i, count in enumerate(counts) if starts[i] < first + rows and starts[i] + count > first]
-    return groups, starts[groups[0]]
+        for group in range(*reference["groups"]):  # one by one: a damaged one takes no row of those before it
+            for batch in parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns):
+                yield from documents_of(file, batch, number)
+                number += batch.num_rows
 
 
 @contextmanager
@@ -102,8 +88,10 @@ def _opened(file: InputFile) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(stream) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:
-        raise UserError(
-            f"{file.path} cannot be read as Parquet: {str(error).splitlines()[0]}",
-            "a Parquet file is whole and readable",
-            "fetch or write the file again, or take it out of the inputs",
-        ) from None
+        if isinstance(error, OSError) and error.errno is not None:
+            raise UserError(f"cannot read {file.path}: {error.strerror}", "inputs are readable files") from None
+        raise DamagedInputError(file.path, f"cannot be read as Parquet: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -7,6 +7,7 @@ import re
 
 from common.errors import UserError
 from common.files import suffix_of
+from data.readers.damage import DamagedInputError
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
 from data.readers.json_elements import place_under
 from data.readers.paths import BY_SUFFIX
@@ -34,7 +35,8 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
     """Return the format of a file from its settings, its name, or its first bytes `head`.
 
     Raises:
-        UserError: the content is binary, or XML that is no MediaWiki dump.
+        DamagedInputError: the content is binary.
+        UserError: it is XML that is no MediaWiki dump, or the settings name a data set of the hub.
     """
     given = file.settings.format
     if given == "hf":
@@ -49,10 +51,10 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
         return format
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
     if b"\0" in text.head[:SNIFF_BYTES]:
-        raise UserError(
-            f"{file.path} is not text (it begins with binary data)",
-            "inputs are text in UTF-8, UTF-16 or CP949, or one of the binary formats that `format` names",
-            "convert the file, or take it out of the inputs",
+        raise DamagedInputError(
+            file.path,
+            "is not text (it begins with binary data)",
+            "convert it to text in UTF-8, UTF-16 or CP949, or take it out of the inputs",
         )
     return format or _sniff(file, utf8_lines(text.head, text.encoding))
 

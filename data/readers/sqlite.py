@@ -12,6 +12,7 @@ import orjson
 
 from common.errors import UserError, nearest
 from common.files import COMPRESSED, is_remote
+from data.readers.damage import DamagedInputError
 from data.readers.delimited import unknown_columns
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
 from data.readers.volume import content_hash
@@ -21,7 +22,8 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
     """Yield ranges of row ids of about `block_bytes`, as the file's size and the span of the ids suggest.
 
     Raises:
-        UserError: the file is no database, or lacks the table or a text column.
+        DamagedInputError: the file is no database.
+        UserError: it lacks the table or a text column.
     """
     if is_remote(file.path) or file.path.endswith(COMPRESSED):
         raise UserError(
@@ -57,7 +59,7 @@ def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield the rows of a range, numbered by row id.
 
     Raises:
-        UserError: the database is damaged.
+        DamagedInputError: the database is damaged.
     """
     reference = orjson.loads(block.data)
     names = reference["columns"]
@@ -96,11 +98,7 @@ def _opened(file: InputFile) -> Iterator[sqlite3.Connection]:
             database.text_factory = bytes
             yield database
     except sqlite3.DatabaseError as error:
-        raise UserError(
-            f"{file.path} cannot be read as a SQLite database: {error}",
-            "a database is whole and readable",
-            "fetch the file again, or take it out of the inputs",
-        ) from None
+        raise DamagedInputError(file.path, f"cannot be read as a SQLite database: {error}") from None
 
 
 def _quoted(name: str) -> str:

@@ -18,7 +18,7 @@ BAR = 24
 """Columns of the longest bar of a histogram."""
 PARTS = (
     *("total", "sources", "lengths", "split", "cleaning"),
-    *("dropped", "pii", "decontamination", "duplicates", "rejects", "skipped"),
+    *("dropped", "pii", "decontamination", "duplicates", "rejects", "skipped", "damaged"),
 )
 """What `statistics.json` holds and a table is made of."""
 
@@ -138,6 +138,8 @@ def _left_out(statistics: Counters) -> Table:
     lines = documents + sum(statistics["rejects"].values())
     for reason, count in _by_count(statistics["rejects"]):
         table.add_row(_name(f"line rejected: {reason}"), f"{count:,}", _share(count, lines, 3))
+    for reason, count in _by_count(statistics["damaged"]):
+        table.add_row(_name(f"file: {reason}"), f"{count:,}", "-")
     for reason, count in _by_count(statistics["skipped"]):
         table.add_row(_name(f"no document: {reason}"), f"{count:,}", "-")
     for reason, count in _by_count(statistics["dropped"]):

@@ -17,8 +17,9 @@ import orjson
 from common.files import atomic_write
 from common.settings import settings_hash
 from data.executors.failures import Failures, failure_of
-from data.readers import InputFile, read_blocks
+from data.readers import Block, DamagedInputError, Format, InputFile, read_blocks
 from data.readers.volume import FileVersion, TextSize, file_version
+from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.work import UnitTask, part_path, unit_key
 
 
@@ -50,14 +51,17 @@ class Catalog:
         folder: where parts and indices are; one folder for one set of settings.
         files: the inputs, in order.
         unit_bytes: size of a unit.
+        set_aside: gets the files that are damaged.
     """
 
-    def __init__(self, folder: Path, files: list[InputFile], unit_bytes: int) -> None:
-        self.folder, self.files = folder, files
+    def __init__(self, folder: Path, files: list[InputFile], unit_bytes: int, set_aside: SetAside) -> None:
+        self.folder, self.files, self.set_aside = folder, files, set_aside
         self._unit_bytes = unit_bytes
         self._keys: dict[int, list[str]] = {}
         self.finished_bytes = 0
         """Input bytes of units that were found finished."""
+        self.damaged: dict[int, str] = {}
+        """Files that were found damaged as they were cut, by their number, and how."""
 
     def text_bytes(self, share: Share | None = None) -> float | None:
         """Return how many bytes of text the files (a share of them) hold, about; None when one's size is not known."""
@@ -76,14 +80,19 @@ class Catalog:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
 
         Args:
-            failures: gets the files that cannot be read, by name; the others go on.
+            failures: gets the files that cannot be read, by name; the others go on. Damaged ones end where they are.
             share: leave out what belongs to other processes.
+
+        Raises:
+            TooManyDamagedError: too many files are damaged.
         """
         for number, file in enumerate(self.files):
             if share and not share.reads(number):
                 continue
             try:
                 yield from self._pending_of(number, file, share)
+            except TooManyDamagedError:
+                raise
             except Exception as error:
                 failures.add(failure_of(file.path, error))
 
@@ -93,13 +102,13 @@ class Catalog:
         if index and version.facts is not None and index["version"] == version.facts and index["settled"]:
             mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
             if all(part_path(self.folder, key).exists() for key in mine):
-                self._keys[number] = index["keys"]
+                self._take(number, index)
                 known = enumerate(index["bytes"])
                 self.finished_bytes += sum(size for block, size in known if not share or share.has(number, block))
                 return
         keys: list[str] = []
         sizes: list[int] = []
-        for format, block in read_blocks(file, self._unit_bytes):
+        for format, block in self._until_damage(number, file):
             keys.append(unit_key(file, format, block))
             sizes.append(block.size)
             if share and not share.has(number, block.number):
@@ -109,7 +118,7 @@ class Catalog:
                 continue
             yield UnitTask(file, format, block, keys[-1])
         self._keys[number] = keys
-        self._write_index(file, version, keys, sizes)
+        self._write_index(file, version, keys, sizes, self.damaged.get(number))
 
     def _index_path(self, file: InputFile) -> Path:
         source = {**file.settings.model_dump(mode="json"), "path": None}
@@ -123,9 +132,11 @@ class Catalog:
             return None
         return found
 
-    def _write_index(self, file: InputFile, version: FileVersion, keys: list[str], sizes: list[int]) -> None:
+    def _write_index(
+        self, file: InputFile, version: FileVersion, keys: list[str], sizes: list[int], damage: str | None
+    ) -> None:
         settled = version.settled and file_version(file.path).facts == version.facts
-        tree = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes}
+        tree = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes, "damage": damage}
         if not self.folder.exists():
             return  # another element of an array has ended the stage, and nothing is to stand here any more
         with atomic_write(self._index_path(file), "wb") as stream:
@@ -150,8 +161,23 @@ class Catalog:
         if number not in self._keys:
             index, version = self._index(self.files[number]), file_version(self.files[number].path)
             if index and version.facts is not None and index["version"] == version.facts:
-                self._keys[number] = index["keys"]
+                self._take(number, index)
         return self._keys.get(number)
+
+    def _take(self, number: int, index: dict[str, Any]) -> None:
+        self._keys[number] = index["keys"]
+        if index["damage"] is not None:
+            self._damaged_at(number, index["damage"])
+
+    def _damaged_at(self, number: int, reason: str) -> None:
+        self.damaged[number] = reason
+        self.set_aside.add(self.files[number].path, reason)
+
+    def _until_damage(self, number: int, file: InputFile) -> Iterator[tuple[Format, Block]]:
+        try:
+            yield from read_blocks(file, self._unit_bytes)
+        except DamagedInputError as error:
+            self._damaged_at(number, error.reason)
 
     def parts(self) -> list[Path]:
         """Return the parts of all units, in input order; all files must have been read."""

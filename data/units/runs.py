@@ -26,6 +26,8 @@ def do_units(catalog: Catalog, function: UnitWork, execute: Executor, share: Sha
         def report(done: UnitDone) -> None:
             nonlocal rejects
             rejects += done.rejects
+            if done.damage:
+                catalog.set_aside.add(done.damage.path, done.damage.reason)
             finished, catalog.finished_bytes = catalog.finished_bytes, 0
             bar.skip(finished / 1e6)
             bar.advance(done.bytes / 1e6, f"{rejects:,} rejects")

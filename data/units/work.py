@@ -27,7 +27,7 @@ from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.deduplicate.sides import Sides
 from data.pii import Pseudonymizer
-from data.readers import Block, Document, Format, InputFile, Item, Reject, Skipped, parse_block
+from data.readers import Block, DamagedInputError, Document, Format, InputFile, Item, Reject, Skipped, parse_block
 from data.shards import SCHEMA, write_table
 from data.splitting import split_sentences
 from data.statistics import Counters, merge, text_size
@@ -56,11 +56,25 @@ class UnitTask:
 
 
 @dataclass(frozen=True)
+class Damage:
+    """An input that was set aside from some place on.
+
+    Args:
+        path: the file.
+        reason: what is broken in it.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class UnitDone:
     """What a unit read: bytes of input, and how many of its records hold no document."""
 
     bytes: int
     rejects: int
+    damage: Damage | None = None
 
 
 def unit_key(file: InputFile, format: Format, block: Block) -> str:
@@ -84,6 +98,11 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     digest = xxhash.xxh3_128(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS))
     digest.update(block.data)
     return digest.hexdigest()
+
+
+def named(file: InputFile) -> dict[str, str]:
+    """Return what a list of rejects says of a file: its label and its name, without its folder."""
+    return {"source": file.label, "file": file.path.rsplit("/", 1)[-1]}
 
 
 def check_sources(count: int) -> None:
@@ -126,9 +145,11 @@ class UnitWork:
         path = part_path(self.folder, task.key)
         state.sides.write(path)
         with atomic_write(path.with_suffix(".json"), "wb") as stream:
-            stream.write(orjson.dumps({"counts": state.counts, "rejects": state.rejects, "hits": state.hits}))
+            side = {"counts": state.counts, "rejects": state.rejects, "hits": state.hits, "damage": state.damage}
+            stream.write(orjson.dumps(side))
         write_table(path, pa.concat_tables([PART_SCHEMA.empty_table(), *tables]), 1 << 16, level=1)
-        return UnitDone(task.block.size, len(state.rejects))
+        damage = Damage(task.file.path, state.damage["reason"]) if state.damage else None
+        return UnitDone(task.block.size, len(state.rejects), damage)
 
 
 class UnitState:
@@ -143,19 +164,22 @@ class UnitState:
         self.sides = Sides(work.deduplicate)
         self.rejects: list[dict[str, Any]] = []
         self.hits: list[dict[str, Any]] = []
+        self.damage: dict[str, Any] | None = None
         self.counts: Counters = {
             name: {} for name in ("read", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped")
         } | {"split": 0}
 
     def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
-        """Yield the documents in batches, setting the rejects aside and counting what is skipped."""
+        """Yield the documents in batches, setting the rejects aside and counting what is skipped.
+
+        Where the file turns out to be damaged they end, and `damage` says so.
+        """
         batch: list[Document] = []
         size = 0
-        for item in parsed:
+        for item in self._until_damage(parsed, file):
             if isinstance(item, Reject):
                 merge(self.counts["rejects"], {item.reason: 1})
-                name = file.path.rsplit("/", 1)[-1]
-                self.rejects.append({"source": file.label, "file": name, "line": item.line, "reason": item.reason})
+                self.rejects.append({**named(file), "line": item.line, "reason": item.reason})
                 continue
             if isinstance(item, Skipped):
                 merge(self.counts["skipped"], {item.reason: 1})
@@ -167,6 +191,12 @@ class UnitState:
                 batch, size = [], 0
         if batch:
             yield batch
+
+    def _until_damage(self, parsed: Iterator[Item], file: InputFile) -> Iterator[Item]:
+        try:
+            yield from parsed
+        except DamagedInputError as error:
+            self.damage = {**named(file), "reason": error.reason}
 
     def process(self, documents: list[Document], rules: CleanSettings) -> pa.Table:
         """Return the part's rows for a batch of documents; those that keep no sentence are counted and left out."""

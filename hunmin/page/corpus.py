@@ -106,6 +106,7 @@ def _benchmark(found: dict[str, dict[str, Counts]]) -> Markup:
 def _left_out(found: dict[str, Counts]) -> Markup:
     kinds = {
         "rejects": "line rejected: {}",
+        "damaged": "file: {}",
         "skipped": "no document: {}",
         "dropped": "document: {}",
         "duplicates": "duplicate: {}",

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
-from data.readers import Document, SourceSettings, list_files, read_blocks
+from data.readers import Document, SourceSettings, list_files, parse_block, read_blocks
 
 from .reading import read, rejects, skipped, texts
 
@@ -24,13 +24,31 @@ def test_rows_are_documents(tmp_path):
     assert read(path) == [Document("3", "a", "CC0", "하나"), Document("4", "a", "", "둘")]
 
 
-def test_ranges_do_not_depend_on_row_groups_alone(tmp_path):
+def test_blocks_are_whole_row_groups(tmp_path):
+    """In pieces a row group would be decoded once a piece, from its beginning."""
     path = write(tmp_path / "a.parquet", {"text": [f"글 {n}" * 50 for n in range(300)]}, row_group_size=100)
     [file] = list_files([SourceSettings(path=str(path))])
     few, many = (list(read_blocks(file, size)) for size in (1 << 30, 2_000))
-    assert len(few) == 1 and len(many) > 3
-    assert sum(block.size for _, block in few) >= sum(block.size for _, block in many) > 0
-    assert [block.first_line for _, block in many] == sorted({block.first_line for _, block in many})
+    assert [block.first_line for _, block in few] == [1]
+    assert [block.first_line for _, block in many] == [1, 101, 201]
+    assert sum(block.size for _, block in few) == sum(block.size for _, block in many) > 0
+
+
+def test_a_large_row_group_is_decoded_once(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.parquet", {"text": [f"{n}번 글" for n in range(20_000)]}, row_group_size=20_000)
+    [file] = list_files([SourceSettings(path=str(path))])
+    decoded = []
+    real = pq.ParquetFile.iter_batches
+
+    def counting(self, *arguments, **options):
+        for batch in real(self, *arguments, **options):
+            decoded.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counting)
+    found = [item for format, block in read_blocks(file, 2_000) for item in parse_block(file, format, block)]
+    assert texts(found) == [f"{n}번 글" for n in range(20_000)]
+    assert sum(decoded) == 20_000
 
 
 def test_nested_binary_dictionary_and_missing_text(tmp_path):

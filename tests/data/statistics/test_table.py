@@ -25,6 +25,7 @@ def statistics(**changes):
         "duplicates": {"documents": 11, "sentences": 0},
         "rejects": {"not JSON": 12},
         "skipped": {"a redirect": 5},
+        "damaged": {"is damaged": 1},
         "dropped": {"only benchmark sentences": 1},
     } | changes
 
@@ -58,7 +59,7 @@ def test_tables_show_every_part():
 
 def test_steps_that_found_nothing_say_so():
     empty = statistics(
-        cleaning={}, pii={}, decontamination={}, dropped={}, rejects={}, skipped={}, duplicates={"near": 0}
+        cleaning={}, pii={}, decontamination={}, dropped={}, rejects={}, skipped={}, damaged={}, duplicates={"near": 0}
     )
     assert shown(format_statistics(empty)).count("none") == 4
 

@@ -92,6 +92,7 @@ class HandMade:
             "duplicates": {"documents": 6, "near": 0},
             "rejects": {"no text": 2},
             "skipped": {"redirect": 8},
+            "damaged": {"is damaged or cut short: no end mark": 1},
         }
         self.write("corpus/statistics.json", statistics)
         self.write("corpus/hits.jsonl", [{"task": "ynat"}] * 6 + [{"task": "klue-sts"}] * 11)

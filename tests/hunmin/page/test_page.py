@@ -87,7 +87,8 @@ def test_corpus(whole: Path) -> None:
         ["all", "16", "1", "17"],
     ]  # fmt: skip
     assert cells(page, "Left out")[1:] == [
-        ["line rejected: no text", "2"], ["no document: redirect", "8"], ["document: too short", "4"],
+        ["line rejected: no text", "2"], ["file: is damaged or cut short: no end mark", "1"],
+        ["no document: redirect", "8"], ["document: too short", "4"],
         ["duplicate: documents", "6"],
     ]  # fmt: skip
     lengths = cells(page, "Length of documents in characters: numbers")

@@ -1,0 +1,47 @@
+"""Damaged inputs: read as far as they are whole, listed, and too many of them end the stage."""
+
+from __future__ import annotations
+
+from common.errors import UserError
+from common.progress import say
+
+SHOWN = 20
+"""Files named in the message that ends the stage."""
+
+
+class TooManyDamagedError(UserError):
+    """More inputs are damaged than may be."""
+
+
+class SetAside:
+    """The damaged inputs that were found so far.
+
+    Args:
+        files: how many inputs there are.
+        share: how many of them may be damaged, 0 … 1; of several at least one may, unless it is 0.
+    """
+
+    def __init__(self, files: int, share: float) -> None:
+        self._files, self._share = files, share
+        self._most = max(int(share * files), 1 if share and files > 1 else 0)
+        self._reasons: dict[str, str] = {}
+
+    def add(self, path: str, reason: str) -> None:
+        """Note a file and say so; nothing where it is noted already.
+
+        Raises:
+            TooManyDamagedError: it is one too many.
+        """
+        if path in self._reasons:
+            return
+        self._reasons[path] = reason
+        say(f"set aside from where it is damaged: {path} {reason}", style="yellow")
+        if len(self._reasons) > self._most:
+            named = [f"  - {name} {why}" for name, why in self._reasons.items()]
+            more = [f"  - and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
+            raise TooManyDamagedError(
+                f"{len(named)} of {self._files} inputs are damaged:\n" + "\n".join(named[:SHOWN] + more),
+                f"at most max_bad_files = {self._share:.1%} of the inputs may be, or one of several",
+                "fetch or write them again, take them out of the inputs, or raise corpus.max_bad_files; "
+                "what is done is kept",
+            )

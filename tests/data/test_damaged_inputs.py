@@ -1,0 +1,181 @@
+"""Damaged inputs beside whole ones: read as far as they are whole, listed with the reason, and bounded in number."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from common.errors import HunminError, UserError
+from common.manifest import describe_outputs
+from data.corpus import CorpusSettings, build_corpus
+from data.shards import read_shards
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+SYLLABLES = "가나다라마바사아자차카타파하고노도로모보소오조초코토포호"
+
+
+def sentence(n: int) -> str:
+    """Return an invented sentence that hardly compresses."""
+    rng = random.Random(n)
+    return f"{n}번 글은 " + "".join(rng.choice(SYLLABLES) for _ in range(60)) + "라고 적었다."
+
+
+TEXTS = [sentence(n) for n in range(3000)]
+TEXT = "\n".join(TEXTS).encode()
+
+
+def settings(folder: Path, **changes: Any) -> CorpusSettings:
+    off = {"enabled": False}
+    tree = {"inputs": [str(folder)], "pii": off, "decontaminate": off, "workers": 1, "unit_mb": 0.05, **changes}
+    return CorpusSettings.model_validate(tree)
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """Two whole files, between whose names a damaged one goes."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("a.txt", "z.txt"):
+        (folder / name).write_text(f"온전한 파일 {name[0]}의 글이다.\n", encoding="utf-8")
+    return folder
+
+
+def texts(out: Path, source: str) -> list[str]:
+    rows = [row for batch in read_shards(out) for row in batch.to_pylist() if row["source"] == source]
+    return [" ".join(row["sentences"]) for row in rows]
+
+
+def listed(out: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (out / "rejects/files.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_cut_archive_is_read_up_to_the_cut(inputs: Path, tmp_path: Path, suffix: str) -> None:
+    packed = COMPRESS[suffix](TEXT)
+    (inputs / f"m.txt{suffix}").write_bytes(packed[: len(packed) * 9 // 10])
+    build_corpus(settings(inputs), tmp_path / "out")
+    found = texts(tmp_path / "out", "m")
+    assert found == TEXTS[: len(found)], "whole records alone, in order"
+    # of bz2 whole blocks of 900 kB alone can be read, and this file is one
+    assert len(found) > (0 if suffix == ".bz2" else 0.8 * len(TEXTS)) or (suffix == ".bz2" and found == [])
+    assert texts(tmp_path / "out", "a") and texts(tmp_path / "out", "z")
+    (entry,) = listed(tmp_path / "out")
+    assert (entry["source"], entry["file"]) == ("m", f"m.txt{suffix}")
+    assert entry["reason"].startswith("is damaged or cut short: ")
+    assert json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"] == {entry["reason"]: 1}
+
+
+def test_garbage_after_an_archive_takes_nothing_of_it(inputs: Path, tmp_path: Path) -> None:
+    (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT + b"\n") + b"no archive any more")
+    build_corpus(settings(inputs), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS
+    assert "Not a gzipped file" in listed(tmp_path / "out")[0]["reason"]
+
+
+def test_zeros_after_an_archive_are_no_damage(inputs: Path, tmp_path: Path) -> None:
+    (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT) + b"\0" * 512)
+    build_corpus(settings(inputs), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS and listed(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("m.txt", b"\0\1\2 binary"),
+        ("m.jsonl", '{"text": "가"}\n'.encode() + b"\0" * 100),
+        ("m.parquet", b"PAR1 and no table PAR1"),
+        ("m.sqlite", b"SQLite format 3\0" + b"\xff" * 4096),
+        ("m.txt.zst", b"no archive at all"),
+    ],
+)
+def test_what_is_not_what_its_name_says(inputs: Path, tmp_path: Path, name: str, content: bytes) -> None:
+    (inputs / name).write_bytes(content)
+    build_corpus(settings(inputs), tmp_path / "out")
+    assert texts(tmp_path / "out", "a") and texts(tmp_path / "out", "z") and not texts(tmp_path / "out", "m")
+    assert [entry["file"] for entry in listed(tmp_path / "out")] == [name]
+
+
+def test_rows_before_a_damaged_group_are_read(inputs: Path, tmp_path: Path) -> None:
+    path = inputs / "m.parquet"
+    pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=500, compression="zstd", use_dictionary=False)
+    place = pq.read_metadata(path).row_group(3).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[place + 40 : place + 400] = bytes(360)
+    path.write_bytes(content)
+    build_corpus(settings(inputs, unit_mb=100), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS[:1500]
+    assert listed(tmp_path / "out")[0]["reason"].startswith("cannot be read as Parquet")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_same_bytes_for_any_workers_and_after_a_stop(
+    inputs: Path, tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = gzip.compress(TEXT)
+    (inputs / "m.txt.gz").write_bytes(packed[: len(packed) // 2])
+    build_corpus(settings(inputs), tmp_path / "whole")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("data.corpus.assemble", stop)
+        build_corpus(settings(inputs, workers=workers), tmp_path / "out")
+    monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
+    build_corpus(settings(inputs, workers=workers), tmp_path / "out")
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
+
+
+def test_a_mended_file_is_read_to_its_end(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(TEXT)
+    (inputs / "m.txt.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(HunminError, match="1 of 3 inputs are damaged"):
+        build_corpus(settings(inputs, max_bad_files=0), tmp_path / "out")
+    (inputs / "m.txt.gz").write_bytes(packed)
+    build_corpus(settings(inputs, max_bad_files=0), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS and listed(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(("files", "damaged", "share", "ends"), [
+    (1, 1, 0.05, True), (2, 1, 0.05, False), (4, 2, 0.05, True), (40, 2, 0.05, False), (40, 3, 0.05, True),
+    (40, 1, 0.0, True), (4, 2, 0.5, False),
+])  # fmt: skip
+def test_the_bound(tmp_path: Path, files: int, damaged: int, share: float, ends: bool) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(files):
+        whole = gzip.compress(f"{number}번 파일에 있는 글이다.\n".encode())
+        (tmp_path / f"in/{number:02}.txt.gz").write_bytes(whole[:-4] if number < damaged else whole)
+    chosen = settings(tmp_path / "in", max_bad_files=share)
+    if ends:
+        with pytest.raises(HunminError, match=f"{damaged} of {files} inputs are damaged"):
+            build_corpus(chosen, tmp_path / "out")
+    else:
+        build_corpus(chosen, tmp_path / "out")
+        assert len(listed(tmp_path / "out")) == damaged
+
+
+def test_a_file_that_may_not_be_read_is_no_damage(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("data.readers.formats.open_bytes", refuse)
+    with pytest.raises(UserError, match="Permission denied"):
+        build_corpus(settings(inputs, inputs=[str(inputs / "a.txt")]), tmp_path / "out")
