@@ -46,7 +46,8 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
 
     Args:
         raw: one JSON value.
-        exact: whether integers of more than 64 bits stay what they are; else they become floating-point numbers.
+        exact: whether the value is written again: integers of more than 64 bits stay what they are, and NaN, which
+            no JSON holds, is refused. Else such integers become floating-point numbers, and NaN is read as Python does.
 
     Raises:
         UnreadableError: it is not JSON, not UTF-8, or nested too deeply.
@@ -54,18 +55,18 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        return _load_slowly(raw)
+        return _load_slowly(raw, exact)
     # plain strings and integers, which most objects are made of, need no look at the bytes
     if exact and not (type(value) is dict and _PLAIN.issuperset(map(type, value.values()))):
-        return _load_slowly(raw) if _LONG_NUMBER.search(raw) else value
+        return _load_slowly(raw, exact) if _LONG_NUMBER.search(raw) else value
     return value
 
 
-def _load_slowly(raw: bytes) -> Any:
-    """Return what `load_json` does, by the parser that knows integers of any length and lone surrogates."""
+def _load_slowly(raw: bytes, exact: bool) -> Any:
+    """Return what `load_json` does, by the parser that knows integers of any length, NaN and lone surrogates."""
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse if exact else float)
         if "\\ud" in text or "\\uD" in text:
             value = json.loads(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
     except UnicodeDecodeError:

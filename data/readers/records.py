@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NamedTuple
 
 from data.readers.settings import SourceSettings
@@ -132,6 +133,8 @@ class FieldMap:
         identity = record.get(self._id)
         if identity is None and "." in self._id:
             identity = value_at(record, self._id)
+        if isinstance(identity, float) and not isfinite(identity):
+            identity = None
         source = self._name or record.get(self._source)
         licence = self._licence or record.get(self._own_licence)
         return Document(

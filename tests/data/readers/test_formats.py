@@ -192,11 +192,26 @@ def test_json_that_is_cut_or_deep_gives_its_text_or_the_true_reason(tmp_path):
     rows = [
         '{"text": "잘린 이모지 \\ud83d 뒤의 글"}',
         f'{{"text": "가", "x": {deep}}}',
-        '{"text": "가", "n": NaN}',
         "가",
     ]
     path.write_text("\n".join(rows), encoding="utf-8")
     items = read(path)
     assert [item.text for item in items[:1]] == ["잘린 이모지 \ufffd 뒤의 글"]
-    reasons = ["nested too deeply", "a number that is none in JSON, or of thousands of digits", "not JSON"]
-    assert [item.reason for item in items[1:]] == reasons
+    assert [item.reason for item in items[1:]] == ["nested too deeply", "not JSON"]
+
+
+def test_a_number_that_no_json_holds_beside_the_text_takes_no_document(tmp_path):
+    """pandas and Python's json write NaN and Infinity; a text that is one is none."""
+    path = tmp_path / "a.jsonl"
+    rows = [
+        '{"text": "가", "score": NaN}',
+        '{"text": "나", "scores": [1.5, -Infinity, {"x": Infinity}]}',
+        '{"text": "다", "id": NaN}',
+        '{"text": NaN}',
+        '{"text": "라 \\ud83d", "score": NaN}',
+    ]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    items = read(path)
+    assert [item.text for item in items if isinstance(item, Document)] == ["가", "나", "다", "라 \ufffd"]
+    assert items[2].id == "a-3"
+    assert [item for item in items if isinstance(item, Reject)] == [Reject(4, "text is not a string")]
