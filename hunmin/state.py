@@ -9,12 +9,15 @@ from typing import Any
 
 from common.files import atomic_write, expand, is_remote, sha256_file
 from common.manifest import missing_outputs, read_manifest
-from common.settings import changed_keys
+from common.settings import changed_keys, settings_hash
 from data.readers import HUB
+from data.readers.volume import file_version
 from hunmin.recipe import Recipe
 from hunmin.stages import STAGES, Stage
 
 WORK_MARK = ".work.json"
+UNKNOWN = "remote"
+"""Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +55,16 @@ class RunFolder:
     def file_hashes(self, patterns: list[str]) -> dict[str, str]:
         """Return path → SHA-256 of every file the patterns stand for.
 
-        A local file is hashed again only when its size or time changed; a URL or a data set of the hub is identified by
-        its name.
+        A local file is hashed again only when its size or time changed. Of a URL or a data set of the hub it is the
+        hash of the version that its store tells, or `UNKNOWN`.
         """
         found = {}
         for pattern in patterns:
             hub = pattern.startswith(HUB)
             for name in [pattern] if hub else expand(pattern):
                 if hub or is_remote(name):
-                    found[name] = "remote"
+                    version = file_version(name).facts
+                    found[name] = UNKNOWN if version is None else settings_hash(version)
                     continue
                 facts = Path(name).stat()
                 key = str(Path(name).resolve())
@@ -126,8 +130,9 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
         return Verdict(stage, False, why, resumes)
     if upstream:
         return Verdict(stage, False, f"reads {', '.join(upstream)}, to be done before it", resumes)
-    if manifest.inputs != inputs:
-        names = changed_names(manifest.inputs, inputs or {})
+    names = changed_names(manifest.inputs, inputs or {})
+    names = [name for name in names if UNKNOWN not in (manifest.inputs.get(name), (inputs or {}).get(name))]
+    if names:
         return Verdict(stage, False, "input changed: " + ", ".join(names[:4]), resumes)
     missing = missing_outputs(folder.final(stage), manifest)
     if missing:

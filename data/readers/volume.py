@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from common.files import COMPRESSED, compression_ratio, is_remote, xxh3_file
+from common.files import COMPRESSED, HUB, compression_ratio, is_remote, xxh3_file
 
+HUB_SECONDS = 10.0
+"""How long the hub may take to say which version of a data set it has."""
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again within one tick of its file system's clock."""
 
@@ -28,7 +31,9 @@ class FileVersion:
 
 
 def file_version(path: str) -> FileVersion:
-    """Return the version of a local file or URL."""
+    """Return the version of a local file, a URL or a data set of the hub."""
+    if path.startswith(HUB):
+        return _hub_version(path)
     if is_remote(path):
         return _remote_version(path)
     try:
@@ -41,9 +46,38 @@ def file_version(path: str) -> FileVersion:
 
 def _remote_version(path: str) -> FileVersion:
     if path.startswith(("http://", "https://")):
-        return FileVersion(None, False)  # a web server need not say when a file changed
+        return _web_version(_ask_store(path, "info") or {})
     key = _ask_store(path, "ukey")
     return FileVersion(None, False) if key is None else FileVersion([key], True)
+
+
+def _web_version(said: dict[str, Any]) -> FileVersion:
+    """Return the version that a web server's headers tell: by a hash or tag of the content, else by its time."""
+    for header in ("ETag", "Content-MD5", "Digest"):
+        if said.get(header):
+            return FileVersion([said[header], said.get("size")], True)
+    changed = said.get("Last-Modified")
+    if not changed:
+        return FileVersion(None, False)  # a web server need not say when a file changed
+    try:
+        settled = time.time() - parsedate_to_datetime(changed).timestamp() > SETTLED_SECONDS
+    except ValueError:
+        settled = False
+    return FileVersion([changed, said.get("size")], settled)
+
+
+def _hub_version(path: str) -> FileVersion:
+    from huggingface_hub import HfApi
+    from huggingface_hub.constants import HF_HUB_OFFLINE
+
+    name = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2])
+    if HF_HUB_OFFLINE:
+        return FileVersion(None, False)
+    try:
+        commit = HfApi().dataset_info(name, timeout=HUB_SECONDS).sha
+    except Exception:  # the hub cannot be asked now; whoever reads the data set is told why
+        return FileVersion(None, False)
+    return FileVersion([commit], True) if commit else FileVersion(None, False)
 
 
 def _ask_store(path: str, question: str) -> Any:

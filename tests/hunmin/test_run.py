@@ -12,6 +12,7 @@ import pytest
 
 from common.errors import UserError
 from common.manifest import MANIFEST, read_manifest
+from data.readers.volume import FileVersion
 from hunmin import run as engine
 from hunmin import stages, state
 from hunmin.recipe import Recipe
@@ -105,6 +106,31 @@ def test_a_changed_input_file_redoes(house: House, capsys: pytest.CaptureFixture
     (house.folder / "input.txt").write_text("other")
     assert house.go() == ["a", "b", "c"]
     assert "input changed" in capsys.readouterr().err
+
+
+def test_a_changed_file_behind_a_url_redoes(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"file://{house.folder}/far.txt"
+    (house.folder / "far.txt").write_text("one")
+    first = dataclasses.replace(stages.STAGES[0], files=lambda recipe: [url])
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    assert house.go() == ["a", "b", "c"]
+    assert house.go() == []
+    (house.folder / "far.txt").write_text("another")
+    assert house.go() == ["a", "b", "c"]
+
+
+def test_an_input_whose_store_cannot_be_asked_is_no_reason(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions: list[list[str] | None] = [["1"]]
+    first = dataclasses.replace(stages.STAGES[0], files=lambda recipe: ["hf:someone/text"])
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    monkeypatch.setattr(state, "file_version", lambda name: FileVersion(versions[0], True))
+    assert house.go() == ["a", "b", "c"]
+    versions[0] = None
+    assert house.go() == []
+    versions[0] = ["2"]
+    assert house.go() == ["a", "b", "c"]
 
 
 def test_a_touched_input_with_the_same_content_does_not(house: House) -> None:
