@@ -17,6 +17,7 @@ from data.cleaning.joints import gap, run_together, tag_gap
 from data.cleaning.news import remove_news
 from data.cleaning.old_hangul import map_old_hangul
 from data.cleaning.settings import CleanSettings
+from data.nfc import nfc
 
 Counts = dict[str, dict[str, int]]
 """Rule → {"hits": documents or sentences it touched, "characters": characters it took away}."""
@@ -232,7 +233,7 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
     (
         "nfc",
         lambda text: not unicodedata.is_normalized("NFC", text),
-        lambda text: unicodedata.normalize("NFC", text),
+        nfc,
     ),
     ("hashtags", lambda text: "#" in text, lambda text: _HASHTAG.sub("", text)),
     ("empty_brackets", _has_bracket_pair, _remove_empty_brackets),
@@ -276,7 +277,7 @@ def keep_sentences(sentences: list[str], settings: CleanSettings, counts: Counts
         return [keep for one in sentences for keep in keep_sentences([one.replace("\n", " ")], settings, counts)]
     hangul, han_kana, solid = (_counts_between(mask, ends) for mask in _masks(classes))
     keep = np.ones(len(sentences), bool)
-    for name, bad in _sentence_rules(settings, lengths, hangul, han_kana, solid):
+    for name, bad in _sentence_rules(settings, sentences, lengths, hangul, han_kana, solid):
         dropped = keep & bad
         if dropped.any():
             _add(name, int(dropped.sum()), int(lengths[dropped].sum()), counts)
@@ -296,8 +297,18 @@ def _counts_between(mask: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def _sentence_rules(
-    settings: CleanSettings, lengths: np.ndarray, hangul: np.ndarray, han_kana: np.ndarray, solid: np.ndarray
+    settings: CleanSettings,
+    sentences: list[str],
+    lengths: np.ndarray,
+    hangul: np.ndarray,
+    han_kana: np.ndarray,
+    solid: np.ndarray,
 ) -> Iterator[tuple[str, np.ndarray]]:
+    if settings.max_word_chars is not None and (lengths > settings.max_word_chars).any():
+        bad = lengths > settings.max_word_chars
+        for index in np.flatnonzero(bad):
+            bad[index] = max(map(len, sentences[index].split()), default=0) > settings.max_word_chars
+        yield "max_word_chars", bad
     if settings.max_han_kana is not None:
         yield "max_han_kana", han_kana > settings.max_han_kana
     if settings.min_hangul_share > 0:

@@ -48,5 +48,8 @@ class CleanSettings(Settings):
     min_hangul_share: float = Field(0.1, ge=0, le=1)
     """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers.
     0.1 keeps Korean sentences full of foreign names; 0 keeps everything."""
+    max_word_chars: int | None = Field(1000, ge=1)
+    """Sentences with a longer word (characters without a blank) are dropped: encoded files, keyboards held down. None
+    keeps them."""
     min_sentence_chars: int = Field(1, ge=1)
     """Shorter sentences (in characters) are dropped. The paper takes 200 for web and news crawls, none elsewhere."""

@@ -14,6 +14,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from data.nfc import nfc
+
 LEFT_OUT, BLANK = 0, 1
 """Table values below the first letter."""
 TABLE_SIZE = 0x10000
@@ -42,7 +44,7 @@ def fold_table() -> NDArray[np.uint16]:
 
 def folded_words(text: str) -> list[str]:
     """Return the words of a text, folded: "K팝스타3’ 유희열이" → ["k팝스타3", "유희열이"]."""
-    folded = (fold_character(ord(character)) for character in unicodedata.normalize("NFC", text))
+    folded = (fold_character(ord(character)) for character in nfc(text))
     line = "".join(" " if code == BLANK else chr(code) for code in folded if code != LEFT_OUT)
     return [word for word in line.split(" ") if word]
 

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from data.decontaminate.normalise import FIRST_HAN_BEYOND, LAST_HAN_BEYOND, STAND_IN, STAND_INS, fold_table
+from data.nfc import nfc
 
 NEWLINE = 10
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -52,7 +53,7 @@ def fold_sentences(sentences: list[str]) -> FoldedText:
     if not unicodedata.is_normalized("NFC", joined):
         # line by line: a check is several times cheaper than a normalisation, and few lines need one
         lines = joined.split("\n")
-        normalised = [x if unicodedata.is_normalized("NFC", x) else unicodedata.normalize("NFC", x) for x in lines]
+        normalised = [nfc(line) for line in lines]
         joined = "\n".join(normalised)
     # a lone surrogate becomes "?", which is left out like the surrogate itself
     buffer = np.frombuffer((joined + "\n").encode("utf-8", "replace"), np.uint8)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import xxhash
+
+from data.nfc import nfc
 
 KEY = np.dtype([("high", "<u8"), ("low", "<u8")])
 PARTITION = 1 << 24
@@ -15,8 +16,7 @@ PARTITION = 1 << 24
 
 def normalise(text: str) -> str:
     """Return the text that counts for equality: NFC, one space for a run of white space, none at the borders."""
-    if not unicodedata.is_normalized("NFC", text):
-        text = unicodedata.normalize("NFC", text)
+    text = nfc(text)
     line = text.replace("\n", " ")
     if "  " not in line and line.isprintable():  # no other blank is printable: three times as fast as cutting
         return line.strip(" ")

@@ -15,7 +15,6 @@ and on constants of this file alone: not on threads, the processor's instruction
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 from numba import njit
 
 from common.errors import UserError
+from data.nfc import nfc
 
 SHINGLE = 5
 """Characters in a shingle."""
@@ -98,9 +98,7 @@ def band_keys(found: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def _solid(text: str) -> str:
-    if not unicodedata.is_normalized("NFC", text):
-        text = unicodedata.normalize("NFC", text)
-    return "".join(text.split())
+    return "".join(nfc(text).split())
 
 
 @njit(cache=True)

@@ -7,6 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from data.cleaning.joints import join, run_together
+from data.readers.lines import TOO_DEEP, UnreadableError
 
 GONE_TAGS = [
     *("script", "style", "noscript", "template", "nav", "footer", "aside", "button", "select", "textarea"),
@@ -22,6 +23,14 @@ _BLANKS = re.compile(r"\s+")
 _HANGUL = re.compile("[가-힣ㄱ-ㅣ]")
 _SOLID = re.compile(r"\S")
 _GONE = -2
+MOST_NESTED = 4096
+"""Browsers stop at 512; the parser's time grows with the square of the depth."""
+_NESTING = re.compile(
+    "<(/)?(?:address|article|aside|blockquote|center|details|dialog|div|dl|fieldset|figure|footer|form|header|hgroup"
+    r"|main|menu|nav|ol|pre|section|summary|ul)(?=[\s/>])",
+    re.I,
+)
+"""Tags of the elements that stay open until their end tag; others end with what follows them."""
 
 
 def html_to_text(source: str) -> str:
@@ -29,7 +38,12 @@ def html_to_text(source: str) -> str:
 
     A form is a block like others (whole pages stand in one); preformatted text goes when it is code. Numbers that only
     a tag parts get a blank between them.
+
+    Raises:
+        UnreadableError: it is nested more deeply than `MOST_NESTED`.
     """
+    if _nested_too_deeply(source):
+        raise UnreadableError(TOO_DEEP)
     body = LexborHTMLParser(source).body
     if body is None:
         return ""
@@ -69,6 +83,18 @@ def html_to_text(source: str) -> str:
             if node.tag == "pre" or inside in preformatted:
                 preformatted.add(node.mem_id)
     return "\n".join(filter(None, (_BLANKS.sub(" ", join(line)).strip() for line in lines)))
+
+
+def _nested_too_deeply(source: str) -> bool:
+    """Return whether elements that need an end tag stand in each other more deeply than `MOST_NESTED`."""
+    if source.count("<") <= MOST_NESTED:
+        return False
+    depth = 0
+    for match in _NESTING.finditer(source):
+        depth = max(depth - 1, 0) if match[1] else depth + 1
+        if depth > MOST_NESTED:
+            return True
+    return False
 
 
 def _is_code(node: LexborNode) -> bool:

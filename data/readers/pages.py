@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from data.readers.blocks import WHOLE, cut
 from data.readers.encoding import TextStream
+from data.readers.lines import UnreadableError
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -38,5 +39,11 @@ def _page(file: InputFile, block: Block, convert: Callable[[str], str]) -> Itera
     except UnicodeDecodeError:
         yield Reject(block.first_line, NOT_UTF8)
         return
-    if source.strip():
-        yield made_document(file, block.first_line, convert(FRONT_MATTER.sub("", source, count=1)))
+    if not source.strip():
+        return
+    try:
+        text = convert(FRONT_MATTER.sub("", source, count=1))
+    except UnreadableError as error:
+        yield Reject(block.first_line, str(error))
+        return
+    yield made_document(file, block.first_line, text)

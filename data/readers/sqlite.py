@@ -19,7 +19,7 @@ from data.readers.volume import content_hash
 
 
 def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
-    """Yield ranges of row ids of about `block_bytes`, as the file's size and the span of the ids suggest.
+    """Yield ranges of row ids with as many rows as `block_bytes` hold on the average, by the file's size.
 
     Raises:
         DamagedInputError: the file is no database.
@@ -38,21 +38,30 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
         if missing:
             raise unknown_columns(file, missing, columns)
         try:
-            first, last, count = database.execute(
-                f"SELECT min(rowid), max(rowid), count(*) FROM {_quoted(table)}"
-            ).fetchone()
+            borders = _borders(database, table, Path(file.path).stat().st_size, block_bytes)
         except sqlite3.OperationalError:
             raise UserError(f"table '{table}' of {file.path} has no row ids", "rows are read by row id") from None
-    if not count:
-        return
-    stored = Path(file.path).stat().st_size
-    pieces = min(last - first + 1, -(-stored // block_bytes))
-    borders = [first + (last - first + 1) * piece // pieces for piece in range(pieces + 1)]
     content = content_hash(file.path)
     for number, (start, end) in enumerate(pairwise(borders)):
         reference = {"table": table, "columns": needed, "from": start, "before": end}
         data = orjson.dumps({**reference, "file": content})
-        yield Block(number, start, data, bytes=stored // pieces)
+        yield Block(number, start, data, bytes=Path(file.path).stat().st_size // (len(borders) - 1))
+
+
+def _borders(database: sqlite3.Connection, table: str, stored: int, block_bytes: int) -> list[int]:
+    """Return row ids that cut a table into pieces of as many rows; gaps between the ids make no difference."""
+    name = _quoted(table)
+    last, count = database.execute(f"SELECT max(rowid), count(*) FROM {name}").fetchone()
+    if not count:
+        return []
+    rows = -(-count // min(count, -(-stored // block_bytes)))
+    borders: list[int] = []
+    query = f"SELECT rowid FROM {name} ORDER BY rowid LIMIT 1"
+    given: tuple[int, ...] = ()
+    while (found := database.execute(query, given).fetchone()) is not None:
+        borders.append(found[0])
+        query, given = f"SELECT rowid FROM {name} WHERE rowid >= ? ORDER BY rowid LIMIT 1 OFFSET {rows}", (found[0],)
+    return [*borders, last + 1]
 
 
 def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:

