@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from data.pii.fold import View
-from data.pii.types.base import BEFORE, DASH, digits_of
+from data.pii.types import BY_NAME
+from data.pii.types.base import BEFORE, DASH, digits_of, labelled
 
 _BREAK = r"(?:\r?\n|<[bB][rR] ?/?>\r?\n?)"
 _BROKEN = re.compile(
@@ -17,14 +18,27 @@ _BREAKS = re.compile(rf" ?{_BREAK} ?")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
 """A dash at a line's end, or before the digits that begin the next: a number that goes on (a list's "- 7" does not)."""
+_AT_A_DOT = re.compile(rf"[0-9]\. ?{_BREAK} ?[0-9]|[0-9] ?{_BREAK} ?\.[0-9]")
 BROKEN_GATE = (
     rf"[0-9][{DASH}] ?\r?\n ?[0-9(]|[0-9] ?\r?\n[{DASH}][0-9]"
     rf"|\b01[016789][ .{DASH}]?[0-9]{{0,4}}[ .{DASH}]?[0-9]{{0,4}} ?\r?\n ?[{DASH}]?[0-9]"
     r"|[0-9][-. )]{0,2}<[bB][rR]"
+    r"|[0-9]\.[0-9]{1,3}\.?[0-9]{0,3} ?\r?\n ?\.?[0-9]{1,3}(?:\.[0-9]|[^0-9.]|\z)"
+    r"|[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}|[MSRODmsrod][0-9]{1,7}\r?\n[0-9]"
+    r"|[A-Za-z0-9_]@ ?\r?\n ?[A-Za-z0-9]"
+    r"|[시군구읍면] ?\r?\n ?[가-힣0-9]{1,8}[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
 )
 """In RE2 syntax, the only gate that looks past the end of a line."""
 _ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
 _BEGINS = frozenset("0123456789-‐‑‒–—−ㅡ(")
+_MAIL = re.compile(
+    rf"(?<![A-Za-z0-9._%+-])[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,62}}@ ?{_BREAK} ?"
+    r"[A-Za-z0-9-]{1,40}(?:\.[A-Za-z0-9-]{1,20}){0,2}\.[A-Za-z]{2,10}(?![A-Za-z0-9-])"
+)
+_CODE_BREAK = re.compile(
+    r"[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}(?![0-9])|(?<![A-Za-z0-9])[MSRODmsrod][0-9]{1,7}\r?\n[0-9]{1,7}(?![0-9])"
+)
+_ADDRESS_BREAK = re.compile(r"[시군구읍면] ?\r?\n ?[가-힣0-9]{1,8}[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]")
 _NEXT = 64
 """Characters after a line end that are looked at."""
 
@@ -34,7 +48,19 @@ Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
 def may_go_on(text: str, end: int) -> bool:
     """Return whether the line that ends at `end` may end within a number."""
     before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
-    return before in _ENDS and after in _BEGINS
+    return (before in _ENDS and after in _BEGINS) or before == "@" or _goes_on(text, end)
+
+
+def _goes_on(text: str, end: int) -> bool:
+    return _address_goes_on(text, end) or _code_goes_on(text, end)
+
+
+def _code_goes_on(text: str, end: int) -> bool:
+    return _CODE_BREAK.search(text, max(0, end - 10), end + 12) is not None
+
+
+def _address_goes_on(text: str, end: int) -> bool:
+    return _ADDRESS_BREAK.search(text, max(0, end - 3), end + 14) is not None
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, int, str, str]]:
@@ -58,14 +84,50 @@ def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, i
             continue
         done = match.end()
         yield from _joined(text, match, scan)
+    if _address_goes_on(text, end):
+        yield from _over_the_end(text, start, end, scan, " ", "ADDRESS")
+    if _code_goes_on(text, end):
+        yield from _over_the_end(text, start, end, scan, "", "VEHICLE_PLATE", "PASSPORT")
+
+    if text[max(start, end - 2) : end].rstrip("\r ")[-1:] == "@":
+        yield from _mail(text, start, end)
+
+
+def _mail(text: str, start: int, end: int) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the mail address that breaks after its at sign."""
+    match = _MAIL.search(text, max(start, end - _NEXT - 2), min(len(text), end + _NEXT))
+    if match is not None:
+        yield *match.span(), "EMAIL", _BREAKS.sub("", match[0])
+
+
+def _over_the_end(
+    text: str, start: int, end: int, scan: Scan, joint: str, *kinds: str
+) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the values of some types that begin in the line text[start:end] and go on in the next.
+
+    Args:
+        joint: what stands in place of the line end.
+    """
+    begin = max(start, end - _NEXT)
+    stop = min(len(text), end + 1 + _NEXT)
+    first = text[begin:end].rstrip("\r")
+    places = [*range(begin, begin + len(first)), *([end] if joint else []), *range(end + 1, stop)]
+    view = View(f"{first}{joint}{text[end + 1 : stop]}", places)
+    for begun, last, kind, value in scan(view):
+        if kind not in kinds or not begun < end < last:
+            continue
+        label = BY_NAME[kind].label
+        if kind == "ADDRESS" or (label and labelled(label, text, begun, last)):
+            yield begun, last, kind, value
 
 
 def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, int, str, str]]:
     first, last = match.span()
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
     goes_on = _GOES_ON.search(match[0]) is not None
-    if not goes_on and "010" not in digits_of(match[0]):
+    if not goes_on and "010" not in digits_of(match[0]) and match[0].count(".") < 3:
         return
+    at_a_dot = _AT_A_DOT.search(match[0]) is not None
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
     for joint in ("", " "):
         characters: list[str] = []
@@ -84,7 +146,7 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, 
         for start, end, kind, value in scan(View("".join(characters), places)):
             crosses = any(start < right and left < end for left, right in gaps)
             mobile = kind == "TEL" and digits_of(value).startswith("010") and len(digits_of(value)) == 11
-            if crosses and (mobile or (goes_on and kind in _KINDS)):
+            if crosses and (mobile or (kind == "IP" and at_a_dot) or (goes_on and kind in _KINDS)):
                 found = True
                 yield start, end, kind, value
         if found:

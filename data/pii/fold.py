@@ -2,7 +2,8 @@
 
 Full-width and mathematical digits, letters and punctuation become ASCII, other scripts' decimal digits too, rare
 dashes and blanks become common ones, and what takes no space (zero-width characters, soft hyphens, the halves of
-keycap emoji) is left out. Where nothing of it stands there is nothing to fold.
+keycap emoji) is left out. Character references (&#45;) and signs in brackets ([.]) become the sign that they stand
+for. Where nothing of it stands there is nothing to fold.
 """
 
 from __future__ import annotations
@@ -39,11 +40,18 @@ def _table() -> dict[int, str]:
         | dict.fromkeys(map(ord, _RARE_DASHES), "-")
         | dict.fromkeys(map(ord, _RARE_BLANKS), " ")
         | dict.fromkeys(map(ord, _STOPS), ".")
+        | dict.fromkeys(map(ord, "ⓐⒶ"), "@")
     )
 
 
 _TABLE = _table()
 _DROPPED = re.compile(f"[{_NOTHING}]")
+_KEYCAP = re.compile("[\ufe0f\u20e3]*")
+_WRITTEN = re.compile(
+    r"&(?:#(?P<code>[0-9]{2,5})|#[xX](?P<hex>[0-9a-fA-F]{2,4})|(?P<name>nbsp|commat|period|hyphen|colon|sol));"
+    r"|(?<=[0-9A-Za-z가-힣])[\[({](?P<sign>[.:])[\])}](?=[0-9A-Za-z가-힣/])"
+)
+_NAMES = {"nbsp": " ", "commat": "@", "period": ".", "hyphen": "-", "colon": ":", "sol": "/"}
 
 
 def _class(characters: str) -> str:
@@ -63,29 +71,62 @@ FOLD_GATE = (
     rf"|[0-9A-Za-z][{_JOINTS}][0-9A-Za-z/\x{{FF0F}}]"
     rf"|[0-9][ {_BLANKS}]?[{_JOINTS}\x{{FF08}}\x{{FF09}}][ {_BLANKS}]?[0-9]|\x{{FF08}}0[1-9]"
     rf"|[0-9@.:/\-][{_INVISIBLE}]+[0-9A-Za-z가-힣@.:/(\-]|[가-힣A-Za-z)][{_INVISIBLE}]+[0-9@.:/\-]|[A-Za-z][{_INVISIBLE}]+[A-Za-z]"
-    rf"|[0-9][{_BLANKS}][0-9(\-]|[\-)][{_BLANKS}][0-9]"
+    rf"|[0-9][{_BLANKS}][0-9(\-]|[\-)][{_BLANKS}][0-9]|[가-힣][{_INVISIBLE}]+ [0-9]"
+    r"|&#(?:[0-9]{2,5}|[xX][0-9a-fA-F]{2,4});|[0-9A-Za-z]&(?:nbsp|commat|period|hyphen|colon|sol);"
+    r"|[0-9A-Za-z가-힣][\[({][.:][\])}][0-9A-Za-z가-힣/]|hxxps?|[0-9A-Za-z_][ⓐⒶ][0-9A-Za-z]"
 )
 """Found on every line on which folding can show a value that does not stand there plainly."""
 
 
 class View(NamedTuple):
-    """A text, and for each of its characters the place in the original; the last place is where the view ends."""
+    """A text, for each of its characters the place in the original, and where that ends if it is not the next one."""
 
     text: str
     places: Sequence[int]
+    ends: Sequence[int] | None = None
 
     def extent(self, start: int, end: int) -> tuple[int, int]:
         """Return the extent in the original of characters start..end, with all that was left out within."""
-        return self.places[start], self.places[end - 1] + 1
+        return self.places[start], self.ends[end - 1] if self.ends else self.places[end - 1] + 1
 
 
 def fold(text: str, start: int, end: int) -> View:
     """Return the folded view of text[start:end]."""
-    piece = text[start:end].translate(_TABLE)
+    piece = text[start:end].translate(_TABLE).replace("hxxp", "http")
+    if _WRITTEN.search(piece) is not None:
+        return _spelled_out(piece, start)
     if _DROPPED.search(piece) is None:
         return View(piece, range(start, end))
     kept = [index for index, character in enumerate(piece) if _DROPPED.match(character) is None]
-    return View("".join(piece[index] for index in kept), [start + index for index in kept])
+    ends = [start + index + len(_KEYCAP.match(piece, index + 1)[0]) + 1 for index in kept]  # type: ignore[index]
+    return View("".join(piece[index] for index in kept), [start + index for index in kept], ends)
+
+
+def _spelled_out(piece: str, start: int) -> View:
+    """Return the view of a piece in which signs are spelled out in several characters."""
+    characters: list[str] = []
+    places: list[int] = []
+    ends: list[int] = []
+    position = 0
+    while position < len(piece):
+        match = _WRITTEN.match(piece, position)
+        end = match.end() if match else position + 1
+        sign = _sign(match) if match else piece[position]
+        if _DROPPED.match(sign) is None:
+            characters.append(sign)
+            places.append(start + position)
+            ends.append(start + end)
+        position = end
+    return View("".join(characters), places, ends)
+
+
+def _sign(match: re.Match[str]) -> str:
+    if match["sign"]:
+        return match["sign"]
+    if match["name"]:
+        return _NAMES[match["name"]]
+    code = int(match["code"]) if match["code"] else int(match["hex"], 16)
+    return _TABLE.get(code, chr(code)) if 0x20 <= code < 0xD800 or 0xE000 <= code <= 0xFFFD else " "
 
 
 def is_folded_sign(character: str) -> bool:

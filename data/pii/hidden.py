@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
-from data.pii.types.base import DASH, labelled
+from data.pii.types.base import BEFORE, DASH, labelled
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 
 
@@ -25,16 +25,16 @@ class Hidden(NamedTuple):
     value: str
 
 
-_SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구", "0001234566789", strict=True))
+_SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
 _CIRCLES = {
     **dict.fromkeys("⓪⓿", "0"),
     **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
 }
-_ALIKE = {**dict.fromkeys("oOоО", "0"), **dict.fromkeys("lI|", "1")}
+_ALIKE = {**dict.fromkeys("oOоО", "0"), **dict.fromkeys("lI|", "1"), **dict.fromkeys("Ss", "5"), "Z": "2", "B": "8"}
 _AS_DIGITS = str.maketrans({**_SYLLABLES, **_CIRCLES})
 _AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
 
-_WRITTEN = "공영빵일이삼사오육륙칠팔구"
+_WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
 _CIRCLED = "⓪⓿①-⑨❶-❾➀-➈➊-➒⓵-⓽"
 _PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| ?(?:다시|대시|하이픈|에|의) ?)?"
 _SPOKEN = re.compile(
@@ -44,8 +44,9 @@ _SPOKEN_GATE = (
     rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]"
     rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]"
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
-    rf"|[공영빵][일1][공영빵육칠팔구0]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
+    rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
+_PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의]")
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
 _NEXT_VALUE = re.compile(" ?[,/~]")
 
@@ -57,9 +58,10 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
         first, last = match.span()
         position = first + 1  # what begins after a pause may be whole
         for stop in _stops(text, first, last):
-            written = text[first:stop]
+            written = _PAUSE_WORDS.sub(" ", text[first:stop])
             value = _whole(re.sub("[^0-9]", "", written.translate(_AS_DIGITS)))
-            if value and len(_NO_DIGITS.findall(written)) >= 3:
+            said = len(_NO_DIGITS.findall(written))
+            if value and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010"))):
                 yield Hidden(first, stop, *value)
                 position = stop
                 break
@@ -67,8 +69,10 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 def _stops(text: str, first: int, last: int) -> list[int]:
     """Return where a run of digits may end: at its end, before the copula (…팔이에요: a digit, too), at a comma."""
-    copula = [last - 1] if text[last - 1] == "이" else []
-    return [last, *copula, *(match.start() for match in _NEXT_VALUE.finditer(text, first, last))]
+    last = first + len(text[first:last].rstrip(" ,.·~/"))
+    alone = text[last - 2 : last] == " 이"  # … 이고: no digit stands there by itself
+    copula = [last - 2] if alone else [last - 1] if text[last - 1] == "이" else []
+    return [*([] if alone else [last]), *copula, *(match.start() for match in _NEXT_VALUE.finditer(text, first, last))]
 
 
 def _whole(digits: str) -> tuple[str, str] | None:
@@ -85,7 +89,8 @@ def _whole(digits: str) -> tuple[str, str] | None:
 
 _O, _I = "[0oOоО]", "[1lI|]"
 _LOOKALIKE = re.compile(
-    rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}[0-9oOоОlI|]{{4}}[ .{DASH}]{{0,3}}[0-9oOоОlI|]{{4}}(?![0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}[0-9oOоОlI|SsZB]{{4}}"
+    rf"[ .{DASH}]{{0,3}}[0-9oOоОlI|SsZB]{{4}}(?![0-9A-Za-z])"
 )
 
 
@@ -98,15 +103,16 @@ def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
             yield Hidden(*match.span(), "TEL", value)
 
 
-_ODD_JOINT = r"(?: ?[-_*~:,/|·ㆍ•.=+)\]\u2010-\u2015\u3161]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
+_ODD_JOINT = r"(?:  +| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
 _ODD = re.compile(
-    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789])"
+    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
     rf"(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
     rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
 )
 _PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
 _ODD_GATE = (
-    r"01[016789](?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
+    r"(?:01[016789]|02|0[3-8][0-5]|050[0-9]?)"
+    r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
 )
 
@@ -114,9 +120,12 @@ _ODD_GATE = (
 def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield mobile numbers whose groups are joined in an unusual way (010/1234/5678, 010에 1234에 5678)."""
     for match in _ODD.finditer(text, start, end):
-        first, second = match["first"].strip(), match["second"].strip()
+        first, second = (match[name].strip() or " " * (len(match[name]) > 1) for name in ("first", "second"))
         if _PLAIN_JOINT.fullmatch(first) and _PLAIN_JOINT.fullmatch(second):
             continue  # the telephone's own pattern has decided
+        area = not match["head"].startswith("01")
+        if area and not (first == second == "_" or labelled(TEL_LABEL, text, *match.span())):
+            continue
         if first == second or match["open"] or first in (")", "]"):
             yield Hidden(*match.span(), "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
 
@@ -170,22 +179,24 @@ _ENDS = {"컴": "com", "넷": "net", "오알지": "org", "케이알": "kr", "씨
 _BRAND = "|".join(_BRANDS)
 _PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
 _END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
-_AT = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?| ?@ ?"
+_AT = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?| ?@ ?|#"
 _DOT = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?| ?\. ?|,"
 _MAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?)"
-    rf"(?:(?P<at>{_AT})|(?P<word> (?:at|앳|에이티) )(?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 점 | ?\[dot)))"
+    rf"(?:(?P<at>{_AT})|(?P<word> (?:at|앳|에이티) )(?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 쩜 | 점 | ?\[dot)))"
     rf"(?P<host>(?P<provider>(?:{_PROVIDER}|{_BRAND})(?![A-Za-z0-9-]))|[A-Za-z0-9](?:[A-Za-z0-9-]{{0,40}}[A-Za-z0-9])?)"
     rf"(?P<tail>(?:(?:{_DOT})[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?:{_END}))){{0,2}}(?:{_DOT})(?:{_END})(?![A-Za-z0-9-]))?",
     re.IGNORECASE,
 )
 _MAIL_GATE = (
     r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
-    r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 점 )"
-    r"|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]|[a-z0-9_]@(?:네이버|다음|한메일|지메일|구글|네이트|카카오|핫메일|야후)"
+    r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
+    r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"
+    r"|[a-z0-9_]@(?:네이버|다음|한메일|지메일|구글|네이트|카카오|핫메일|야후)"
     r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)"
     r"|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
 )
+_MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
 
@@ -194,6 +205,8 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
     for match in _MAIL.finditer(text, start, end):
         tail, at = match["tail"], match["at"] or match["word"]
         provider = match["provider"]
+        if at == "#" and _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.start()) is None:
+            continue
         if tail is None and not (provider and _BRACKETED.search(at)):
             continue
         host = provider.lower() if provider else match["host"]
@@ -214,7 +227,10 @@ Finder = Callable[[str, int, int], Iterator[Hidden]]
 FOLD = "fold"
 FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
-    "lookalike": (rf"[0oO][1lI|][0oO][ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}[ .{DASH}]{{0,3}}[0-9oOlI|]{{4}}", lookalike),
+    "lookalike": (
+        rf"[0oO][1lI|][0oO][ .{DASH}]{{0,3}}[0-9oOlI|SsZB]{{4}}[ .{DASH}]{{0,3}}[0-9oOlI|SsZB]{{4}}",
+        lookalike,
+    ),
     "odd_joints": (_ODD_GATE, odd_joints),
     "cut_apart": (
         rf"[0-9] (?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]",

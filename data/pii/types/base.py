@@ -59,7 +59,7 @@ class PiiType:
     normalise: Callable[[str], str] = digits_of
 
 
-DASH = r"\-‐‑‒–—−ㅡ"
+DASH = r"\-‐‑‒–—―−ㅡ"
 """Dashes as they are typed between digit groups (inside a character class); rarer ones are folded to these."""
 
 NOT_BEFORE = rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"

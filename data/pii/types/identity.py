@@ -105,19 +105,19 @@ def _make_registration(first_century: int) -> Maker:
 
 
 _DRIVER_LICENSE = (
-    rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep>[{DASH}]| |)[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
+    rf"{NOT_BEFORE}(?:1[1-9]|2[0-6]|28)(?P<sep>[{DASH} ./]|)[0-9]{{2}}(?P=sep)[0-9]{{6}}(?P=sep)[0-9]{{2}}{NOT_AFTER}"
     rf"|(?<![가-힣])(?P<region>{OLD_LICENCE_REGIONS}) ?[0-9]{{2}}[{DASH}][0-9]{{6}}[{DASH}][0-9]{{2}}{NOT_AFTER}"
 )
 _PASSPORT = (
-    r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod][0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
+    r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
     r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
 )
-_HEALTH_INSURANCE = rf"{NOT_BEFORE}[1-9](?P<sep>[{DASH}]|)[0-9]{{10}}{NOT_AFTER}"
+_HEALTH_INSURANCE = rf"{NOT_BEFORE}[1-9](?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}{NOT_AFTER}"
 
 
 def driver_license(text: str, match: re.Match[str]) -> Extent | None:
     """Accept separated numbers; an undashed one needs a label."""
-    if match["region"] is None and not match["sep"] and not labelled(_LICENCE_LABEL, text, *match.span()):
+    if match["region"] is None and match["sep"] in ("", ".", "/") and not labelled(_LICENCE_LABEL, text, *match.span()):
         return None
     return match.span()
 
@@ -125,14 +125,14 @@ def driver_license(text: str, match: re.Match[str]) -> Extent | None:
 def passport(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part)."""
     value = match[0]
-    clear = value == value.upper() and (value[0] in "MSR" or value[4].isalpha())
+    clear = value == value.upper() and (value[0] in "MSR" or value[4].isalpha()) and " " not in value
     return match.span() if clear or labelled(_PASSPORT_LABEL, text, *match.span()) else None
 
 
 def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
     """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
     toll_free = _TOLL_FREE.match(match[0]) is not None
-    own = match["sep"] and not toll_free
+    own = match["sep"] and " " not in match["sep"] and not toll_free
     return match.span() if own or labelled(_HEALTH_LABEL, text, *match.span()) else None
 
 
@@ -143,6 +143,8 @@ def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
 
 
 def _make_passport(value: str, normal: str, draw: Draw) -> str:
+    if " " in value:
+        return f"X {draw.digits(8)}" if value[0].isupper() else f"x {draw.digits(8)}"
     middle = draw.digits(1) if value[4].isdigit() else chr(ord("A") + draw.below(26))
     made = f"X{draw.digits(3)}{middle}{draw.digits(4)}"
     return made if value[0].isupper() else made.lower()
@@ -175,7 +177,7 @@ FRN = PiiType(
 DRIVER_LICENSE = PiiType(
     "DRIVER_LICENSE",
     re.compile(_DRIVER_LICENSE),
-    f"[0-9]{{2}}{GATE_GAP}?[0-9]{{6}}{GATE_GAP}?[0-9]{{2}}",
+    f"[0-9]{{2}}[/{GATE_GAP[1:]}?[0-9]{{6}}[/{GATE_GAP[1:]}?[0-9]{{2}}",
     _make_driver_license,
     label=_LICENCE_LABEL,
     check=driver_license,
@@ -184,16 +186,16 @@ DRIVER_LICENSE = PiiType(
 PASSPORT = PiiType(
     "PASSPORT",
     re.compile(_PASSPORT),
-    "[MSRODmsrod][0-9]{3}[0-9A-Za-z][0-9]{4}",
+    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}",
     _make_passport,
     label=_PASSPORT_LABEL,
     check=passport,
-    normalise=str.lower,
+    normalise=lambda value: value.lower().replace(" ", ""),
 )
 HEALTH_INSURANCE = PiiType(
     "HEALTH_INSURANCE",
     re.compile(f"(?=[0-9]){_HEALTH_INSURANCE}"),
-    f"[1-9][{DASH}]?[0-9]{{10}}",
+    f"[1-9] ?[{DASH}]? ?[0-9]{{10}}",
     _make_health_insurance,
     label=_HEALTH_LABEL,
     check=health_insurance,

@@ -21,14 +21,15 @@ from data.pii.types.base import (
 )
 
 _CARD = (
-    rf"{APART_BEFORE}(?:[0-9]{{4}}(?P<sep> ?[{DASH}.] ?| )[0-9]{{4}}(?P=sep)[0-9]{{4}}(?P=sep)[0-9]{{4}}"
-    rf"|3[47][0-9]{{2}}(?P<amex> ?[{DASH}] ?| )[0-9]{{6}}(?P=amex)[0-9]{{5}}){APART_AFTER}"
+    rf"{APART_BEFORE}(?:[0-9]{{4}}(?P<sep> ?[{DASH}./_] ?| )[0-9]{{4}}(?P=sep)[0-9]{{4}}(?P=sep)[0-9]{{4}}"
+    rf"|3[47][0-9]{{2}}(?P<amex> ?[{DASH}] ?| )[0-9]{{6}}(?P=amex)[0-9]{{5}}"
+    rf"|3(?:0[0-5]|[689][0-9])[0-9](?P<diners> ?[{DASH}] ?| )[0-9]{{6}}(?P=diners)[0-9]{{4}}){APART_AFTER}"
     rf"|{NOT_BEFORE}(?:[0-9]{{16}}|3[47][0-9]{{13}}){NOT_AFTER}"
 )
 _BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
 _BANK_ACCOUNT = (
-    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ]?){{10}})"
-    rf"[0-9]{{2,6}}(?P<sep>[{DASH}]| )[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
+    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} .]{{0,3}}){{10}})"
+    rf"[0-9]{{2,6}}(?P<sep> ?[{DASH}] ?| |\.)[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
     rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
 )
 _ACCOUNT_GROUPS = frozenset(
@@ -52,7 +53,7 @@ _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
 def card(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
     start, end = match.span()
-    digits, separator = digits_of(match[0]), match["sep"] or match["amex"]
+    digits, separator = digits_of(match[0]), match["sep"] or match["amex"] or match["diners"]
     if luhn_ok(digits) and card_prefix_ok(digits):
         return start, end
     alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
@@ -73,9 +74,9 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
         amount = _AMOUNT.match(text, end) is not None
         return (start, end) if not amount and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
-    if not 10 <= sum(groups) <= 14 or (match["sep"] == " " and len(groups) < 3):
+    if not 10 <= sum(groups) <= 14 or (match["sep"] in " ." and len(groups) < 3):
         return None
-    own = groups in _ACCOUNT_GROUPS and match["sep"] != " "
+    own = groups in _ACCOUNT_GROUPS and match["sep"] not in " ."
     return (start, end) if own or labelled(_ACCOUNT_LABEL, text, start, end) else None
 
 
@@ -94,7 +95,14 @@ def _make_bank_account(value: str, normal: str, draw: Draw) -> str:
     return lay(value, "000" + draw.digits(len(normal) - 3))
 
 
-CARD = PiiType("CARD", re.compile(f"(?=[0-9])(?:{_CARD})"), TEN_DIGITS, _make_card, label=_CARD_LABEL, check=card)
+CARD = PiiType(
+    "CARD",
+    re.compile(f"(?=[0-9])(?:{_CARD})"),
+    f"{TEN_DIGITS}|[0-9]{{4}}(?: ?[/_] ?[0-9]{{4}}){{3}}",
+    _make_card,
+    label=_CARD_LABEL,
+    check=card,
+)
 BRN = PiiType(
     "BRN",
     re.compile(f"(?=[0-9])(?:{_BRN})"),

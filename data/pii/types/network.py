@@ -22,22 +22,27 @@ _URL = (
     rf"|(?P<mixed>(?:[A-Za-z0-9-]{{1,40}}\.){{0,3}}(?=[A-Za-z0-9-]{{0,30}}[가-힣]){_KOREAN_LABEL}"
     rf"\.(?:{TLD_BARE}|net)(?![A-Za-z0-9-]))"
     rf"|(?P<host>(?:{_LABEL}\.){{0,10}}{_LABEL}|\[[0-9A-Fa-f:.]{{2,45}}\]))"
+    rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷)"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
     rf"|(?<![A-Za-z0-9@._/\\$:-])(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
     rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-])))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
     rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
 )
-_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
+_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
 _MAC = (
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
     r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z_])(?![:.-][0-9A-Za-z])"
+    r"|(?:맥|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid))[^\n0-9A-Fa-f]{0,12}"
+    r"(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2})"
+    r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
 )
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IP = (
-    rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][.,-])(?P<v4>{_OCTET}(?:\.{_OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
-    r"|(?<![0-9A-Za-z_:.])(?P<v6>[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
+    rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{_OCTET}(?:\.{_OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z][.,-])(?P<v4>{_OCTET}(?:\.{_OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
 _IP_LABEL = re.compile(
     r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|대역|핑|서브넷|네트워크"
@@ -82,6 +87,8 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
 
 def mac(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a hardware address; all-zero and broadcast are nobody's; digits alone need a colon or a label."""
+    if match["told"]:
+        return match.span("told")
     value = match[0].lower()
     if set(value) <= set("0:-.") or set(value) <= set("f:-."):
         return None
@@ -99,6 +106,8 @@ def versioned(text: str, start: int, end: int) -> bool:
 def ip(text: str, match: re.Match[str]) -> Extent | None:
     """Accept an address; versions, also those by date, section numbers, netmasks and the own machine are none."""
     start, end = match.span()
+    if match["mapped"] is not None:
+        return start, end
     if match["v6"] is not None:
         try:
             six = IPv6Address(match["v6"])
@@ -150,7 +159,8 @@ URL = PiiType("URL", re.compile(f"(?=[A-Za-z0-9])(?:{_URL})"), _URL_GATE, _make_
 MAC = PiiType(
     "MAC",
     re.compile(_MAC),
-    r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.",
+    r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\."
+    r"|(?:맥|(?i:mac|bssid))[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){5}[0-9A-Fa-f]{2}",
     _make_mac,
     label=_MAC_LABEL,
     check=mac,
@@ -158,7 +168,7 @@ MAC = PiiType(
 )
 IP = PiiType(
     "IP",
-    re.compile(f"(?=[0-9A-Fa-f])(?:{_IP})"),
+    re.compile(f"(?=[0-9A-Fa-f:])(?:{_IP})"),
     r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:",
     _make_ip,
     label=_IP_LABEL,

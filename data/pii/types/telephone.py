@@ -24,13 +24,13 @@ _BARE_BEFORE = rf"(?<![0-9_])(?<![0-9A-Za-z][{DASH}/=_])(?<![0-9][.,)(])"
 _BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
 """Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code goes on."""
 _TEL = (
-    rf"(?P<country>(?<![0-9])(?:\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]))(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
+    rf"(?P<country>(?<![0-9])(?:\(\+ ?82\)|\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]))(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
     rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
     rf"[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?<![0-9A-Za-z_]){_AREA} ?\([0-9]{{3,4}}\)(?: |[{DASH}])?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?:01[016789](?:{_SEPARATED}[0-9]{{7,8}}|[0-9]{{3,4}}{_SEPARATED}[0-9]{{4}})){APART_AFTER}"
-    rf"|(?P<plain>{NOT_BEFORE}(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}})){_BARE_AFTER}"
+    rf"|(?P<plain>(?:{NOT_BEFORE}|(?<=01[016789][0-9]{{8}},))(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}}))(?:{_BARE_AFTER}|(?=,01[016789][0-9]{{7,8}}))(?![A-Za-z])"
     rf"|{_BARE_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.|))(?P<serial>[0-9]{{4}}){_BARE_AFTER}"
 )
 _GATE = (
@@ -39,7 +39,7 @@ _GATE = (
     f"|{_SERVICE}{GATE_GAP}{{0,3}}[0-9]{{4}}"
 )
 TEL_LABEL = re.compile(
-    r"전화|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
+    r"전화|직통|내선|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
     r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z])",
     re.IGNORECASE,
 )
