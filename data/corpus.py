@@ -42,7 +42,7 @@ from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import STAGE_DONE, do_share, do_units
 from data.units.set_aside import SetAside
-from data.units.work import UnitWork, check_sources, named
+from data.units.work import UnitWork, check_sources, check_unnamed, named
 
 WORK = ".work"
 STATISTICS = "statistics.json"
@@ -109,6 +109,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
             raise ShareDone("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
     files = corpus_files(settings)
+    check_unnamed(files)
     for rules in (settings.clean, *(file.settings.clean for file in files)):
         if rules and rules.old_hangul:
             require_old_hangul()

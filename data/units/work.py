@@ -20,19 +20,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import atomic_write
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.deduplicate.sides import Sides
 from data.pii import Pseudonymizer
-from data.readers import Block, DamagedInputError, Document, Format, InputFile, Item, Reject, Skipped, parse_block
+from data.readers import (
+    Block,
+    DamagedInputError,
+    Document,
+    Format,
+    InputFile,
+    Item,
+    Reject,
+    Skipped,
+    parse_block,
+    read_blocks,
+)
 from data.shards import SCHEMA, write_table
 from data.splitting import split_sentences
 from data.statistics import Counters, merge, text_size
 
 MOST_SOURCES = 10_000
+SAMPLED_FILES, SAMPLED_BYTES = 20, 1 << 16
+"""Files, and the size of the first block of each, by which it is told whether records name their sources."""
 BATCH_CHARACTERS = 2_000_000
 """Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
 PART_SCHEMA = pa.schema(
@@ -113,6 +126,40 @@ def check_sources(count: int) -> None:
             "a source is a collection of documents; figures of each are kept in memory and in every manifest",
             "where the field `source` names single documents, give the source a `name`, or another `source_field`",
         )
+
+
+def check_unnamed(files: list[InputFile]) -> None:
+    """Raise a UserError when more files than there may be sources would each be a source of its own, before any work.
+
+    A file without `name` is one unless its records name their source; a sample of the files tells.
+
+    Args:
+        files: all inputs.
+    """
+    unnamed = [file for file in files if not file.settings.name]
+    if len(unnamed) <= MOST_SOURCES:
+        return
+    sample = unnamed[:: max(1, len(unnamed) // SAMPLED_FILES)]
+    documents = [found for file in sample if (found := _first_document(file)) is not None]
+    own = sum(document.source == file.label for file, document in documents)
+    if documents and own * len(unnamed) > MOST_SOURCES * len(documents):
+        raise UserError(
+            f"{len(unnamed):,} files have no `name`, and their records name no source",
+            f"each would be a source of its own, of which there may be {MOST_SOURCES:,}",
+            "give the input a name: {path: FOLDER, name: NAME}, or set its `source_field`",
+        )
+
+
+def _first_document(file: InputFile) -> tuple[InputFile, Document] | None:
+    try:
+        for format, block in read_blocks(file, SAMPLED_BYTES):
+            for item in parse_block(file, format, block):
+                if isinstance(item, Document):
+                    return file, item
+            return None
+    except HunminError:  # whoever reads it for its documents says so
+        return None
+    return None
 
 
 def part_path(folder: Path, key: str) -> Path:

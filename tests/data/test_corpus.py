@@ -384,6 +384,25 @@ def test_a_fault_in_one_unit_names_it_and_loses_no_other(corpora, tmp_path, monk
     assert len(parts(tmp_path / "out")) == len(finished) + 1
 
 
+@pytest.mark.parametrize(("content", "name", "refused"), [
+    ('{"text": "글이 있다."}', None, True),
+    ('{"text": "글이 있다."}', "곳", False),
+    ('{"text": "글이 있다.", "source": "한 곳"}', None, False),
+])  # fmt: skip
+def test_more_unnamed_files_than_sources_are_refused_before_any_work(content, name, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("data.units.work.MOST_SOURCES", 5)
+    (tmp_path / "in").mkdir()
+    for number in range(8):
+        (tmp_path / f"in/{number}.jsonl").write_text(content, encoding="utf-8")
+    chosen = settings(tmp_path / "in", inputs=[{"path": str(tmp_path / "in"), "name": name}])
+    if refused:
+        with pytest.raises(UserError, match="8 files have no `name`"):
+            build(chosen, tmp_path / "out")
+        assert not (tmp_path / "out/.work").exists()
+    else:
+        assert build(chosen, tmp_path / "out")["documents"] == 1
+
+
 @pytest.mark.parametrize("unit_mb", [0.02, 100])
 def test_a_source_for_each_document_is_refused(unit_mb, tmp_path, monkeypatch):
     """Figures of each source are kept in memory and written into every manifest: a URL a document would fill both."""
