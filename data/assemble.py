@@ -80,14 +80,15 @@ class ShardWork:
 
     out: Path
     work: Path
+    schema: pa.Schema = SCHEMA
 
     def __call__(self, task: ShardTask) -> Counters:
         """Write one shard and its manifest, unless they are there from the same pieces, and return its statistics."""
         shard, note = self.out / SHARDS / task.name, self.work / f"{task.name}.plan"
-        plan = task.fingerprint()
+        plan = f"{task.fingerprint()} {' '.join(self.schema.names)}"
         if not (note.exists() and note.read_text() == plan and shard.exists() and manifest_path(shard).exists()):
             note.unlink(missing_ok=True)
-            write_shard(shard, map(_rows, task.pieces))
+            write_shard(shard, (_rows(piece, self.schema.names) for piece in task.pieces), self.schema)
             counts = sort_counters(shard_statistics(shard))
             write_shard_manifest(shard, {"total": total(counts["sources"]), **counts})
             with atomic_write(note) as stream:
@@ -97,7 +98,13 @@ class ShardWork:
 
 
 def assemble(
-    parts: list[Path], out: Path, work: Path, settings: DeduplicateSettings, shard_mb: float, execute: Executor
+    parts: list[Path],
+    out: Path,
+    work: Path,
+    settings: DeduplicateSettings,
+    shard_mb: float,
+    execute: Executor,
+    schema: pa.Schema = SCHEMA,
 ) -> Assembly:
     """Write the shards of all surviving documents in input order and return their number and statistics.
 
@@ -108,13 +115,14 @@ def assemble(
         settings: which duplicates go.
         shard_mb: text in a shard, 10^6 bytes.
         execute: runs the tasks.
+        schema: the columns of the shards.
     """
     decision = decide(parts, settings, out / DUPLICATES)
     tasks = _plan(parts, decision.documents, decision.sentences, int(shard_mb * 1e6))
     _remove_strangers(out / SHARDS, tasks)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
-        for one in execute(ShardWork(out, work), tasks, lambda _: bar.advance()):
+        for one in execute(ShardWork(out, work, schema), tasks, lambda _: bar.advance()):
             merge(statistics, one)
     return Assembly(len(tasks), decision.counts, sort_counters(statistics))
 
@@ -165,9 +173,9 @@ def _sizes(part: Path, mask: np.ndarray) -> np.ndarray:
     return read_numbers(part, "bytes")
 
 
-def _rows(piece: Piece) -> pa.Table:
+def _rows(piece: Piece, columns: list[str]) -> pa.Table:
     """Return the kept rows of a piece with their kept sentences."""
-    whole = read_columns(piece.part, SCHEMA.names).combine_chunks()
+    whole = read_columns(piece.part, columns).combine_chunks()
     table = whole.slice(piece.first, len(piece.documents))
     if piece.sentences is None:
         return table.filter(pa.array(piece.documents))

@@ -14,13 +14,14 @@ import shutil
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import xxhash
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
@@ -34,9 +35,11 @@ from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, open_executor
 from data.executors.slurm import ShareDone
+from data.filters import FilterSettings, build_filters
 from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
 from data.readers import InputFile, SourceSettings, list_files
 from data.rules import OF_PARTS, rules_of
+from data.shards import SCHEMA
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
@@ -48,10 +51,13 @@ WORK = ".work"
 STATISTICS = "statistics.json"
 REJECTS = "rejects/rejects.jsonl"
 DAMAGED = "rejects/files.jsonl"
-FORMAT = 3
+FILTERED = "filtered.jsonl"
+"""Documents that filters dropped: ids and scores only."""
+FORMAT = 4
 """Version of the parts in the work folder; parts of another version are not taken up."""
-NOT_IN_PARTS = ("inputs", "shard_mb", "unit_mb", "max_reject_share", "max_bad_files")
-"""Settings that parts do not depend on; what they hold of the inputs is in their own names."""
+NOT_IN_PARTS = ("inputs", "shard_mb", "unit_mb", "max_reject_share", "max_bad_files", "filters", "keep_scores")
+"""Settings that parts do not depend on, or that something else stands for: of the inputs their own names, of filters
+what `FilterChain.identity` says."""
 
 
 class CorpusSettings(Settings):
@@ -61,6 +67,11 @@ class CorpusSettings(Settings):
     """Paths, folders, globs or URLs; or sources with name, format, field names, licence and rules of their own."""
     clean: CleanSettings = CleanSettings()
     """Cleaning rules for all sources that bring none."""
+    filters: list[FilterSettings] = Field(default_factory=list)
+    """Which documents are dropped as a whole, filter by filter in this order; the first that refuses a document is the
+    one that drops it. None by default: what is noise to one model is text to another."""
+    keep_scores: bool = False
+    """Write what the filters measured into the shards, a column a measure (`language_hangul`), to select by later."""
     pii: PiiSettings = PiiSettings()
     """Pseudonymisation of personal data."""
     decontaminate: DecontaminateSettings = DecontaminateSettings()
@@ -87,6 +98,14 @@ class CorpusSettings(Settings):
     keep_finished: bool = runtime(False)
     """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
     Else it is built again."""
+
+    @field_validator("filters")
+    @classmethod
+    def _named_apart(cls, value: list[FilterSettings]) -> list[FilterSettings]:
+        titles = [one.title for one in value]
+        if twice := sorted({title for title in titles if titles.count(title) > 1}):
+            raise ValueError(f"two filters are named {', '.join(twice)}: give one of them a name of its own")
+        return value
 
 
 def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
@@ -125,16 +144,17 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         else:
             do_units(catalog, function, execute)
         units = catalog.parts()
-        counts, damaged = _gather(catalog, units, out)
+        counts, damaged = _gather(catalog, units, out, bool(settings.filters))
         _check(counts, settings, out)
-        assembly = assemble(units, out, function.folder, settings.deduplicate, settings.shard_mb, execute)
+        schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
+        assembly = assemble(units, out, function.folder, settings.deduplicate, settings.shard_mb, execute, schema)
     if not assembly.shards:
         raise UserError(
             "nothing is left of the corpus: " + _whereabouts(counts, assembly),
             "a corpus holds at least one document",
-            "look at the rule that took most, and change it in the recipe (corpus.clean, corpus.decontaminate)",
+            "look at the rule that took most, and change it in the recipe (corpus.clean, corpus.filters, …)",
         )
-    _write_reports(counts, damaged, assembly, out, key)
+    _write_reports(counts, damaged, assembly, out, key, bool(settings.filters))
     return _finish(out)
 
 
@@ -158,6 +178,7 @@ def reopen_corpus(out: Path) -> None:
 def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
     benchmark = _benchmark(settings, key)
+    filters = build_filters(settings.filters)
     identity = {
         "format": FORMAT,
         "rules": rules_of(OF_PARTS),
@@ -165,6 +186,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
         "settings": dump_settings(settings.model_copy(update=dict.fromkeys(NOT_IN_PARTS))),
         "key": key_fingerprint(key) if key else None,
         "benchmark": _fingerprint(benchmark),
+        "filters": filters.identity,
     }
     folder = work / settings_hash(identity)
     try:
@@ -180,7 +202,8 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
     if settings.decontaminate.enabled:
         threads = settings.workers or available_cores()
         decontaminator = Decontaminator.build(benchmark, settings.decontaminate, threads)
-    return UnitWork(folder, settings.clean, decontaminator, key, tuple(settings.pii.types), settings.deduplicate)
+    types = tuple(settings.pii.types)
+    return UnitWork(folder, settings.clean, decontaminator, key, types, settings.deduplicate, filters)
 
 
 def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSentence]:
@@ -220,21 +243,26 @@ def _fingerprint(benchmark: list[BenchmarkSentence]) -> str:
     return xxhash.xxh3_128_hexdigest("\0\0".join(fields).encode("utf-8", "surrogatepass"))
 
 
-def _gather(catalog: Catalog, units: list[Path], out: Path) -> tuple[Counters, Counters]:
-    """Return the counts of all units, and of damaged files by reason, and write their rejects and hits, in input order.
+def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> tuple[Counters, Counters]:
+    """Return the counts of all units, and of damaged files by reason; and write their rejects, hits and, if asked for,
+    what filters dropped, in input order.
 
     Raises:
         TooManyDamagedError: as elements of an array found, too many files are.
     """
     counts: Counters = {}
     damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]
-    with atomic_write(out / REJECTS, "wb") as rejects, atomic_write(out / "hits.jsonl", "wb") as hits:
+    names = {"rejects": REJECTS, "hits": "hits.jsonl", **({"filtered": FILTERED} if filtered else {})}
+    if not filtered:
+        (out / FILTERED).unlink(missing_ok=True)
+    with ExitStack() as stack:
+        lists = {name: stack.enter_context(atomic_write(out / path, "wb")) for name, path in names.items()}
         for part in units:
             side = orjson.loads(part.with_suffix(".json").read_bytes())
             merge(counts, side["counts"])
             check_sources(len(counts["read"]))
-            rejects.writelines(orjson.dumps(item) + b"\n" for item in side["rejects"])
-            hits.writelines(orjson.dumps(item) + b"\n" for item in side["hits"])
+            for name, stream in lists.items():
+                stream.writelines(orjson.dumps(item) + b"\n" for item in side[name])
             if side["damage"] and side["damage"] not in damaged:
                 damaged.append(side["damage"])
     with atomic_write(out / DAMAGED, "wb") as files:
@@ -266,12 +294,17 @@ def _check(counts: Counters, settings: CorpusSettings, out: Path) -> None:
 def _whereabouts(counts: Counters, assembly: Assembly) -> str:
     documents = total(counts["read"])["documents"]
     dropped = [f"{reason}: {count}" for reason, count in sorted(counts["dropped"].items())]
+    dropped += [
+        f"filter {name}: {total(total(measures))['documents']}" for name, measures in sorted(counts["filters"].items())
+    ]
     dropped += [f"duplicate {kind}: {count}" for kind, count in assembly.duplicates.items() if count]
     rules = [f"{rule}: {facts['hits']}" for rule, facts in sorted(counts["cleaning"].items())]
     return f"{documents} documents read; {', '.join(dropped)}" + (f"; cleaning {', '.join(rules)}" if rules else "")
 
 
-def _write_reports(counts: Counters, damaged: Counters, assembly: Assembly, out: Path, key: bytes | None) -> None:
+def _write_reports(
+    counts: Counters, damaged: Counters, assembly: Assembly, out: Path, key: bytes | None, filtered: bool
+) -> None:
     """Write pii.json and, last of all, statistics.json: it says that the folder is whole."""
     kept = assembly.statistics["sources"]
     statistics: dict[str, Any] = {
@@ -281,6 +314,7 @@ def _write_reports(counts: Counters, damaged: Counters, assembly: Assembly, out:
         "split": counts["split"],
         "cleaning": sort_counters(counts["cleaning"]),
         "dropped": sort_counters(counts["dropped"]),
+        **({"filters": sort_counters(counts["filters"])} if filtered else {}),
         "pii": sort_counters(counts["pii"]),
         "pii_key_fingerprint": key_fingerprint(key) if key else None,
         "decontamination": sort_counters(counts["decontamination"]),

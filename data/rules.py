@@ -9,7 +9,19 @@ from common.manifest import package_versions
 
 _HERE = Path(__file__).parent
 OF_PARTS = (
-    *("benchmark", "cleaning", "decontaminate", "deduplicate", "lines", "nfc", "pii", "readers", "shards", "splitting"),
+    *(
+        "benchmark",
+        "cleaning",
+        "decontaminate",
+        "deduplicate",
+        "filters",
+        "lines",
+        "nfc",
+        "pii",
+        "readers",
+        "shards",
+        "splitting",
+    ),
     "units/work",
 )
 """Modules and folders of this package that the parts of a corpus depend on."""

@@ -58,7 +58,7 @@ def read_shards(folder: str | Path, columns: list[str] | None = None) -> Iterato
 
     Args:
         folder: a finished corpus folder.
-        columns: some of id, source, licence, sentences; None reads all.
+        columns: some of id, source, licence, sentences and, where they were kept, scores; None reads all.
 
     Raises:
         UserError: the folder holds no shards.
@@ -129,28 +129,29 @@ def write_table(path: Path, table: pa.Table, rows: int, level: int) -> None:
         pq.write_table(table, stream, compression="zstd", compression_level=level, row_group_size=rows)
 
 
-def write_shard(path: Path, tables: Iterable[pa.Table]) -> None:
-    """Write tables with the columns of `SCHEMA` as one shard, atomically, holding a row group at a time in memory.
+def write_shard(path: Path, tables: Iterable[pa.Table], schema: pa.Schema = SCHEMA) -> None:
+    """Write tables with the columns of a schema as one shard, atomically, holding a row group at a time in memory.
 
     The bytes depend on the rows alone, not on how they are cut into tables.
 
     Args:
         path: the shard.
         tables: its documents, in order, in any pieces; null lists do not occur.
+        schema: `SCHEMA`, or more columns after those.
     """
     with atomic_write(path, "wb") as stream:
-        writer = pq.ParquetWriter(stream, SCHEMA, compression="zstd", compression_level=3)
+        writer = pq.ParquetWriter(stream, schema, compression="zstd", compression_level=3)
         with writer:
-            for group in _row_groups(tables):
+            for group in _row_groups(tables, schema):
                 writer.write_table(group, row_group_size=group.num_rows)
 
 
-def _row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _row_groups(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows in groups of at least `ROW_GROUP_BYTES` of text, but for the last, each in one chunk."""
     pending: list[pa.Table] = []
     filled = 0
     for table in tables:
-        table = table.select(SCHEMA.names).cast(SCHEMA).combine_chunks()
+        table = table.select(schema.names).cast(schema).combine_chunks()
         ends = np.cumsum(_text_bytes(table))
         start, before = 0, 0
         while len(ends) and filled + int(ends[-1]) - before >= ROW_GROUP_BYTES:

@@ -19,12 +19,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from common.settings import Settings
-from data.readers import SourceSettings
 from hunmin.recipe import Recipe
 
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-SOURCE = "corpus.inputs[]"
-"""Section of the settings that an input may bring; the field is a list, so it is no section of its own."""
+ENTRY = "[]"
+"""Ends the name of the section of what a list holds."""
 
 HEAD = """\
 # Recipe reference
@@ -47,10 +46,17 @@ def sections(kind: type[BaseModel] = Recipe, name: str = "") -> Iterator[tuple[s
     yield name, kind
     for field_name, field in kind.model_fields.items():
         dotted = f"{name}.{field_name}".lstrip(".")
-        if dotted == "corpus.inputs":
-            yield from sections(SourceSettings, SOURCE)
+        if entry := entries_in(field.annotation):
+            yield from sections(entry, dotted + ENTRY)
         elif inner := settings_in(field.annotation):
             yield from sections(inner, dotted)
+
+
+def entries_in(annotation: Any) -> type[Settings] | None:
+    """Return the settings class of which an annotation is a list."""
+    if typing.get_origin(annotation) is not list:
+        return None
+    return next((found for kind in typing.get_args(annotation) if (found := settings_in(kind))), None)
 
 
 def settings_in(annotation: Any) -> type[Settings] | None:
@@ -61,8 +67,8 @@ def settings_in(annotation: Any) -> type[Settings] | None:
     return None
 
 
-def type_of(annotation: Any) -> str:
-    """Return a type as a person reads it; the words of a choice stand for it."""
+def type_of(annotation: Any, name: str = "") -> str:
+    """Return the type of a setting as a person reads it; the words of a choice stand for it."""
     arguments = typing.get_args(annotation)
     origin = typing.get_origin(annotation)
     if annotation is type(None):
@@ -70,17 +76,17 @@ def type_of(annotation: Any) -> str:
     if origin is typing.Literal:
         return " / ".join(f"`{value}`" for value in arguments)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(type_of(argument) for argument in arguments)
+        return " or ".join(type_of(argument, name) for argument in arguments)
     if origin is list:
-        return f"list of {type_of(arguments[0])}"
+        return f"list of {type_of(arguments[0], name + ENTRY)}"
     if origin is dict:
         return f"mapping of {type_of(arguments[0])} to {type_of(arguments[1])}"
     if isinstance(annotation, type) and issubclass(annotation, Settings):
-        return f"`{SOURCE}`" if annotation is SourceSettings else "section"
+        return f"`{name}`" if name.endswith(ENTRY) else "section"
     return {"str": "text", "int": "whole number", "float": "number", "bool": "true / false"}[annotation.__name__]
 
 
-def values_of(field: FieldInfo) -> str:
+def values_of(field: FieldInfo, name: str) -> str:
     """Return type and range of a setting."""
     bounds = [
         f"{sign} {getattr(rule, name):g}"
@@ -89,7 +95,7 @@ def values_of(field: FieldInfo) -> str:
         if getattr(rule, name, None) is not None
     ]
     longer = [f"at least {rule.min_length}" for rule in field.metadata if getattr(rule, "min_length", 0)]
-    return ", ".join([type_of(field.annotation), *bounds, *longer])
+    return ", ".join([type_of(field.annotation, name), *bounds, *longer])
 
 
 def default_of(field: FieldInfo) -> str:
@@ -104,15 +110,21 @@ def default_of(field: FieldInfo) -> str:
     return f"`{json.dumps(value, ensure_ascii=False)}`" if not isinstance(value, str) else f"`{value or chr(34) * 2}`"
 
 
-def table(kind: type[BaseModel]) -> list[str]:
-    """Return the rows of a class's settings that are no sections."""
+def table(kind: type[BaseModel], section: str) -> list[str]:
+    """Return the rows of a class's settings that are no sections of their own."""
     lines = ["| setting | value | default | free | meaning |", "|---|---|---|---|---|"]
     for name, field in kind.model_fields.items():
-        if settings_in(field.annotation):
+        if settings_in(field.annotation) and not entries_in(field.annotation):
             continue
         extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
         free = "yes, and never written" if extra.get("secret") else "yes" if extra.get("runtime") else ""
-        cells = [f"`{name}`", values_of(field), default_of(field), free, one_line(field.description or "")]
+        cells = [
+            f"`{name}`",
+            values_of(field, f"{section}.{name}"),
+            default_of(field),
+            free,
+            one_line(field.description or ""),
+        ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines if len(lines) > 2 else []
 
@@ -135,16 +147,16 @@ def page() -> str:
             parts.append(f"The settings of `{told[kind]}`.\n")
             continue
         told[kind] = name
-        if rows := table(kind):
+        if rows := table(kind, name):
             parts.append("\n".join(rows) + "\n")
     return "\n".join(parts)
 
 
 def _meaning(name: str) -> str:
-    """Return the docstring of the field that a section is; "" of the recipe itself and within an input."""
+    """Return the docstring of the field that a section is; "" of the recipe itself and within a list."""
     kind: Any = Recipe
     field = None
-    for part in name.split(".") if name and not name.startswith(SOURCE) else ():
+    for part in name.split(".") if name and ENTRY not in name else ():
         field = kind.model_fields[part]
         kind = settings_in(field.annotation)
     return (field.description or "") if field else ""

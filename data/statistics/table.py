@@ -61,6 +61,7 @@ def format_statistics(statistics: Counters) -> list[Table]:
         _personal_data(statistics),
         _benchmark(statistics),
         _left_out(statistics),
+        *format_filters(statistics),
         *(format_lengths(name, bins) for name, bins in statistics["lengths"].items()),
     ]
 
@@ -149,6 +150,39 @@ def _left_out(statistics: Counters) -> Table:
         whole = {"sentences": statistics["split"], "paragraphs": 0}.get(kind, documents)
         table.add_row(_name(f"duplicate: {kind}"), f"{count:,}", _share(count, whole, 3))
     return _or_none(table)
+
+
+def format_filters(statistics: Counters) -> list[Table]:
+    """Return what each filter dropped, by measure and by source; no table where a corpus has no filters."""
+    if "filters" not in statistics:
+        return []
+    read = statistics["total"]["read"]
+    by_measure = _table("Documents dropped by filters", "filter")
+    for name in ("documents", "share", "characters", "of the text read"):
+        by_measure.add_column(name, justify="right", no_wrap=True)
+    sources: dict[str, dict[str, int]] = {}
+    for title, measures in statistics["filters"].items():
+        for measure, found in measures.items():
+            whole = {"documents": 0, "characters": 0}
+            for source, counts in found.items():
+                merge(whole, counts)
+                of_source = sources.setdefault(source, {})
+                of_source[title] = of_source.get(title, 0) + counts["documents"]
+            by_measure.add_row(
+                _name(f"{title}: {measure}"),
+                f"{whole['documents']:,}",
+                _share(whole["documents"], read.get("documents", 0), 2),
+                f"{whole['characters']:,}",
+                _share(whole["characters"], read.get("characters", 0), 2),
+            )
+    by_source = _table("Documents dropped by filters, by source", "source")
+    for title in (*statistics["filters"], "all", "share"):
+        by_source.add_column(title, justify="right", no_wrap=True)
+    for source, count in _by_count({source: sum(counts.values()) for source, counts in sources.items()})[:MOST_SOURCES]:
+        documents = statistics["sources"].get(source, {}).get("read", {}).get("documents", 0)
+        found = [f"{sources[source].get(title, 0):,}" for title in statistics["filters"]]
+        by_source.add_row(_name(source), *found, f"{count:,}", _share(count, documents))
+    return [_or_none(by_measure), _or_none(by_source)]
 
 
 def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:

@@ -26,6 +26,7 @@ from data.cleaning import CleanSettings, clean, keep_sentences
 from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.deduplicate.sides import Sides
+from data.filters import NO_FILTERS, FilterChain
 from data.pii import Pseudonymizer
 from data.readers import (
     Block,
@@ -167,6 +168,11 @@ def part_path(folder: Path, key: str) -> Path:
     return folder / f"part-{key}.parquet"
 
 
+def part_schema(filters: FilterChain) -> pa.Schema:
+    """Return the columns of parts: those that all have, and the scores that filters gave."""
+    return pa.schema([*PART_SCHEMA, *filters.schema])
+
+
 @dataclass(frozen=True)
 class UnitWork:
     """The function of a unit; sent once to each worker."""
@@ -177,6 +183,7 @@ class UnitWork:
     key: bytes | None = field(repr=False)
     pii_types: tuple[str, ...]
     deduplicate: DeduplicateSettings
+    filters: FilterChain = NO_FILTERS
 
     def __call__(self, task: UnitTask) -> UnitDone:
         """Do one unit and return how much it read.
@@ -192,9 +199,10 @@ class UnitWork:
         path = part_path(self.folder, task.key)
         state.sides.write(path)
         with atomic_write(path.with_suffix(".json"), "wb") as stream:
-            side = {"counts": state.counts, "rejects": state.rejects, "hits": state.hits, "damage": state.damage}
-            stream.write(orjson.dumps(side))
-        write_table(path, pa.concat_tables([PART_SCHEMA.empty_table(), *tables]), 1 << 16, level=1)
+            lists = {"rejects": state.rejects, "hits": state.hits, "filtered": state.filtered}
+            stream.write(orjson.dumps({"counts": state.counts, **lists, "damage": state.damage}))
+        empty = part_schema(self.filters).empty_table()
+        write_table(path, pa.concat_tables([empty, *tables]), 1 << 16, level=1)
         damage = Damage(task.file.path, state.damage["reason"]) if state.damage else None
         return UnitDone(task.block.size, len(state.rejects), damage)
 
@@ -208,12 +216,15 @@ class UnitState:
         if work.key is not None:
             self._pseudonymizer = Pseudonymizer(work.key, work.pii_types)
             self._pseudonymizer_of_licences = Pseudonymizer(work.key, set(work.pii_types) - {"URL"})
+        self._filters = work.filters
         self.sides = Sides(work.deduplicate)
         self.rejects: list[dict[str, Any]] = []
         self.hits: list[dict[str, Any]] = []
         self.damage: dict[str, Any] | None = None
+        self.filtered: list[dict[str, Any]] = []
         self.counts: Counters = {
-            name: {} for name in ("read", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped")
+            name: {}
+            for name in ("read", "rejects", "skipped", "cleaning", "pii", "decontamination", "dropped", "filters")
         } | {"split": 0}
 
     def batches(self, parsed: Iterator[Item], file: InputFile) -> Iterator[list[Document]]:
@@ -251,6 +262,9 @@ class UnitState:
             documents = self._without_personal_fields(documents)
         self._count_read(documents)
         texts = [clean(document.text, rules, self.counts["cleaning"]) for document in documents]
+        scores: dict[str, np.ndarray] = {}
+        if self._filters:
+            documents, texts, scores = self._filter(documents, texts)
         if self._pseudonymizer:
             texts = self._pseudonymise(self._pseudonymizer, texts)
         split = [split_sentences(text) for text in texts]
@@ -268,7 +282,16 @@ class UnitState:
             numbers = numbers[clear]
             self._count_dropped("only benchmark sentences", before - len(np.unique(owner)))
         self.sides.add(texts, split, numbers)
-        return _table(documents, texts, flat, owner)
+        return _table(documents, texts, flat, owner, scores)
+
+    def _filter(
+        self, documents: list[Document], texts: list[str]
+    ) -> tuple[list[Document], list[str], dict[str, np.ndarray]]:
+        """Return the documents that the filters keep, their texts and scores."""
+        found = self._filters.apply(documents, texts)
+        merge(self.counts["filters"], found.counts)
+        self.filtered += found.dropped
+        return found.documents, found.texts, found.scores
 
     def _count_read(self, documents: list[Document]) -> None:
         by_source: dict[str, list[str]] = {}
@@ -323,7 +346,9 @@ class UnitState:
         return clear
 
 
-def _table(documents: list[Document], texts: list[str], flat: list[str], owner: np.ndarray) -> pa.Table:
+def _table(
+    documents: list[Document], texts: list[str], flat: list[str], owner: np.ndarray, scores: dict[str, np.ndarray]
+) -> pa.Table:
     present, counts = np.unique(owner, return_counts=True)
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     values = pa.array(flat, pa.string())
@@ -339,6 +364,7 @@ def _table(documents: list[Document], texts: list[str], flat: list[str], owner: 
             pa.array(keys["high"]),
             pa.array(keys["low"]),
             pa.array(np.diff(lengths[offsets])),
+            *(pa.array(column[present]) for column in scores.values()),
         ],
-        schema=PART_SCHEMA,
+        schema=pa.schema([*PART_SCHEMA, *(pa.field(name, pa.float32()) for name in scores)]),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from data.statistics.table import bin_name, largest
+from data.statistics.table import MOST_SOURCES, bin_name, largest
 from hunmin.page import charts, markup
 from hunmin.page.facts import Facts
 from hunmin.page.markup import count, percent
@@ -43,6 +43,7 @@ def corpus(facts: Facts) -> Markup:
             markup.block("Personal data replaced, by type", _personal(found["pii"], read.get("words", 0))),
         ),
         markup.block("Benchmark sentences taken out, by task and by the rule that found them", _benchmark(found)),
+        *([markup.block("Documents dropped by filters, by source", _filters(found))] if "filters" in found else []),
     )
 
 
@@ -101,6 +102,31 @@ def _benchmark(found: dict[str, dict[str, Counts]]) -> Markup:
         count(sum(sums.values())),
     ]
     return markup.table("Benchmark sentences", ["task", *rules, "all"], rows, total=total)
+
+
+def _filters(found: dict[str, Any]) -> Markup:
+    titles = list(found["filters"])
+    sources: dict[str, dict[str, int]] = {}
+    for title, measures in found["filters"].items():
+        for of_measure in measures.values():
+            for source, counts in of_measure.items():
+                dropped = sources.setdefault(source, dict.fromkeys(titles, 0))
+                dropped[title] += counts["documents"]
+    rows = [
+        [
+            source,
+            *(count(sources[source][title]) for title in titles),
+            count(whole),
+            percent(whole, _read(found, source)),
+        ]
+        for source, whole in _by_count({source: sum(counts.values()) for source, counts in sources.items()})
+    ][:MOST_SOURCES]
+    return markup.table("Filters", ["source", *titles, "all", "of the documents read"], rows)
+
+
+def _read(found: dict[str, Any], source: str) -> int:
+    documents: int = found["sources"].get(source, {}).get("read", {}).get("documents", 0)
+    return documents
 
 
 def _left_out(found: dict[str, Counts]) -> Markup:

@@ -1,0 +1,159 @@
+"""A batch of documents as arrays that the filters share: code points, words (eojeol) and lines, each made when asked.
+
+Shapes: C characters of all documents, D documents, W words, L lines.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from data.filters.characters import BLANK, CLASSES
+from data.readers.records import Document
+
+NEW_LINE = 10
+
+
+class Words(NamedTuple):
+    """The words of a batch, as `str.split()` cuts."""
+
+    hashes: NDArray[np.uint64]
+    """[W] of the word's characters."""
+    characters: NDArray[np.int64]
+    """[W] characters of each word."""
+    borders: NDArray[np.int64]
+    """[D + 1] where the words of each document begin."""
+
+
+class Lines(NamedTuple):
+    """The lines of a batch that are not blank, without the blanks at their ends."""
+
+    starts: NDArray[np.int64]
+    """[L] places in `Batch.codes`."""
+    stops: NDArray[np.int64]
+    """[L] places in `Batch.codes`."""
+    borders: NDArray[np.int64]
+    """[D + 1] where the lines of each document begin."""
+
+
+class Batch:
+    """Some documents and their cleaned texts.
+
+    Args:
+        documents: for what is known of them beside the text; their own text is not read.
+        texts: the text of each.
+    """
+
+    def __init__(self, documents: list[Document], texts: list[str]) -> None:
+        self.documents, self.texts = documents, texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, keep: NDArray[np.bool_]) -> Batch:
+        """Return the documents that a mask [D] keeps."""
+        chosen = keep.tolist()
+        return Batch(list(compress(self.documents, chosen)), list(compress(self.texts, chosen)))
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint32]:
+        """The code points of all texts, one after another [C]."""
+        return np.frombuffer("".join(self.texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+
+    @cached_property
+    def borders(self) -> NDArray[np.int64]:
+        """Where the code points of each text begin [D + 1]."""
+        lengths = np.fromiter(map(len, self.texts), np.int64, len(self.texts))
+        return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of all texts."""
+        return Words(*_find_words(self.codes, self.borders, CLASSES))
+
+    @cached_property
+    def lines(self) -> Lines:
+        """The lines of all texts."""
+        return Lines(*_find_lines(self.codes, self.borders, CLASSES))
+
+
+@njit(cache=True, nogil=True)
+def hash_codes(codes: NDArray[np.uint32], start: int, stop: int) -> np.uint64:
+    """Return 64 bits that tell runs of code points apart."""
+    found = np.uint64(0x9E3779B97F4A7C15)
+    for place in range(start, stop):
+        found = (found ^ np.uint64(codes[place])) * np.uint64(0x100000001B3)
+        found ^= found >> np.uint64(29)
+    return mix(found)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def mix(value: np.uint64) -> np.uint64:
+    """Return the number with all of its bits stirred (the last steps of MurmurHash3)."""
+    value = (value ^ (value >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    value = (value ^ (value >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return value ^ (value >> np.uint64(33))
+
+
+@njit(cache=True, nogil=True)
+def _find_words(
+    codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    most = len(codes) // 2 + len(borders)
+    hashes = np.empty(most, np.uint64)
+    characters = np.empty(most, np.int64)
+    firsts = np.zeros(len(borders), np.int64)
+    count = 0
+    for document in range(len(borders) - 1):
+        place, stop = borders[document], borders[document + 1]
+        while place < stop:
+            if classes[codes[place]] & BLANK:
+                place += 1
+                continue
+            start = place
+            found = np.uint64(0x9E3779B97F4A7C15)
+            while place < stop and not classes[codes[place]] & BLANK:
+                found = (found ^ np.uint64(codes[place])) * np.uint64(0x100000001B3)
+                found ^= found >> np.uint64(29)
+                place += 1
+            hashes[count] = mix(found)
+            characters[count] = place - start
+            count += 1
+        firsts[document + 1] = count
+    return hashes[:count], characters[:count], firsts
+
+
+@njit(cache=True, nogil=True)
+def _find_lines(
+    codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    most = 0
+    for place in range(len(codes)):
+        most += codes[place] == NEW_LINE
+    most += len(borders)
+    starts = np.empty(most, np.int64)
+    stops = np.empty(most, np.int64)
+    firsts = np.zeros(len(borders), np.int64)
+    count = 0
+    for document in range(len(borders) - 1):
+        place, stop = borders[document], borders[document + 1]
+        while place < stop:
+            end = place
+            while end < stop and codes[end] != NEW_LINE:
+                end += 1
+            first, last = place, end
+            while first < last and classes[codes[first]] & BLANK:
+                first += 1
+            while last > first and classes[codes[last - 1]] & BLANK:
+                last -= 1
+            if last > first:
+                starts[count], stops[count] = first, last
+                count += 1
+            place = end + 1
+        firsts[document + 1] = count
+    return starts[:count], stops[:count], firsts

@@ -1,0 +1,142 @@
+"""The filters of a corpus, one after another: which documents stay, their scores, and what each filter dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from common.settings import dump_settings, settings_hash
+from data.filters.batch import Batch
+from data.filters.language import LanguageFilter
+from data.filters.length import LengthFilter
+from data.filters.licence import LicenceFilter
+from data.filters.measure import Filter
+from data.filters.repetition import RepetitionFilter
+from data.filters.settings import FilterSettings
+from data.filters.symbols import SymbolsFilter
+from data.readers.records import Document
+from data.statistics.counts import Counters, merge
+
+_MAKERS: dict[str, Callable[[Any], Filter]] = {
+    "licence": LicenceFilter,
+    "length": LengthFilter,
+    "symbols": SymbolsFilter,
+    "repetition": RepetitionFilter,
+    "language": LanguageFilter,
+}
+
+
+class Filtered(NamedTuple):
+    """What the filters left of a batch."""
+
+    documents: list[Document]
+    texts: list[str]
+    scores: dict[str, NDArray[np.float32]]
+    """Column → a value for each document that stays."""
+    dropped: list[dict[str, Any]]
+    """{"id", "source", "filter", "measure", "score"} of each document that does not."""
+    counts: Counters
+    """Filter → measure → source → {"documents", "characters"} dropped."""
+
+
+class Step(NamedTuple):
+    """One filter of a chain."""
+
+    title: str
+    drop: bool
+    filter: Filter
+    identity: str
+    """Hash of all that its scores depend on."""
+
+
+@dataclass(frozen=True)
+class FilterChain:
+    """The filters, ready to work; see `build_filters`."""
+
+    steps: tuple[Step, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+    @property
+    def identity(self) -> list[str]:
+        """Return what tells parts made by one chain from those made by another."""
+        return [step.identity for step in self.steps]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of all scores."""
+        return tuple(column_of(step.title, measure.name) for step in self.steps for measure in step.filter.measures)
+
+    @property
+    def schema(self) -> list[pa.Field]:
+        """Return the columns of scores."""
+        return [pa.field(name, pa.float32()) for name in self.columns]
+
+    def apply(self, documents: list[Document], texts: list[str]) -> Filtered:
+        """Return what the filters leave of some documents, each document judged by itself; empty ones stay.
+
+        Args:
+            documents: what is known of them; personal data in their fields must have been replaced.
+            texts: their cleaned texts.
+        """
+        batch = Batch(documents, texts)
+        scores: dict[str, NDArray[np.float32]] = {}
+        dropped: list[dict[str, Any]] = []
+        counts: Counters = {}
+        for step in self.steps:
+            values = step.filter.scores(batch)
+            filled = np.diff(batch.borders) > 0  # cleaning has emptied the others, and answers for them
+            keep = np.ones(len(batch), bool)
+            for number, measure in enumerate(step.filter.measures):
+                scores[column_of(step.title, measure.name)] = values[:, number].astype(np.float32)
+                if not step.drop:
+                    continue
+                for place in np.flatnonzero(keep & filled & measure.refuses(values[:, number])):
+                    keep[place] = False
+                    document, size = batch.documents[place], len(batch.texts[place])
+                    merge(
+                        counts.setdefault(step.title, {}),
+                        {measure.name: {document.source: {"documents": 1, "characters": size}}},
+                    )
+                    dropped.append(
+                        {
+                            "id": document.id,
+                            "source": document.source,
+                            "filter": step.title,
+                            "measure": measure.name,
+                            "score": round(float(values[place, number]), 6),
+                        }
+                    )
+            if not keep.all():
+                batch = batch.take(keep)
+                scores = {name: column[keep] for name, column in scores.items()}
+        return Filtered(batch.documents, batch.texts, scores, dropped, counts)
+
+
+NO_FILTERS = FilterChain()
+
+
+def column_of(title: str, measure: str) -> str:
+    """Return the name of the column of a filter's measure."""
+    return f"{title}_{measure}"
+
+
+def build_filters(settings: list[FilterSettings]) -> FilterChain:
+    """Return the filters of a recipe, in its order, with their models read.
+
+    Raises:
+        UserError: a model is missing or is none.
+    """
+    steps = []
+    for one in settings:
+        chosen = getattr(one, one.kind)
+        made = _MAKERS[one.kind](chosen)
+        identity = settings_hash([one.title, one.kind, one.drop, dump_settings(chosen)])
+        steps.append(Step(one.title, one.drop, made, identity))
+    return FilterChain(tuple(steps))

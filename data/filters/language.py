@@ -1,0 +1,84 @@
+"""The filter `language`: how much of a text is Hangul, and how many of its lines look like code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from pydantic import Field
+
+from common.settings import Settings
+from data.filters.batch import Batch
+from data.filters.characters import BLANK, CLASSES, CODE_SIGN, HANGUL, LETTER
+from data.filters.measure import Measure
+
+SIGNS_OF_CODE = 0.1
+"""Share of signs of code from which a line with hardly any Hangul looks like code."""
+HANGUL_OF_CODE = 0.2
+"""Most Hangul among the letters of such a line: names and comments in it."""
+LINE_ENDS = np.array(sorted(map(ord, ";{}")), np.uint32)
+"""Signs that end lines of code, and hardly any of prose."""
+
+
+class LanguageSettings(Settings):
+    """Drop documents that are not Korean, or are code."""
+
+    min_hangul: float = Field(0.3, ge=0, le=1)
+    """Least share of Hangul among the letters. A document without letters has none."""
+    max_code_lines: float | None = Field(0.7, ge=0, le=1)
+    """Largest share of lines that look like code: hardly any Hangul, and brackets, operators or a semicolon at the end.
+    None switches the rule off."""
+
+
+@dataclass(frozen=True)
+class LanguageFilter:
+    """See `LanguageSettings`. Measures: hangul, code_lines."""
+
+    settings: LanguageSettings
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order in which they drop documents."""
+        return Measure("hangul", self.settings.min_hangul), Measure("code_lines", None, self.settings.max_code_lines)
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the value of each measure for each document [D, measures]."""
+        return _language(batch.codes, *batch.lines, CLASSES, LINE_ENDS)
+
+
+@njit(cache=True, nogil=True)
+def _language(
+    codes: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    borders: NDArray[np.int64],
+    classes: NDArray[np.uint8],
+    line_ends: NDArray[np.uint32],
+) -> NDArray[np.float64]:
+    """Return the share of Hangul among letters, and of lines that look like code [D, 2]."""
+    shares = np.zeros((len(borders) - 1, 2))
+    for document in range(len(borders) - 1):
+        all_letters, all_hangul, code = 0, 0, 0
+        for line in range(borders[document], borders[document + 1]):
+            letters, hangul, signs, solid = 0, 0, 0, 0
+            for place in range(starts[line], stops[line]):
+                kind = classes[codes[place]]
+                letters += (kind & LETTER) != 0
+                hangul += (kind & HANGUL) != 0
+                signs += (kind & CODE_SIGN) != 0
+                solid += (kind & BLANK) == 0
+            all_letters += letters
+            all_hangul += hangul
+            if hangul <= HANGUL_OF_CODE * letters:
+                end = codes[stops[line] - 1]
+                code += signs >= SIGNS_OF_CODE * solid or (
+                    end == line_ends[0] or end == line_ends[1] or end == line_ends[2]
+                )
+        lines = borders[document + 1] - borders[document]
+        if all_letters:
+            shares[document, 0] = all_hangul / all_letters
+        if lines:
+            shares[document, 1] = code / lines
+    return shares

@@ -1,0 +1,70 @@
+"""The filter `length`: texts too short or too long, by characters, and by the characters of a sentence or a word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from common.settings import Settings
+from data.filters.batch import Batch
+from data.filters.measure import Measure, share
+from data.splitting import split_sentences
+
+
+class LengthSettings(Settings):
+    """Drop documents that are too short or too long, or whose sentences or words are."""
+
+    min_chars: int = Field(10, ge=0)
+    """Shortest document in characters. 10 takes out what holds no statement (좋아요, ㅋㅋㅋ) and leaves short comments;
+    for pages of the web 200 is usual."""
+    max_chars: int | None = Field(None, ge=1)
+    """Longest document in characters; None keeps books whole."""
+    min_word_chars: float = Field(1.5, ge=0)
+    """Least characters of a word (eojeol) on average: below, letters stand apart (안 녕 하 세 요)."""
+    max_word_chars: float | None = Field(15, gt=0)
+    """Most characters of a word on average: above, the text has no spaces, or holds addresses and codes. Korean prose
+    has 2.5 to 5."""
+    min_sentence_chars: float | None = Field(None, gt=0)
+    """Least characters of a sentence on average. None does not split sentences for it, which takes longer than all
+    else here."""
+    max_sentence_chars: float | None = Field(None, gt=0)
+    """Most characters of a sentence on average: lists and tables without stops."""
+
+
+@dataclass(frozen=True)
+class LengthFilter:
+    """See `LengthSettings`. Measures: characters; characters_per_word; where asked for, characters_per_sentence."""
+
+    settings: LengthSettings
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order in which they drop documents."""
+        chosen = self.settings
+        found = (
+            Measure("characters", chosen.min_chars, chosen.max_chars),
+            Measure("characters_per_word", chosen.min_word_chars, chosen.max_word_chars),
+        )
+        if not self._splits:
+            return found
+        return (*found, Measure("characters_per_sentence", chosen.min_sentence_chars, chosen.max_sentence_chars))
+
+    @property
+    def _splits(self) -> bool:
+        return self.settings.min_sentence_chars is not None or self.settings.max_sentence_chars is not None
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the value of each measure for each document [D, measures]."""
+        words = batch.words
+        solid = np.diff(np.concatenate(([0], np.cumsum(words.characters)))[words.borders])
+        columns = [np.diff(batch.borders).astype(np.float64), share(solid, np.diff(words.borders))]
+        if self._splits:
+            columns.append(np.array([_mean(split_sentences(text)) for text in batch.texts], np.float64))
+        return np.stack(columns, axis=1)
+
+
+def _mean(sentences: list[str]) -> float:
+    return sum(map(len, sentences)) / len(sentences) if sentences else 0.0

@@ -1,0 +1,252 @@
+"""The filter `repetition`: texts that say the same again and again, after Gopher (Rae et al. 2021, table A1).
+
+Words are eojeol; shares are of the characters of words, or of lines. Each share is exact but for equal hashes of 64
+bits; `tests/data/filters/test_repetition.py` compares them with a slow count of strings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from common.settings import Settings
+from data.filters.batch import Batch, hash_codes, mix
+from data.filters.characters import BLANK, CLASSES
+from data.filters.measure import Measure
+
+MOST_WORDS = 32
+"""Longest n-gram that may be named."""
+
+
+class RepetitionSettings(Settings):
+    """Drop documents that repeat themselves: lines, runs of words, or one character."""
+
+    max_duplicate_lines: float | None = Field(0.5, ge=0, le=1)
+    """Largest share of lines that stood in the document before; None switches the rule off, here and below."""
+    max_duplicate_line_characters: float | None = Field(0.2, ge=0, le=1)
+    """Largest share of the characters of lines that stands in such lines."""
+    max_top_ngrams: dict[int, float] = Field(default_factory=lambda: {2: 0.3, 3: 0.27, 4: 0.25})
+    """n → largest share of characters in the one run of n words that takes most of the text."""
+    max_duplicate_ngrams: dict[int, float] = Field(
+        default_factory=lambda: {5: 0.33, 6: 0.31, 7: 0.29, 8: 0.27, 9: 0.25, 10: 0.23}
+    )
+    """n → largest share of characters in runs of n words that stood in the document before."""
+    min_words: int = Field(30, ge=1)
+    """Documents with fewer words are not judged by runs of words: in a short text two equal words are much of it."""
+    max_character_runs: float | None = Field(0.3, ge=0, le=1)
+    """Largest share of characters that are the third or a later one in a run of the same (ㅋㅋㅋㅋ, !!!!, -----)."""
+
+    @field_validator("max_top_ngrams", "max_duplicate_ngrams")
+    @classmethod
+    def _lengths_and_shares(cls, value: dict[int, float]) -> dict[int, float]:
+        for words, most in value.items():
+            if not 1 <= words <= MOST_WORDS:
+                raise ValueError(f"{words} words: an n-gram has 1 to {MOST_WORDS}")
+            if not 0 <= most <= 1:
+                raise ValueError(f"{most} of {words}-grams: a share is 0 to 1")
+        return value
+
+
+@dataclass(frozen=True)
+class RepetitionFilter:
+    """See `RepetitionSettings`.
+
+    Measures: duplicate_lines, duplicate_line_characters, top_N_gram, duplicate_N_gram, character_runs.
+    """
+
+    settings: RepetitionSettings
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order in which they drop documents."""
+        chosen = self.settings
+        return (
+            Measure("duplicate_lines", None, chosen.max_duplicate_lines),
+            Measure("duplicate_line_characters", None, chosen.max_duplicate_line_characters),
+            *(Measure(f"top_{n}_gram", None, most) for n, most in sorted(chosen.max_top_ngrams.items())),
+            *(Measure(f"duplicate_{n}_gram", None, most) for n, most in sorted(chosen.max_duplicate_ngrams.items())),
+            Measure("character_runs", None, chosen.max_character_runs),
+        )
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the value of each measure for each document [D, measures]."""
+        words = batch.words
+        tops, repeats = (
+            np.array(sorted(chosen), np.int64)
+            for chosen in (self.settings.max_top_ngrams, self.settings.max_duplicate_ngrams)
+        )
+        lines = _duplicate_lines(batch.codes, *batch.lines)
+        grams = _ngrams(words.hashes, words.characters, words.borders, self.settings.min_words, tops, repeats)
+        runs = _runs(batch.codes, batch.borders, CLASSES)
+        return np.concatenate((lines, grams, runs[:, None]), axis=1)
+
+
+@njit(cache=True, nogil=True)
+def _duplicate_lines(
+    codes: NDArray[np.uint32], starts: NDArray[np.int64], stops: NDArray[np.int64], borders: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of lines, and of their characters, that stood before [D, 2]."""
+    shares = np.zeros((len(borders) - 1, 2))
+    for document in range(len(borders) - 1):
+        first, last = borders[document], borders[document + 1]
+        if last - first < 2:
+            continue
+        size = _table_size(last - first)
+        table = np.zeros(size, np.uint64)
+        lines, characters, whole = 0, 0, 0
+        for line in range(first, last):
+            found = hash_codes(codes, starts[line], stops[line]) | np.uint64(1)
+            slot = found >> np.uint64(8) & np.uint64(size - 1)
+            while table[slot] != 0 and table[slot] != found:
+                slot = (slot + np.uint64(1)) & np.uint64(size - 1)
+            whole += stops[line] - starts[line]
+            if table[slot] == found:
+                lines += 1
+                characters += stops[line] - starts[line]
+            table[slot] = found
+        shares[document, 0] = lines / (last - first)
+        shares[document, 1] = characters / whole
+    return shares
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _table_size(entries: int) -> int:
+    """Return a power of two that is at least twice as many."""
+    size = 8
+    while size < 2 * entries:
+        size *= 2
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _ngrams(
+    hashes: NDArray[np.uint64],
+    characters: NDArray[np.int64],
+    borders: NDArray[np.int64],
+    min_words: int,
+    tops: NDArray[np.int64],
+    repeats: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the shares of characters in the top n-grams and in duplicate n-grams [D, tops + repeats].
+
+    Both lengths ascend: where no run of n words stands twice, none of more words does.
+    """
+    shares = np.zeros((len(borders) - 1, len(tops) + len(repeats)))
+    longest = 1
+    for document in range(len(borders) - 1):
+        longest = max(longest, borders[document + 1] - borders[document])
+    size = _table_size(longest)
+    keys = np.zeros(size, np.uint64)
+    counts = np.zeros(size, np.int64)
+    ends = np.zeros(size, np.int64)
+    rounds = np.zeros(size, np.int64)  # an entry of another round is an empty one
+    this = 0
+    for document in range(len(borders) - 1):
+        first, last = borders[document], borders[document + 1]
+        if last - first < min_words:
+            continue
+        whole = characters[first:last].sum()
+        mask = np.uint64(_table_size(last - first) - 1)
+        for column in range(len(tops)):
+            this += 1
+            best = _top(hashes, characters, first, last, tops[column], keys, counts, ends, rounds, mask, this)
+            if best == 0:
+                break
+            shares[document, column] = best / whole
+        for column in range(len(repeats)):
+            this += 1
+            found = _repeated(hashes, characters, first, last, repeats[column], keys, rounds, mask, this)
+            if found == 0:
+                break
+            shares[document, len(tops) + column] = found / whole
+    return shares
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gram(hashes: NDArray[np.uint64], place: int, words: int) -> np.uint64:
+    found = hashes[place]
+    for offset in range(1, words):
+        found = found * np.uint64(0x9E3779B97F4A7C15) + hashes[place + offset]
+        found ^= found >> np.uint64(32)
+    return mix(found)
+
+
+@njit(cache=True, nogil=True)
+def _top(
+    hashes: NDArray[np.uint64],
+    characters: NDArray[np.int64],
+    first: int,
+    last: int,
+    words: int,
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    rounds: NDArray[np.int64],
+    mask: np.uint64,
+    this: int,
+) -> int:
+    """Return the characters in the n-gram, said at least twice, that takes most; occurrences do not overlap."""
+    best = 0
+    for place in range(first, last - words + 1):
+        found = _gram(hashes, place, words)
+        slot = found & mask
+        while rounds[slot] == this and keys[slot] != found:
+            slot = (slot + np.uint64(1)) & mask
+        if rounds[slot] != this:
+            rounds[slot], keys[slot], counts[slot], ends[slot] = this, found, 1, place + words
+        elif place >= ends[slot]:
+            counts[slot] += 1
+            ends[slot] = place + words
+            best = max(best, counts[slot] * characters[place : place + words].sum())
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _repeated(
+    hashes: NDArray[np.uint64],
+    characters: NDArray[np.int64],
+    first: int,
+    last: int,
+    words: int,
+    keys: NDArray[np.uint64],
+    rounds: NDArray[np.int64],
+    mask: np.uint64,
+    this: int,
+) -> int:
+    """Return the characters in n-grams that stood before; the search goes on behind each that is found."""
+    total = 0
+    place = first
+    while place <= last - words:
+        found = _gram(hashes, place, words)
+        slot = found & mask
+        while rounds[slot] == this and keys[slot] != found:
+            slot = (slot + np.uint64(1)) & mask
+        if rounds[slot] == this:
+            total += characters[place : place + words].sum()
+            place += words
+        else:
+            rounds[slot], keys[slot] = this, found
+            place += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _runs(codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return the share of characters (blanks not counted) that two of the same stand right before [D]."""
+    shares = np.zeros(len(borders) - 1)
+    for document in range(len(borders) - 1):
+        solid, repeated = 0, 0
+        for place in range(borders[document], borders[document + 1]):
+            code = codes[place]
+            if classes[code] & BLANK:
+                continue
+            solid += 1
+            if place >= borders[document] + 2 and codes[place - 1] == code and codes[place - 2] == code:
+                repeated += 1
+        if solid:
+            shares[document] = repeated / solid
+    return shares

@@ -1,0 +1,95 @@
+"""The filter `symbols`: lists, cut-off lines and signs, after Gopher's rules on quality (Rae et al. 2021, table A1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from pydantic import Field
+
+from common.settings import Settings
+from data.filters.batch import Batch
+from data.filters.characters import BLANK, CLASSES, DIGIT, LETTER
+from data.filters.measure import Measure
+
+BULLETS = np.array(sorted(map(ord, "-*•‣⁃∙·ㆍ◦▪▫■□●○◆◇▶▷►◀◁★☆※→☞✓✔")), np.uint32)
+"""Signs that begin the line of a list."""
+ELLIPSIS, STOP = ord("…"), ord(".")
+FEW_LINES = 5
+"""A document of fewer lines is no list, and its end is no habit."""
+
+
+class SymbolsSettings(Settings):
+    """Drop documents that are hardly more than signs, lists, or lines that break off."""
+
+    max_symbols: float | None = Field(0.4, ge=0, le=1)
+    """Largest share of characters (blanks not counted) that are neither letters nor digits; None switches the rule off,
+    here and below."""
+    max_bullet_lines: float | None = Field(0.9, ge=0, le=1)
+    """Largest share of lines that begin with the sign of a list (-, •, ※ …), of documents of five lines and more."""
+    max_ellipsis_lines: float | None = Field(0.7, ge=0, le=1)
+    """Largest share of lines that end in an ellipsis (…, ...), of documents of five lines and more: teasers that lead
+    to other pages. Comments end so, too, but not most of them."""
+
+
+@dataclass(frozen=True)
+class SymbolsFilter:
+    """See `SymbolsSettings`. Measures: share (of signs), bullet_lines, ellipsis_lines."""
+
+    settings: SymbolsSettings
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order in which they drop documents."""
+        return (
+            Measure("share", None, self.settings.max_symbols),
+            Measure("bullet_lines", None, self.settings.max_bullet_lines),
+            Measure("ellipsis_lines", None, self.settings.max_ellipsis_lines),
+        )
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the value of each measure for each document [D, measures]."""
+        signs = _symbols(batch.codes, batch.borders, CLASSES)
+        return np.concatenate((signs[:, None], _lines(batch.codes, *batch.lines, BULLETS)), axis=1)
+
+
+@njit(cache=True, nogil=True)
+def _symbols(codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return the share of characters, blanks not counted, that are neither letters nor digits [D]."""
+    shares = np.zeros(len(borders) - 1)
+    for document in range(len(borders) - 1):
+        solid, signs = 0, 0
+        for place in range(borders[document], borders[document + 1]):
+            kind = classes[codes[place]]
+            solid += not kind & BLANK
+            signs += not kind & (BLANK | LETTER | DIGIT)
+        if solid:
+            shares[document] = signs / solid
+    return shares
+
+
+@njit(cache=True, nogil=True)
+def _lines(
+    codes: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    borders: NDArray[np.int64],
+    bullets: NDArray[np.uint32],
+) -> NDArray[np.float64]:
+    """Return the shares of lines that begin as in a list, and of lines that end in an ellipsis [D, 2]."""
+    shares = np.zeros((len(borders) - 1, 2))
+    for document in range(len(borders) - 1):
+        count = borders[document + 1] - borders[document]
+        if count < FEW_LINES:
+            continue
+        listed, open_ended = 0, 0
+        for line in range(borders[document], borders[document + 1]):
+            start, stop = starts[line], stops[line]
+            bullet = np.searchsorted(bullets, codes[start])
+            listed += bullet < len(bullets) and bullets[bullet] == codes[start]
+            dots = stop - start >= 3 and codes[stop - 1] == STOP and codes[stop - 2] == STOP and codes[stop - 3] == STOP
+            open_ended += codes[stop - 1] == ELLIPSIS or dots
+        shares[document, 0], shares[document, 1] = listed / count, open_ended / count
+    return shares

@@ -1,0 +1,63 @@
+"""The arrays that filters share, against Python's own `split` and `splitlines`."""
+
+import sys
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from filtering import batch_of
+
+from data.filters.characters import BLANK, CLASSES, DIGIT, HANGUL, LAST, LETTER
+
+TEXTS = st.lists(st.text(st.sampled_from("가나다 a1\n\t\u3000\u00a0.😀ㅋ"), max_size=40), max_size=5)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_words_are_as_split_cuts(texts):
+    words = batch_of(texts).words
+    expected = [text.split() for text in texts]
+    assert np.diff(words.borders).tolist() == [len(one) for one in expected]
+    flat = [word for one in expected for word in one]
+    assert words.characters.tolist() == [len(word) for word in flat]
+    numbers = dict(zip(flat, words.hashes.tolist(), strict=True))
+    assert [numbers[word] for word in flat] == words.hashes.tolist() and len(set(numbers.values())) == len(numbers)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_lines_are_stripped_and_none_is_blank(texts):
+    batch = batch_of(texts)
+    lines = batch.lines
+    whole = "".join(texts)
+    found = [whole[start:stop] for start, stop in zip(lines.starts, lines.stops, strict=True)]
+    expected = [[line.strip() for line in text.split("\n") if line.strip()] for text in texts]
+    assert found == [line for one in expected for line in one]
+    assert np.diff(lines.borders).tolist() == [len(one) for one in expected]
+
+
+def test_no_text_at_all():
+    for texts in ([], [""], ["", ""]):
+        batch = batch_of(texts)
+        assert len(batch.words.hashes) == len(batch.lines.starts) == 0
+        assert batch.words.borders.tolist() == batch.lines.borders.tolist() == [0] * (len(texts) + 1)
+
+
+def test_a_mask_takes_documents_with_their_texts():
+    batch = batch_of(["하나", "둘", "셋"]).take(np.array([True, False, True]))
+    assert batch.texts == ["하나", "셋"] and [one.id for one in batch.documents] == ["d0", "d2"]
+
+
+def test_characters_have_the_classes_that_unicode_gives_them():
+    for text, kind in (("가ㅋ하ꥠퟀ", HANGUL | LETTER), ("aé漢あ", LETTER), ("0７²", DIGIT), (" \n\u3000\u00a0", BLANK)):
+        assert [CLASSES[ord(one)] & (HANGUL | LETTER | DIGIT | BLANK) for one in text] == [kind] * len(text)
+    assert not any(CLASSES[ord(one)] & (LETTER | BLANK | DIGIT) for one in "!…、。😀")
+    assert not any(chr(code).isalpha() or chr(code).isspace() for code in range(LAST, sys.maxunicode + 1))
+    assert {unicodedata.name(chr(c), "HANGUL").split()[0] for c in np.flatnonzero(CLASSES & HANGUL)} <= {
+        "HANGUL",
+        "HALFWIDTH",
+    }

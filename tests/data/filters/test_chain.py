@@ -1,0 +1,111 @@
+"""Filters one after another: who drops a document, what is counted, and what a recipe may say."""
+
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from filtering import documents_of
+
+from common.errors import UserError
+from common.settings import dump_settings, parse_settings
+from data.corpus import CorpusSettings
+from data.filters import FilterSettings, build_filters
+
+LONG, SHORT, FOREIGN = "이것은 충분히 긴 한국어 글입니다.", "짧다", "This is not Korean at all, is it?"
+
+
+def chain(*trees: dict):
+    return build_filters([FilterSettings.model_validate(tree) for tree in trees])
+
+
+def test_the_first_filter_that_refuses_a_document_is_the_one_that_drops_it():
+    texts = [LONG, SHORT, FOREIGN, "no", ""]
+    one = chain({"length": None}, {"language": {}}).apply(documents_of(texts), texts)
+    assert one.texts == [LONG, ""] and [document.id for document in one.documents] == ["d0", "d4"]
+    assert [(row["id"], row["filter"], row["measure"], row["score"]) for row in one.dropped] == [
+        ("d1", "length", "characters", 2),
+        ("d3", "length", "characters", 2),
+        ("d2", "language", "hangul", 0),
+    ]
+    assert one.counts == {
+        "length": {"characters": {"s1": {"documents": 2, "characters": 4}}},
+        "language": {"hangul": {"s0": {"documents": 1, "characters": len(FOREIGN)}}},
+    }
+    other = chain({"language": {}}, {"length": {}}).apply(documents_of(texts), texts)
+    assert [row["filter"] for row in other.dropped] == ["language", "language", "length"]
+
+
+def test_scores_stand_beside_the_documents_that_stay():
+    made = chain({"length": {}}, {"language": {}})
+    found = made.apply(documents_of([SHORT, LONG]), [SHORT, LONG])
+    assert (
+        tuple(found.scores)
+        == made.columns
+        == (
+            "length_characters",
+            "length_characters_per_word",
+            "language_hangul",
+            "language_code_lines",
+        )
+    )
+    assert [values.tolist() for values in found.scores.values()][::2] == [[len(LONG)], [1]]
+    assert {values.dtype for values in found.scores.values()} == {np.dtype(np.float32)}
+
+
+def test_a_filter_may_score_and_drop_nothing():
+    found = chain({"length": {"min_chars": 100}, "drop": False}).apply(documents_of([LONG]), [LONG])
+    assert found.texts == [LONG] and found.dropped == [] and found.scores["length_characters"].tolist() == [len(LONG)]
+
+
+def test_a_value_at_a_bound_stays():
+    texts = ["가" * 9 + " 나" * 5, "가" * 9]
+    found = chain({"length": {"min_chars": 19, "max_word_chars": None, "min_word_chars": 0}}).apply(
+        documents_of(texts), texts
+    )
+    assert found.texts == texts[:1]
+    for measure in chain({"repetition": {}}).steps[0].filter.measures:
+        assert measure.refuses(np.array([measure.high, np.nextafter(measure.high, 1)])).tolist() == [False, True]
+
+
+def test_a_chain_crosses_processes_and_its_identity_holds_all_that_scores_depend_on():
+    made = chain({"length": {"min_chars": 5}})
+    assert pickle.loads(pickle.dumps(made)).identity == made.identity
+    others = [
+        {"length": {"min_chars": 6}},
+        {"length": {"min_chars": 5}, "name": "other"},
+        {"length": {"min_chars": 5}, "drop": False},
+        {"language": {}},
+    ]
+    assert len({tuple(chain(tree).identity) for tree in [{"length": {"min_chars": 5}}, *others]}) == 5
+
+
+def test_settings_that_were_dumped_are_read_again():
+    chosen = FilterSettings.model_validate({"repetition": {"max_top_ngrams": {2: 0.5}}})
+    assert FilterSettings.model_validate(dump_settings(chosen)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ([{}], "a filter is one of .* not none of them"),
+        ([{"length": {}, "language": {}}], "not length and language"),
+        (
+            [{"lenght": {}}],
+            r"unknown key 'corpus\.filters\.0\.lenght' \(did you mean 'length'\?\)|did you mean 'length'",
+        ),
+        ([{"length": {"min_char": 3}}], "did you mean 'min_chars'"),
+        ([{"length": {"min_chars": -1}}], "greater than or equal to 0"),
+        ([{"length": {}}, {"length": {}}], "two filters are named length"),
+        ([{"length": {}, "name": "Two Words"}], "pattern"),
+        ([{"licence": {}}], "name licences to allow or to deny"),
+        ([{"repetition": {"max_top_ngrams": {0: 0.5}}}], "an n-gram has 1 to"),
+        ([{"repetition": {"max_duplicate_ngrams": {5: 1.5}}}], "a share is 0 to 1"),
+    ],
+)
+def test_what_is_wrong_in_a_recipe_is_told(filters, message):
+    with pytest.raises(UserError, match=message):
+        parse_settings(CorpusSettings, {"inputs": ["x"], "filters": filters}, "recipe")
