@@ -99,14 +99,15 @@ def begin(
     metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
     plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
     process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
-    loader = Loader(
-        settings, tokens, tokenizer, plans, process.rank, process.world, first_sample=metadata["first_sample"] or 0
-    )
     hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
     metadata["positions"] = hub.config.max_position_embeddings
     metadata["config"] = hub.config.to_diff_dict()
     model = MaskedRowsModel(hub, half_type(settings.dtype))
     speed_up(model, settings, process.device, world=process.world)
+    loader = Loader(
+        settings, tokens, tokenizer, plans, process.rank, process.world, metadata["first_sample"] or 0,
+        model.input_form(process.device),
+    )  # fmt: skip
     inputs = _first_inputs(loader, model, process.device)
     rehearse(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None
@@ -162,18 +163,17 @@ def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> N
 def _first_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) -> list[dict[str, Any]]:
     """Return the model's arguments for the first micro-batch, and if it happens to be without padding, for such a one
     with a position less: the few that are padded then find their kernels compiled."""
-    batch, masked = loader.micro_batches(0)[0]
+    batch, masked = loader.masked_batches(0)[0]
     variants = [batch]
     if (
         not batch.padded
-        and not model.one_shape
+        and not loader.form.one_shape
         and loader.settings.samples in ("contiguous", "full-sentences", "doc-sentences")
     ):
         lengths_B = batch.lengths_B.copy()
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         variants.append(replace(batch, lengths_B=lengths_B))
-    kind, pin = loader.settings.samples, device.type == "cuda"
-    made = [prepare(variant, masked, kind, model.takes_texts, pin, model.one_shape) for variant in variants]
+    made = [prepare(variant, masked, loader.settings.samples, loader.form) for variant in variants]
     return [model.on_device(batch.inputs, device) for batch in made]
 
 

@@ -33,45 +33,48 @@ class MicroBatch:
     samples: int
 
 
-def prepare(
-    batch: Batch, masked: MaskedBatch, samples: str, texts: bool, pin: bool, one_shape: bool = False
-) -> MicroBatch:
+@dataclass(frozen=True)
+class InputForm:
+    """In which form a model on its device takes a batch."""
+
+    texts: bool = False
+    """The device attends over texts of any length: they come one after the other, without padding. Samples that are
+    never padded stay a rectangle."""
+    one_shape: bool = False
+    """Batches that are not padded come with their lengths all the same, so that all are alike."""
+    pinned: bool = False
+    """In memory from which a GPU copies while it computes; from other memory a copy waits for all its work."""
+
+
+RECTANGLES = InputForm()
+"""Rectangles of samples, padded where they are shorter."""
+
+
+def prepare(batch: Batch, masked: MaskedBatch, samples: str, form: InputForm) -> MicroBatch:
     """Return a micro-batch as the model takes it, still on the host.
 
     Args:
         batch: before masking.
         masked: the same batch, masked.
         samples: their kind.
-        texts: see `model_inputs`.
-        pin: into memory from which a GPU copies while it computes; from other memory a copy waits for all its work.
-        one_shape: see `model_inputs`.
+        form: of the model's inputs.
     """
-    arrays = model_inputs(batch, masked, samples, texts, one_shape)
+    arrays = model_inputs(batch, masked, samples, form)
     inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
     counts = torch.tensor([batch.tokens, batch.ids_BS.size], dtype=torch.float64)
-    if pin:
+    if form.pinned:
         inputs, counts = {name: tensor.pin_memory() for name, tensor in inputs.items()}, counts.pin_memory()
     return MicroBatch(inputs, counts, masked.expected, len(batch.ids_BS))
 
 
-def model_inputs(
-    batch: Batch, masked: MaskedBatch, samples: str, texts: bool, one_shape: bool = False
-) -> dict[str, np.ndarray]:
-    """Return the arguments of `MaskedRowsModel` for a micro-batch.
-
-    Args:
-        batch: before masking.
-        masked: the same batch, masked.
-        samples: their kind.
-        texts: whether the device attends over texts of any length; samples that are never padded stay a rectangle.
-        one_shape: whether batches that are not padded come with their lengths all the same, so that all are alike.
-    """
-    if texts and (samples != "contiguous" or batch.padded):
+def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, form: InputForm) -> dict[str, np.ndarray]:
+    """Return the arguments of `MaskedRowsModel` for a micro-batch; see `prepare`."""
+    if form.texts and (samples != "contiguous" or batch.padded):
         return _side_by_side(batch, masked, samples)
     arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
     if samples == "packed":
         arrays["texts_BS"] = batch.texts_BS
-    elif batch.padded or one_shape:
+    elif batch.padded or form.one_shape:
         arrays["lengths_B"] = batch.lengths_B
     if samples == "sentence-pairs":
         arrays |= {"segments_BS": np.maximum(batch.texts_BS, 0), "pairs_P": _pair_labels(batch)}

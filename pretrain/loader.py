@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from common.errors import HunminError
 from pretrain.budgets import mean_budget
-from pretrain.inputs import MicroBatch
+from pretrain.inputs import RECTANGLES, InputForm, MicroBatch, prepare
 from pretrain.masking import IGNORE, VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
 from pretrain.order import SampleOrder
 from pretrain.plans import plan_samples, read_by_ordinary_tokens, read_parts
@@ -54,6 +54,7 @@ class Loader:
         world: number of processes.
         first_sample: place in the data at step 0, for a run that branches from another: there it goes on, at its own
             step and with its own batches, behind what that one has seen. Negative when its batches are larger.
+        form: in which the model takes its batches.
 
     Raises:
         HunminError: the corpus has too few tokens for one sample to train on, or to predict one of them.
@@ -68,9 +69,11 @@ class Loader:
         rank: int,
         world: int,
         first_sample: int = 0,
+        form: InputForm = RECTANGLES,
     ) -> None:
         shards = TokenShards(tokens)
         self.settings, self.rank, self.world, self.first_sample = settings, rank, world, first_sample
+        self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
         self.pairs = settings.samples == "sentence-pairs"
         length, continues_V = settings.length, self.table.continues_V
@@ -104,8 +107,12 @@ class Loader:
         """How often each training sample has been seen when the run ends, by those it branches from too."""
         return (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
 
-    def micro_batches(self, step: int) -> list[tuple[Batch, MaskedBatch]]:
-        """Return this process's micro-batches of global batch `step`, masked, in order.
+    def micro_batches(self, step: int) -> list[MicroBatch]:
+        """Return this process's micro-batches of global batch `step`, in order, as the model takes them."""
+        return [prepare(*both, self.settings.samples, self.form) for both in self.masked_batches(step)]
+
+    def masked_batches(self, step: int) -> list[tuple[Batch, MaskedBatch]]:
+        """Return this process's micro-batches of global batch `step` before and after masking, in order.
 
         The global batch is cut into accumulation × world micro-batches; process r takes number a·world + r.
         """
@@ -125,7 +132,12 @@ class Loader:
         most = -(-len(self.validation_ids) // self.world)
         return -(-most // self.settings.micro_batch)
 
-    def validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
+    def validation(self) -> Iterator[MicroBatch]:
+        """Yield this process's share of the held-out samples as the model takes them; see `masked_validation`."""
+        for both in self.masked_validation():
+            yield prepare(*both, self.settings.samples, self.form)
+
+    def masked_validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
         """Yield this process's share of the held-out samples, always with the same masks, in `validation_batches`.
 
         All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
@@ -154,16 +166,13 @@ class Loader:
         )  # fmt: skip
         return batch, replace(masked, expected=len(ids) * mean_budget(self._by_ordinary, rate))
 
-    def ahead(
-        self, first_step: int, prepare: Callable[[Batch, MaskedBatch], MicroBatch], depth: int = 4
-    ) -> Generator[list[MicroBatch]]:
+    def ahead(self, first_step: int, depth: int = 4) -> Generator[list[MicroBatch]]:
         """Yield `micro_batches` for first_step, first_step + 1 … to the last step, built ahead by a thread.
 
         The thread holds no state that a restart would need, and ends when the iterator is closed.
 
         Args:
             first_step: the next step of the run.
-            prepare: makes of a micro-batch what the trainer takes; called in the thread.
             depth: global batches that wait at most.
         """
         ready: queue.Queue[list[MicroBatch] | BaseException] = queue.Queue(depth)
@@ -179,7 +188,7 @@ class Loader:
         def build() -> None:
             try:
                 for step in range(first_step, self.settings.steps):
-                    put([prepare(*masked) for masked in self.micro_batches(step)])
+                    put(self.micro_batches(step))
                     if stop.is_set():
                         return
             except BaseException as error:

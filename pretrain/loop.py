@@ -46,7 +46,8 @@ class Loop:
         self._run, self._settings, self._out = run, run.loader.settings, out
         self._done = self._saved = run.step
         self._meter = Meter(run.engine.device, run.saved)
-        self._trainer = Trainer(run.engine, run.loader, run.guard, self._meter.own.end_alone)
+        self._trainer = Trainer(run.engine, run.loader, run.guard)
+        run.engine.before_waiting = self._meter.own.end_alone
         self._journal = Journal(run, out) if run.process.first else None
         self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
@@ -65,7 +66,7 @@ class Loop:
         validation: dict[str, float] = {}
         with ExitStack() as stack:
             stack.enter_context(_collections_between_steps())
-            batches = stack.enter_context(closing(self._run.loader.ahead(self._done, self._trainer.prepare)))
+            batches = stack.enter_context(closing(self._run.loader.ahead(self._done)))
             if self._journal:
                 stack.enter_context(self._journal)
             if self._done == 0:

@@ -23,6 +23,7 @@ from transformers import (
 
 from pretrain.attention import FILL
 from pretrain.initialisation import begin_local
+from pretrain.inputs import InputForm
 from pretrain.loss import linear_cross_entropy
 from pretrain.masking import IGNORE
 from pretrain.settings import PretrainSettings
@@ -206,6 +207,10 @@ class MaskedRowsModel(nn.Module):
         logits_P2 = self.hub.cls.seq_relationship(pooled_PH).float()
         pair_loss = functional.cross_entropy(logits_P2, pairs_P, ignore_index=IGNORE, reduction="sum")
         return Sums(*masked, pair_loss, (logits_P2.argmax(-1) == pairs_P).sum(), (pairs_P != IGNORE).sum())
+
+    def input_form(self, device: torch.device) -> InputForm:
+        """Return the form in which the model takes its batches on a device."""
+        return InputForm(self.takes_texts, self.one_shape, pinned=device.type == "cuda")
 
     def on_device(self, inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
         """Return arguments of `forward` on a device; nothing waits for the copies.

@@ -2,7 +2,7 @@
 
 Every process's step takes as long as the slowest one's, so a step's duration names nobody. What a process does by
 itself does: from the end of a step to the point in the next one where it first waits for another process. That is its
-reading of data, the host's work, and the forward passes up to there (`Engine.own_forwards`).
+reading of data, the host's work, and the forward passes up to there (`Engine.before_waiting`).
 """
 
 from __future__ import annotations

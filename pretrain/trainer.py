@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -11,12 +11,10 @@ from torch import Tensor
 
 from pretrain.engines import Engine
 from pretrain.guard import StepGuard
-from pretrain.inputs import MicroBatch, prepare
+from pretrain.inputs import MicroBatch
 from pretrain.loader import Loader
-from pretrain.masking import MaskedBatch
 from pretrain.model import Sums
 from pretrain.random_numbers import key_of
-from pretrain.samples import Batch
 
 TOTALS = (*Sums._fields, "tokens", "positions")
 """What a step adds up: the model's sums, positions that hold text, and all positions, padding too."""
@@ -38,24 +36,10 @@ class Trainer:
         engine: computes gradients and applies them.
         loader: source of batches.
         guard: judges each step.
-        end_alone: called in each step before this process first waits for another.
     """
 
-    def __init__(
-        self, engine: Engine, loader: Loader, guard: StepGuard, end_alone: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, engine: Engine, loader: Loader, guard: StepGuard) -> None:
         self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
-        self._end_alone = end_alone
-
-    def prepare(self, batch: Batch, masked: MaskedBatch) -> MicroBatch:
-        """Return a micro-batch of the loader as `step` takes it.
-
-        Args:
-            batch: before masking.
-            masked: the same batch, masked.
-        """
-        model, pin = self.engine.model, self.engine.device.type == "cuda"
-        return prepare(batch, masked, self.settings.samples, model.takes_texts, pin, model.one_shape)
 
     def step(self, step: int, lr: float, micro_batches: list[MicroBatch], asked: bool = False) -> StepResult:
         """Do one optimizer step; the host only hands work to the device and waits for none of it.
@@ -67,7 +51,7 @@ class Trainer:
         Args:
             step: its number.
             lr: learning rate.
-            micro_batches: this process's, as `prepare` returns them.
+            micro_batches: this process's, of the loader.
             asked: whether this process was asked to stop.
         """
         engine, totals = self.engine, torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
@@ -75,19 +59,11 @@ class Trainer:
         host = host.pin_memory() if engine.device.type == "cuda" else host
         this_step, vote = host.to(engine.device, non_blocking=True).split(1)
         weight = self.guard.scale / len(micro_batches)  # the engine averages over processes
-        own = engine.own_forwards(len(micro_batches))
         for number, batch in enumerate(micro_batches):
             place = number * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
-
-            def loss(sums: Sums, batch: MicroBatch = batch, forwards: int = number + 1) -> Tensor:
-                if forwards == own:
-                    self._end_alone()
-                return objective(sums, batch) * weight
-
             inputs = engine.model.on_device(batch.inputs, engine.device)
-            if own == number == 0:
-                self._end_alone()
+            loss = partial(objective, batch=batch, weight=weight)
             sums = engine.micro_step(inputs, loss, last=number + 1 == len(micro_batches))
             totals += _count(sums, batch)
         totals = engine.sum(torch.cat([totals, vote]))
@@ -100,20 +76,24 @@ class Trainer:
         """Return `TOTALS` over the held-out samples of all processes; draws no random number."""
         model = self.engine.model.eval()
         totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
-        for masked in self.loader.validation():
-            batch = self.prepare(*masked)
+        for batch in self.loader.validation():
             totals += _count(model(**model.on_device(batch.inputs, self.engine.device)), batch)
         model.train()
         return self.engine.sum(totals)
 
 
-def objective(sums: Sums, batch: MicroBatch) -> Tensor:
+def objective(sums: Sums, batch: MicroBatch, weight: Tensor | float = 1.0) -> Tensor:
     """Return the loss of a micro-batch: the mean of a predicted token, and beside it that of a pair.
 
     The first is over as many tokens as such a micro-batch predicts on average, so that it takes no count of all
     processes; BERT adds the two means (Devlin et al. 2019, appendix A.2).
+
+    Args:
+        sums: what the model returned.
+        batch: the micro-batch.
+        weight: of the micro-batch in its step, times the loss scale.
     """
-    return sums.loss / batch.expected + sums.pair_loss / batch.samples
+    return (sums.loss / batch.expected + sums.pair_loss / batch.samples) * weight
 
 
 def _mean_loss(totals: Tensor) -> Tensor:

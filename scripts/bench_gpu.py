@@ -114,9 +114,6 @@ def our_step(
 ) -> tuple[Callable[[], torch.Tensor], Loader, list[float]]:
     """Return the project's step, which returns the tokens it took as a tensor, its loader, and the seconds of waits."""
     settings, kind = settings_of(options, row), WithMask if row.get("dense") else MaskedRowsModel
-    plans = Path(tempfile.mkdtemp())
-    plan_samples(settings, options.tokens, plans)
-    loader = Loader(settings, options.tokens, options.tokenizer, plans, 0, 1)
     shards = TokenShards(options.tokens)
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = kind(hub, half_type(settings.dtype))
@@ -124,8 +121,11 @@ def our_step(
     if row.get("dense"):
         model.takes_texts = False
         hub.set_attn_implementation("sdpa")
+    plans = Path(tempfile.mkdtemp())
+    plan_samples(settings, options.tokens, plans)
+    loader = Loader(settings, options.tokens, options.tokenizer, plans, 0, 1, form=model.input_form(device))
     trainer = Trainer(start_engine(model, settings, device), loader, StepGuard(settings, False, device))
-    batches, number, waits = loader.ahead(0, trainer.prepare, depth=8), iter(range(10**6)), [0.0]
+    batches, number, waits = loader.ahead(0, depth=8), iter(range(10**6)), [0.0]
 
     def step() -> torch.Tensor:
         began = time.perf_counter()

@@ -95,7 +95,7 @@ class Ours:
     def __init__(self, trainer: Trainer) -> None:
         self._trainer, self.loader = trainer, trainer.loader
         self._number = 0
-        self._batches = self.loader.ahead(0, trainer.prepare)
+        self._batches = self.loader.ahead(0)
         self.waited = 0.0
         """Seconds for which the data was waited for."""
 
@@ -112,13 +112,13 @@ class Ours:
     def take_turn(self) -> None:
         """Forget the batches that were made while others had their turn, and take a step."""
         self._batches.close()
-        self._batches = self.loader.ahead(self._number, self._trainer.prepare)
+        self._batches = self.loader.ahead(self._number)
         self()
 
     def loader_rate(self, steps: int) -> float:
         """Return the tokens a second that the loader makes on one core when nothing waits for it."""
         began = time.perf_counter()
-        made = [self._trainer.prepare(*masked) for step in range(steps) for masked in self.loader.micro_batches(step)]
+        made = [batch for step in range(steps) for batch in self.loader.micro_batches(step)]
         seconds = time.perf_counter() - began
         return sum(float(batch.counts[0]) for batch in made) / seconds
 
@@ -140,9 +140,6 @@ def ours(
     texts: bool | None = None,
 ) -> Ours:
     """Return the project's training loop; `texts` has it take texts side by side, or not, whatever is faster here."""
-    with tempfile.TemporaryDirectory() as plans:
-        plan_samples(settings, tokens, Path(plans))
-        loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1)
     shards, device = TokenShards(tokens), DEVICE
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = kind(hub, half_type(settings.dtype))
@@ -150,6 +147,9 @@ def ours(
     if texts is not None:
         model.takes_texts = texts
         hub.set_attn_implementation(NAME if texts else "sdpa")
+    with tempfile.TemporaryDirectory() as plans:
+        plan_samples(settings, tokens, Path(plans))
+        loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1, form=model.input_form(device))
     engine = start_engine(model, settings, device)
     return Ours(Trainer(engine, loader, StepGuard(settings, resolve_dtype(settings.dtype) == "fp16", device)))
 

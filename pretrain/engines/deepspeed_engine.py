@@ -92,6 +92,7 @@ class DeepSpeedEngine(Engine):
     ) -> None:
         deepspeed = import_deepspeed(device)
         self.model, self.device, self._stage = model.to(device).train(), device, settings.zero_stage
+        self._first = True  # whether the next micro-batch is the first of its step
         backend = "nccl" if device.type == "cuda" else "gloo"
         deepspeed.init_distributed(dist_backend=backend, auto_mpi_discovery=False, verbose=False)
         self._optimizer = make_optimizer(model, settings)
@@ -110,18 +111,18 @@ class DeepSpeedEngine(Engine):
     def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
         """Compute a micro-batch; DeepSpeed averages as soon as a bucket is full (ZeRO 2, 3), or at the last one."""
         self._engine.set_gradient_accumulation_boundary(last)
+        first, self._first = self._first, last
+        if first and self._stage == 3:  # weights are fetched in the forward pass already
+            self.before_waiting()
         sums: Sums = self._engine(**inputs)
-        self._engine.backward(objective(sums), scale_wrt_gas=False)
+        loss = objective(sums)
+        # gradients meet in every backward pass, or in the last one
+        if (first and self._stage == 2) or (last and self._stage < 2):
+            self.before_waiting()
+        self._engine.backward(loss, scale_wrt_gas=False)
         if not last:
             self._engine.step()  # counts
         return sums
-
-    def own_forwards(self, micro_batches: int) -> int:
-        """Return after how many forward passes processes first wait for each other.
-
-        ZeRO 2 averages in every backward pass; ZeRO 3 fetches weights in the first forward pass already.
-        """
-        return {2: 1, 3: 0}.get(self._stage, micro_batches)
 
     def gradient_norm(self) -> Tensor:
         """Return the norm of the averaged gradient, from the parts that the processes hold."""

@@ -40,6 +40,8 @@ class Engine(ABC):
 
     model: MaskedRowsModel
     device: torch.device
+    before_waiting: Callable[[], None] = staticmethod(lambda: None)
+    """Called once a step, before this process first waits for another: up to here the work is its own."""
 
     @abstractmethod
     def __init__(
@@ -55,14 +57,6 @@ class Engine(ABC):
             objective: what is minimised, a scalar, by the model's sums.
             last: whether it is the last micro-batch of the step: gradients are then averaged over the processes.
         """
-
-    def own_forwards(self, micro_batches: int) -> int:
-        """Return after how many forward passes of a step this process first waits for another.
-
-        Args:
-            micro_batches: of a step.
-        """
-        return micro_batches  # gradients meet in the last backward pass
 
     def settle(self, inputs: dict[str, Tensor]) -> None:  # noqa: B027 - most engines need nothing
         """Do what would make the first step after a start compute otherwise than the same step of a run that goes on.

@@ -60,7 +60,10 @@ class TorchEngine(Engine):
         apart = self._forward.no_sync() if self._shared and not last else nullcontext()  # type: ignore[operator]
         with apart:
             sums: Sums = self._forward(**inputs)
-            objective(sums).backward()  # type: ignore[no-untyped-call]
+            loss = objective(sums)
+            if last:
+                self.before_waiting()
+            loss.backward()  # type: ignore[no-untyped-call]
         return sums
 
     def settle(self, inputs: dict[str, Tensor]) -> None:

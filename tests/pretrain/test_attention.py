@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from pretrain import attention
 from pretrain.attention import FILL, NAME
-from pretrain.inputs import model_inputs, prepare
+from pretrain.inputs import RECTANGLES, InputForm, model_inputs, prepare
 from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
 from pretrain.samples import Batch
@@ -117,13 +117,13 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
     truth.backward()
     wanted = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
-    dense = model(**prepare(batch, masked, samples, texts=False, pin=False).inputs)
+    dense = model(**prepare(batch, masked, samples, RECTANGLES).inputs)
     torch.testing.assert_close(dense.loss + dense.pair_loss, truth, atol=1e-4, rtol=0)
     if recomputed:
         model.hub.activation_checkpointing_enable({"use_reentrant": False})
         model.train()
     model.hub.set_attn_implementation(NAME)
-    inputs = prepare(batch, masked, samples, texts=True, pin=False).inputs
+    inputs = prepare(batch, masked, samples, InputForm(texts=True)).inputs
     assert not {"lengths_B", "texts_BS"} & inputs.keys() and inputs["ids_BS"].shape[1] % FILL == 0
     sums: Sums = model(**inputs)
     (sums.loss + sums.pair_loss).backward()
@@ -168,7 +168,7 @@ def test_shapes_repeat_and_little_is_filled() -> None:
     for seed in range(20):
         sizes = [[int(rng.integers(18, 25))] for _ in range(64)]
         batch, masked = batch_of("full-sentences", sizes, seed)
-        arrays = model_inputs(batch, masked, "full-sentences", texts=True)
+        arrays = model_inputs(batch, masked, "full-sentences", InputForm(texts=True))
         filled = arrays["ids_BS"].size - int(batch.lengths_B.sum())
         assert 0 <= filled < FILL
         shapes.add((arrays["borders_K"].shape, arrays["rows_BM"].shape))
@@ -183,7 +183,7 @@ def test_one_product_for_queries_keys_and_values_changes_nothing(kind: str) -> N
     batch, masked = batch_of("doc-sentences", [[12], [24]])
     results = []
     for model in (plain, fused):
-        sums = model(**prepare(batch, masked, "doc-sentences", texts=False, pin=False).inputs)
+        sums = model(**prepare(batch, masked, "doc-sentences", RECTANGLES).inputs)
         sums.loss.backward()
         results.append((sums.loss, {n: p.grad for n, p in model.named_parameters() if p.grad is not None}))
     torch.testing.assert_close(results[0][0], results[1][0])
@@ -241,7 +241,7 @@ def test_one_graph_serves_batches_of_all_sizes(
         shapes = set()
         for seed, size in enumerate((20, 24, 5, 12)):
             sizes = [[size // (2 + seed)] * (2 + seed) if samples == "packed" else [size]] * 12
-            made = prepare(*batch_of(samples, sizes, seed), samples, texts=True, pin=False)
+            made = prepare(*batch_of(samples, sizes, seed), samples, InputForm(texts=True))
             inputs = model.on_device(made.inputs, CPU)
             shapes.add((inputs["ids_BS"].shape, inputs["borders_K"].shape))
             model(**inputs)

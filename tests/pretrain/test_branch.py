@@ -100,8 +100,8 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     plan_samples(settings, tokens, tmp_path / "plans")
     loader = Loader(settings, tokens, tokenizer, tmp_path / "plans", 0, 1, first_sample=mark["first_sample"])
     old = Loader(PretrainSettings(**RUN), tokens, tokenizer, tmp_path / "plans", 0, 1)
-    taken = [ids.tolist() for batch, _ in loader.micro_batches(30) for ids in batch.ids_BS]
-    wanted = [ids.tolist() for step in (30, 31) for batch, _ in old.micro_batches(step) for ids in batch.ids_BS]
+    taken = [ids.tolist() for batch, _ in loader.masked_batches(30) for ids in batch.ids_BS]
+    wanted = [ids.tolist() for step in (30, 31) for batch, _ in old.masked_batches(step) for ids in batch.ids_BS]
     assert taken == wanted
 
 

@@ -19,7 +19,7 @@ import torch
 from pretrain.attention import fastest_kernels
 from pretrain.engines import start_engine
 from pretrain.guard import StepGuard
-from pretrain.inputs import MicroBatch, prepare
+from pretrain.inputs import prepare
 from pretrain.loader import Loader
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.plans import plan_samples
@@ -53,7 +53,7 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     speed_up(model, settings, GPU)
     assert model.takes_texts
     model.zero_grad()
-    sums = model(**model.on_device(prepare(batch, masked, samples, texts=True, pin=True).inputs, GPU))
+    sums = model(**model.on_device(prepare(batch, masked, samples, model.input_form(GPU)).inputs, GPU))
     (sums.loss + sums.pair_loss).backward()
     found = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None]).cpu()
     assert float(sums.loss + sums.pair_loss) == pytest.approx(float(truth), rel=2e-2)
@@ -70,14 +70,8 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **chang
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = MaskedRowsModel(hub, half_type("bf16"))
     speed_up(model, settings, GPU)
-    return Trainer(
-        start_engine(model, settings, GPU), Loader(settings, tokens, tokenizer, plans, 0, 1),
-        StepGuard(settings, False, GPU),
-    )  # fmt: skip
-
-
-def batches_of(trainer: Trainer, step: int) -> list[MicroBatch]:
-    return [trainer.prepare(*masked) for masked in trainer.loader.micro_batches(step)]
+    loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(GPU))
+    return Trainer(start_engine(model, settings, GPU), loader, StepGuard(settings, False, GPU))
 
 
 @pytest.mark.parametrize("samples", KINDS)
@@ -85,12 +79,12 @@ def batches_of(trainer: Trainer, step: int) -> list[MicroBatch]:
 def test_a_step_waits_for_nothing(samples: str, compiled: bool, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     trainer = trainer_of(samples, tokens, tokenizer, tmp_path, compile=compiled)
     own = OwnWork(GPU)
-    trainer._end_alone = own.end_alone
+    trainer.engine.before_waiting = own.end_alone
     with fastest_kernels():
         for step in range(3):
-            trainer.step(step, 1e-3, batches_of(trainer, step))
+            trainer.step(step, 1e-3, trainer.loader.micro_batches(step))
         graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-        batches = [batches_of(trainer, step) for step in range(3, 9)]
+        batches = [trainer.loader.micro_batches(step) for step in range(3, 9)]
         torch.cuda.synchronize()
         torch.cuda.set_sync_debug_mode("error")
         try:

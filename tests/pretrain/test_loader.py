@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from pretrain.budgets import count_by_ordinary_tokens, mean_budget
-from pretrain.inputs import prepare
 from pretrain.loader import Loader, plan_samples
 from pretrain.masking import IGNORE, VALIDATION_EPOCH, mask_batch
 from pretrain.plans import BY_ORDINARY, make_layout
@@ -55,7 +54,7 @@ def test_as_many_tokens_are_expected_as_are_predicted(
     plan_samples(run, unknown, tmp_path)
     loader = Loader(run, unknown, tokenizer, tmp_path, 0, 1)
     assert 200 < loader.order.size < run.steps
-    masked = [loader.micro_batches(step)[0][1] for step in range(loader.order.size)]
+    masked = [loader.masked_batches(step)[0][1] for step in range(loader.order.size)]
     ratio = sum(m.predicted for m in masked) / sum(m.expected for m in masked)
     assert 0.99 < ratio <= 1 + 1e-9
 
@@ -70,10 +69,10 @@ def test_the_corpus_and_the_settings_alone_say_what_is_expected(
         masked.expected
         for world in (1, 2, 3)
         for rank in range(world)
-        for _, masked in Loader(run, unknown, tokenizer, tmp_path, rank, world).micro_batches(5)
+        for _, masked in Loader(run, unknown, tokenizer, tmp_path, rank, world).masked_batches(5)
     }
     (tmp_path / BY_ORDINARY).unlink()  # counted anew where no plan holds it
-    found.add(Loader(run, unknown, tokenizer, tmp_path, 0, 1).micro_batches(5)[0][1].expected)
+    found.add(Loader(run, unknown, tokenizer, tmp_path, 0, 1).masked_batches(5)[0][1].expected)
     assert len(found) == 1
 
 
@@ -129,7 +128,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
         found, predicted, tokens = [], 0, 0
         for rank in range(world):
             loader = Loader(run, unknown, tokenizer, tmp_path, rank, world)
-            batches = list(loader.validation())
+            batches = list(loader.masked_validation())
             most = len(range(0, len(ids), world))  # of the first process
             assert len(batches) == loader.validation_batches == len(range(0, most, size))
             for part, hidden in batches:
@@ -154,7 +153,7 @@ def test_held_out_samples_count_once_whatever_the_number_of_processes(
 
 def test_without_held_out_samples_there_is_no_validation(tokens: Path, tokenizer: Path) -> None:
     loader = Loader(settings_of("contiguous"), tokens, tokenizer, Path("none"), 1, 2)
-    assert loader.validation_batches == 0 and not list(loader.validation())
+    assert loader.validation_batches == 0 and not list(loader.masked_validation())
 
 
 @pytest.mark.parametrize(("batch", "first_sample"), [(4, 120), (16, 0), (32, -160)])
@@ -166,17 +165,17 @@ def test_a_branch_goes_on_behind_what_its_parent_has_seen(
     run = settings_of("contiguous", global_batch=batch, micro_batch=batch)
     loader = Loader(run, tokens, tokenizer, Path("none"), 0, 1, first_sample=first_sample)
     wanted = parent.samples.batch(parent.order.train(160, batch)[0])
-    [(found, _)] = loader.micro_batches(10)
+    [(found, _)] = loader.masked_batches(10)
     assert np.array_equal(found.ids_BS, wanted.ids_BS)
     assert loader.epochs == (first_sample + run.samples_before(run.steps)) / loader.order.size
-    loader.micro_batches(0)  # which a rehearsal takes, wherever the branch begins
+    loader.masked_batches(0)  # which a rehearsal takes, wherever the branch begins
 
 
 def test_batches_built_ahead_are_those_of_their_steps(tokens: Path, tokenizer: Path) -> None:
     run = settings_of("contiguous", global_batch=8, micro_batch=4)
     loader = Loader(run, tokens, tokenizer, Path("none"), 0, 1)
-    ahead = loader.ahead(3, lambda batch, masked: prepare(batch, masked, "contiguous", texts=False, pin=False))
+    ahead = loader.ahead(3)
     for step, batches in zip(range(3, 9), itertools.islice(ahead, 6), strict=True):
-        for one, (_, two) in zip(batches, loader.micro_batches(step), strict=True):
+        for one, (_, two) in zip(batches, loader.masked_batches(step), strict=True):
             assert np.array_equal(one.inputs["ids_BS"].numpy(), two.ids_BS)
     ahead.close()

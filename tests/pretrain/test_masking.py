@@ -178,13 +178,13 @@ def test_a_run_masks_by_its_schedule(rate: float, end: float, tokens: Path, toke
         tokens, tokenizer, Path("none"), 0, 1,
     )  # fmt: skip
     for step in (0, 5, 11):
-        [(batch, masked)] = loader.micro_batches(step)
+        [(batch, masked)] = loader.masked_batches(step)
         now = rate + (end - rate) * step / 11
         ordinary = (~loader.table.special_V[batch.ids_BS]).sum()
         assert masked.predicted / ordinary == pytest.approx(now, abs=0.006)
         assert masked.labels_BM.shape == (64, rows_for(64, 0.3))
         assert masked.expected == pytest.approx(now * ordinary, rel=0.03)
-    [(batch, masked)] = loader.validation()
+    [(batch, masked)] = loader.masked_validation()
     ordinary = (~loader.table.special_V[batch.ids_BS[batch.counted_B]]).sum()
     assert masked.expected == pytest.approx(end * ordinary, rel=0.03)
     assert masked.labels_BM.shape == (64, rows_for(64, 0.3))

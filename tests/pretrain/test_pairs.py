@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pretrain.inputs import prepare
+from pretrain.inputs import RECTANGLES, prepare
 from pretrain.loader import Loader, plan_samples
 from pretrain.masking import IGNORE
 from pretrain.model import MaskedRowsModel, build_config, build_model
@@ -103,7 +103,7 @@ def test_batches_hold_pairs_whose_masks_never_change(tokens: Path, tokenizer: Pa
     followed = 0
     for step in [*steps, *range(size // 8, size // 4)]:  # the second epoch brings the same masks
         samples, _ = loader.order.train(8 * step, 8)
-        for batch, masked in loader.micro_batches(step):
+        for batch, masked in loader.masked_batches(step):
             for row in range(8):
                 texts, ids = batch.texts_BS[row], batch.ids_BS[row]
                 used = batch.lengths_B[row]
@@ -115,7 +115,7 @@ def test_batches_hold_pairs_whose_masks_never_change(tokens: Path, tokenizer: Pa
                 followed += bool(batch.follows_B[row])
     assert 0.3 < followed / (size // 4 * 8) < 0.6
     held_out = len(loader.validation_ids)
-    assert 0 < held_out <= 10 and sum(1 for _ in loader.validation()) == -(-held_out // 8)
+    assert 0 < held_out <= 10 and sum(1 for _ in loader.masked_validation()) == -(-held_out // 8)
     assert loader.epochs == 80 / size
 
 
@@ -130,8 +130,8 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
     model = MaskedRowsModel(build_model(run, build_config(run, shards.vocab_size, shards.special_ids))).eval()
     ours, theirs = [], []
     for step in range(loader.order.size // 8):
-        [(batch, masked)] = loader.micro_batches(step)
-        made = prepare(batch, masked, run.samples, texts=False, pin=False)
+        [(batch, masked)] = loader.masked_batches(step)
+        made = prepare(batch, masked, run.samples, RECTANGLES)
         ours.append(float(objective(model(**made.inputs), made)))
         ids = torch.from_numpy(masked.ids_BS)
         labels = torch.full_like(ids, IGNORE)
@@ -157,7 +157,7 @@ def test_static_masks_come_again_after_so_many_epochs(tokens: Path, tokenizer: P
         loader = Loader(settings_, tokens, tokenizer, tmp_path, 0, 1)
         rows: dict[bytes, list[bytes]] = {}
         for step in range(4 * loader.order.size // 8):
-            [(batch, masked)] = loader.micro_batches(step)
+            [(batch, masked)] = loader.masked_batches(step)
             for before, after in zip(batch.ids_BS, masked.ids_BS, strict=True):
                 rows.setdefault(before.tobytes(), []).append(after.tobytes())
         four = [found for found in rows.values() if len(found) == 4]

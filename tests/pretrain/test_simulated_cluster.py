@@ -89,7 +89,7 @@ Rows = list[tuple[int, bytes, bytes, int]]
 
 def rows_of(loaders: list[Loader], step: int) -> Rows:
     """Return the rows of a step as the processes share it: micro-batch a of process r has place a · world + r."""
-    parts = [loader.micro_batches(step) for loader in loaders]
+    parts = [loader.masked_batches(step) for loader in loaders]
     assert len({len(part) for part in parts}) == 1  # all processes compute as many
     found: Rows = []
     for a in range(len(parts[0])):
@@ -141,7 +141,7 @@ def test_held_out_samples_are_seen_once_by_1024_processes(numbered: Path, tokeni
     plan_samples(run, numbered, tmp_path)
     seen: Counter[int] = Counter()
     for loader in every_loader(run, numbered, tokenizer, tmp_path, WORLD):
-        batches = list(loader.validation())
+        batches = list(loader.masked_validation())
         assert len(batches) == 1
         for batch, _ in batches:
             seen.update(np.array(numbers(batch.ids_BS))[batch.counted_B].tolist())
@@ -188,13 +188,13 @@ def test_a_process_does_not_read_the_tokens_to_begin(tokenizer: Path, tmp_path: 
         calls = dict(line.split(":") for line in Path("/proc/self/io").read_text().splitlines())
         return int(calls["rchar"]) + 1024 * int(fields["Rss"].split()[0])
 
-    Loader(run, folder, tokenizer, tmp_path / "plans", 0, WORLD).micro_batches(0)  # compiles
+    Loader(run, folder, tokenizer, tmp_path / "plans", 0, WORLD).masked_batches(0)  # compiles
     before, began = read_bytes(), time.perf_counter()
     loaders = [Loader(run, folder, tokenizer, tmp_path / "plans", rank, WORLD) for rank in range(0, WORLD, 32)]
     seconds = 32 * (time.perf_counter() - began)
     own = (read_bytes() - before) / len(loaders)
     began = time.perf_counter()
-    loaders[-1].micro_batches(0)
+    loaders[-1].masked_batches(0)
     first = time.perf_counter() - began
     print(f"\n1,024 loaders: {seconds:.2f} s; {own / 1e3:.0f} kB each; the first micro-batch: {first * 1e3:.2f} ms")
     assert own < 1e6 < flat.nbytes / 30  # sentences' offsets, 320 kB, and the borders made of them

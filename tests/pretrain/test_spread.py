@@ -112,27 +112,51 @@ def test_a_failed_device_is_not_the_lifelines_to_report(monkeypatch: pytest.Monk
     assert own.parts() == 0
 
 
-def test_zero_decides_where_processes_first_wait() -> None:
-    """Of four micro-batches: gradients meet in the last backward pass, at ZeRO 2 in each, weights at ZeRO 3 at once."""
-    assert TorchEngine.own_forwards(TorchEngine.__new__(TorchEngine), 4) == 4
-    engine: Any = DeepSpeedEngine.__new__(DeepSpeedEngine)
-    found = []
-    for engine._stage in range(4):
-        found.append(engine.own_forwards(4))
-    assert found == [4, 4, 1, 0]
+@pytest.mark.parametrize(
+    ("stage", "own"), [(None, "fbfbf|b"), (0, "fbfbf|b"), (1, "fbfbf|b"), (2, "f|bfbfb"), (3, "|fbfbfb")]
+)
+def test_zero_decides_where_processes_first_wait(stage: int | None, own: str) -> None:
+    """Gradients meet in the last backward pass, at ZeRO 2 in each; at ZeRO 3 weights meet at once."""
+    done = ""
+
+    def note(what: str) -> Any:
+        def call(*_: Any, **__: Any) -> Any:
+            nonlocal done
+            done += what
+            return SimpleNamespace(backward=note("b"))
+
+        return call
+
+    if stage is None:
+        engine: Any = TorchEngine.__new__(TorchEngine)
+        engine._shared, engine._forward = False, note("f")
+    else:
+        engine = DeepSpeedEngine.__new__(DeepSpeedEngine)
+        engine._stage, engine._first = stage, True
+
+        class Wrapped:
+            __call__, backward = staticmethod(note("f")), staticmethod(note("b"))
+            step = set_gradient_accumulation_boundary = staticmethod(lambda *_: None)
+
+        engine._engine = Wrapped()
+    engine.before_waiting = note("|")
+    for _ in range(2):
+        for number in range(3):
+            engine.micro_step({}, lambda sums: sums, last=number == 2)
+    assert done == 2 * own
 
 
 # the base makes what a busy machine adds small; which process it is, each one reads when it is called
 SLOW = """
 import os, time, pretrain.model as m, pretrain.loader as l
-forward, micro_batches = m.MaskedRowsModel.forward, l.Loader.micro_batches
+forward, micro_batches = m.MaskedRowsModel.forward, l.Loader.masked_batches
 def slowly(self, *a, **k):
     time.sleep(0.3 + FORWARD * (os.environ["RANK"] == "1"))
     return forward(self, *a, **k)
 def reading(self, step):
     time.sleep(LOADER * (os.environ["RANK"] == "1"))
     return micro_batches(self, step)
-m.MaskedRowsModel.forward, l.Loader.micro_batches = slowly, reading
+m.MaskedRowsModel.forward, l.Loader.masked_batches = slowly, reading
 """
 FEW = {"global_batch": 24, "steps": 8, "log_every": 2, "validation_samples": 0, "optimizer": {"warmup_steps": 2}}
 
@@ -143,7 +167,7 @@ FEW = {"global_batch": 24, "steps": 8, "log_every": 2, "validation_samples": 0, 
         (0.0, 0.0, 0, False),
         (0.3, 0.0, 0, True),
         (0.3, 0.0, 2, True),
-        (0.0, 1.5, 3, True),  # of ZeRO 3 only what comes before the forward pass is a process's own
+        (0.0, 3.0, 3, True),  # of ZeRO 3 only what comes before the forward pass is a process's own
     ],
 )
 def test_a_slow_process_is_named(

@@ -21,7 +21,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from pretrain.attention import NAME
 from pretrain.engines.torch_engine import TorchEngine
 from pretrain.guard import StepGuard
-from pretrain.inputs import MicroBatch
 from pretrain.loader import Loader, plan_samples
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
@@ -54,21 +53,17 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **chang
         optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
     )  # type: ignore[arg-type]  # fmt: skip
     plan_samples(settings, tokens, plans)
-    loader = Loader(settings, tokens, tokenizer, plans, 0, 1)
     shards = TokenShards(tokens)
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = MaskedRowsModel(hub)  # autocast does not know the stand-in
     speed_up(model, settings, META)
     model.takes_texts = True
     hub.set_attn_implementation(NAME)
+    loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(META))
     # its list of devices with a fused kernel lacks the stand-in, for which the kernel has shapes nevertheless
     importlib.import_module("torch.optim.adam").__dict__["_device_dtype_check_for_fused"] = lambda *_, **__: None
     engine = TorchEngine(model, settings, META, None)
     return Trainer(engine, loader, StepGuard(settings, settings.dtype == "fp16", META))
-
-
-def batches_of(trainer: Trainer, step: int) -> list[MicroBatch]:
-    return [trainer.prepare(*masked) for masked in trainer.loader.micro_batches(step)]
 
 
 @pytest.mark.parametrize("samples", KINDS)
@@ -81,7 +76,7 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
         trainer.engine.model.hub.activation_checkpointing_enable({"use_reentrant": False})
     with Spy() as spy:
         for step in range(2):
-            result = trainer.step(step, 1e-3, batches_of(trainer, step))
+            result = trainer.step(step, 1e-3, trainer.loader.micro_batches(step))
         totals = trainer.validate()
     assert result.totals.device == totals.device == META and result.totals.shape == totals.shape == (len(TOTALS),)
     assert sum(name in HOST_READS for name in spy.names) == 0
@@ -134,14 +129,14 @@ class Shared(torch.nn.Module):
 import pretrain.engines.torch_engine as engine
 engine.DistributedDataParallel = Shared
 sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parents[1])]
-from test_stand_in import batches_of, trainer_of
+from test_stand_in import trainer_of
 trainer = trainer_of("full-sentences", *map(Path, sys.argv[2:5]))
 trainer.loader.world = 2
 sent = []
 inner = dist.all_reduce
 dist.all_reduce = lambda tensor, *a, **k: (sent.append(tensor.device.type), inner(tensor, *a, **k))[1]
 for step in range(2):
-    trainer.step(step, 1e-3, batches_of(trainer, step), asked=True)
+    trainer.step(step, 1e-3, trainer.loader.micro_batches(step), asked=True)
 trainer.validate()
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
 from pretrain.spread import gather_own

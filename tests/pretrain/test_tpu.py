@@ -22,7 +22,7 @@ import torch
 import pretrain.accelerator as accelerators
 from common.errors import UserError
 from pretrain.accelerator import GROUPS, check_device, device_of
-from pretrain.inputs import prepare
+from pretrain.inputs import InputForm, prepare
 from pretrain.loader import Loader, plan_samples
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.precision import resolve_dtype
@@ -85,19 +85,19 @@ def test_the_model_is_one_graph(
     assert model.compiles and model.one_shape and not model.takes_texts
 
     def sums(batch: Any, masked: Any) -> Any:
-        made = prepare(batch, masked, samples, model.takes_texts, False, model.one_shape)
+        made = prepare(batch, masked, samples, model.input_form(torch.device("cpu")))
         return model(**model.on_device(made.inputs, torch.device("cpu")))
 
     padded = set()
     for step in range(40):
-        for batch, masked in loader.micro_batches(step):
+        for batch, masked in loader.masked_batches(step):
             padded.add(bool(batch.padded))
             found = sums(batch, masked)
             (found.loss + found.pair_loss).backward()
     assert len(graphs) == 1, graphs
     model.eval()
     with torch.no_grad():
-        for batch, masked in loader.validation():
+        for batch, masked in loader.masked_validation():
             sums(batch, masked)
     assert len(graphs) == 2, graphs
     if samples == "full-sentences":
@@ -112,9 +112,9 @@ def test_without_one_shape_the_padded_batches_are_a_graph_of_their_own(
     loader = Loader(settings, tokens, tokenizer, tmp_path, 0, 1)
     for one_shape in (False, True):
         made = [
-            prepare(*masked, "full-sentences", False, False, one_shape)
+            prepare(*masked, "full-sentences", InputForm(one_shape=one_shape))
             for step in range(40)
-            for masked in loader.micro_batches(step)
+            for masked in loader.masked_batches(step)
         ]
         shapes = {tuple((name, tuple(value.shape)) for name, value in sorted(b.inputs.items())) for b in made}
         assert len(shapes) == (1 if one_shape else 2)
@@ -128,12 +128,13 @@ def test_lengths_of_a_batch_without_padding_change_nothing(tokens: Path, tokeniz
     model = MaskedRowsModel(hub).eval()
     compared = 0
     for step in range(40):
-        for batch, masked in loader.micro_batches(step):
+        for batch, masked in loader.masked_batches(step):
             if batch.padded:
                 continue
             compared += 1
             with_lengths, without = (
-                model(**prepare(batch, masked, "full-sentences", False, False, one).inputs) for one in (True, False)
+                model(**prepare(batch, masked, "full-sentences", InputForm(one_shape=one)).inputs)
+                for one in (True, False)
             )
             torch.testing.assert_close(with_lengths.loss, without.loss, rtol=1e-6, atol=1e-5)
     assert compared
@@ -158,8 +159,8 @@ def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
         return inner(values, shape, weight, *more)
 
     monkeypatch.setattr(torch.nn.functional, "layer_norm", watch)
-    (batch, masked), *_ = loader.micro_batches(0)
-    model(**prepare(batch, masked, samples, False, False, True).inputs)
+    (batch, masked), *_ = loader.masked_batches(0)
+    model(**prepare(batch, masked, samples, InputForm(one_shape=True)).inputs)
     assert len(seen) == 6 and set(seen) == {(torch.float32, torch.float32)}  # of embeddings, 2 layers, the head
 
 

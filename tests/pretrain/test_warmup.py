@@ -66,13 +66,13 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
         one, two = (
             [
                 masked.ids_BS
-                for parts in zip(*(loader.micro_batches(step) for loader in of_world), strict=True)
+                for parts in zip(*(loader.masked_batches(step) for loader in of_world), strict=True)
                 for _, masked in parts
             ]
             for of_world in loaders.values()
         )
         assert np.array_equal(np.concatenate(one), np.concatenate(two))
-        seen += [row.tobytes() for batch, _ in loaders[1][0].micro_batches(step) for row in batch.ids_BS]
+        seen += [row.tobytes() for batch, _ in loaders[1][0].masked_batches(step) for row in batch.ids_BS]
     assert len(seen) == settings.samples_before(60)
     size = loaders[1][0].order.size
     order = [row.tobytes() for row in loaders[1][0].samples.batch(loaders[1][0].order.train(0, size)[0]).ids_BS]

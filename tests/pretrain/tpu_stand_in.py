@@ -120,19 +120,19 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path, validation: i
         optimizer={"warmup_steps": 5}, compile=False, **(pairs if samples == "sentence-pairs" else {}),
     )  # type: ignore[arg-type]  # fmt: skip
     plan_samples(settings, tokens, plans)
-    loader = Loader(settings, tokens, tokenizer, plans, 0, 1)
     shards = TokenShards(tokens)
     torch.nn.Module.to = lambda self, *_, **__: self  # type: ignore[method-assign,assignment]  # it is there already
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = MaskedRowsModel(hub, half_type(settings.dtype))
     speed_up(model, settings, device)
+    loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(device))
     watch, by_step = Watch(), []
     with FakeTensorMode(allow_non_fake_inputs=True) as shapes:
         _move(model, device)
         guard = StepGuard(settings, settings.dtype == "fp16", device)
         trainer = Trainer(TorchEngine(model, settings, device, None), loader, guard)
     for step in range(6):
-        made = [trainer.prepare(*masked) for masked in loader.micro_batches(step)]
+        made = loader.micro_batches(step)
         with shapes, watch:
             trainer.step(step, 1e-3 / (step + 1), made)
         by_step.append(list(watch.new))

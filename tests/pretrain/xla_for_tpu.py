@@ -39,16 +39,16 @@ def main(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path)
     speed_up(model, settings, SimpleNamespace(type="tpu"))  # type: ignore[arg-type]
 
     def loss(batch: object, masked: object) -> torch.Tensor:
-        made = prepare(batch, masked, settings.samples, model.takes_texts, False, model.one_shape)  # type: ignore
+        made = prepare(batch, masked, settings.samples, model.input_form(torch.device("cpu")))  # type: ignore
         sums = model(**model.on_device(made.inputs, torch.device("cpu")))
         return sums.loss + sums.pair_loss
 
     for step in range(3):
-        for masked in loader.micro_batches(step):
+        for masked in loader.masked_batches(step):
             loss(*masked).backward()
     model.eval()
     with torch.no_grad():
-        loss(*next(iter(loader.validation())))
+        loss(*next(iter(loader.masked_validation())))
     found = [{**compiled_for_tpu(one), "kernel": b"tpu_custom_call" in one} for one in modules]
     print(json.dumps({"parameters": sum(p.numel() for p in model.hub.parameters()), "graphs": found}))
 
