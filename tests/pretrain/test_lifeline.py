@@ -215,7 +215,9 @@ with begin() as line:
 
 def test_failing_work_ends_all(group: Group) -> None:
     body = """
-begin(interval=0.5).wait_for_first("plan", lambda: [][1])
+line = begin(interval=0.5)
+others_up()  # whoever starts only when rank 0 has gone finds no store, and says so after JOIN_SECONDS
+line.wait_for_first("plan", lambda: [][1])
 """
     assert group.start(body).codes() == [1, 1, 1]
     assert f"rank 0 on {HOST} failed: IndexError: list index out of range" in group.errors(1) + group.errors(2)
