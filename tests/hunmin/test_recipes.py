@@ -7,10 +7,13 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 
 from common.errors import UserError
 from hunmin.main import run_command
 from hunmin.recipe import load_recipe
+from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.speed import speed_up
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 RECIPES = sorted(CONFIGS.glob("*.yaml"))
@@ -65,6 +68,20 @@ def test_table_31(name: str, layers: int, hidden: int, heads: int, steps: int, b
     assert (p.model.layers, p.model.hidden, p.model.heads) == (layers, hidden, heads)
     assert (p.steps, p.global_batch, p.objective, p.optimizer.lr, p.length) == (steps, batch, objective, 1e-4, 512)
     assert recipe.tokenizer.vocab_size == 32_000 and p.masking.whole_word
+
+
+@pytest.mark.parametrize("path", [path for path in RECIPES if path.stem.startswith("klue-")], ids=lambda p: p.stem)
+def test_on_a_gpu_the_published_recipes_are_computed_without_padding(path: Path) -> None:
+    """With their dropout, by the kernel for texts of any length; the stand-in for a GPU has shapes alone."""
+    settings = load_recipe(path, [*YOURS, "pretrain.model.layers=1"]).pretrain
+    special = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
+    stand_in = torch.device("meta")
+    with stand_in:
+        model = MaskedRowsModel(build_model(settings, build_config(settings, 64, special)), torch.bfloat16)
+    speed_up(model, settings, stand_in)
+    assert model.input_form(stand_in).texts
+    own = model.hub.base_model.encoder.layer[0].attention.self
+    assert own.dropout.p == settings.model.dropout == 0.1 and own.forward.__name__ == "_attend_fused"
 
 
 def test_what_is_left_to_the_user_is_asked_for() -> None:
