@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from common.errors import UserError
 from common.files import is_remote
@@ -14,7 +14,7 @@ from hunmin import units
 from hunmin.recipe import NOT_NAMED, Recipe
 from hunmin.refusals import refuse_other_model, refuse_processes_without_gpu, refuse_shared_executor
 from hunmin.stages import STAGES, stage_named
-from pretrain.cost.communication import NETWORK
+from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, NETWORK, REACHED
 from pretrain.cost.devices import DEVICES, Device, Named, named_device
 from pretrain.cost.run import Machines, RunCost, arithmetic_of, in_half, run_cost, share_of
 from pretrain.cost.scaling import nodes_of, verdict
@@ -27,6 +27,13 @@ UNKNOWN_SHARE = 0.30
 """The same of a GPU whose peak is not known."""
 UNKNOWN_LINK = 10e9
 """Bytes a second that a device is assumed to send to its neighbours where nothing is known of it."""
+TEXT_RATES = {"corpus": 4.9e6, "tokenizer": 1.5e6, "encode": 47e6}
+"""Bytes of text a second and core of the stages before training. Measured on one core of an AMD EPYC: the corpus by
+`scripts/bench_corpus.py` (200 MB of real text, beside other work, 2026-11-24), encoding by `scripts/bench_tokenizer.py`
+(`docs/performance.md`). Of the vocabulary's training assumed, and low."""
+UNPACKED = 4
+"""Bytes of text in a byte of a packed file."""
+PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".7z", ".parquet")
 
 
 def cost_plan(
@@ -75,8 +82,8 @@ def cost_plan(
         stage_named(name).files(recipe)
     refuse_other_model(recipe)
     corpus_tokens = _corpus_tokens(recipe)
-    engine = "xla" if named.device.kind == "tpu" else p.chosen_engine
-    cost = run_cost(p, recipe.tokenizer.vocab_size, where, engine, corpus_tokens)
+    cost = run_cost(p, recipe.tokenizer.vocab_size, where, p.chosen_engine, corpus_tokens)
+    text = text_bytes(recipe)
     return {
         **_as_before(cost, where, p, device),
         "device_name": named.name,
@@ -86,6 +93,10 @@ def cost_plan(
         "network_bytes_per_second": where.network,
         "network_stated": network is not None,
         "link_bytes_per_second": named.device.link,
+        "link_share": REACHED,
+        "hop_seconds": {"in_node": HOP_INSIDE, "between_nodes": HOP_BETWEEN},
+        "text_bytes": text,
+        "text_core_hours": None if text is None else sum(core_seconds(stage, text) for stage in TEXT_RATES) / 3600,
         "epoch_tokens": corpus_tokens,
         "epochs": cost.tokens / corpus_tokens if corpus_tokens else None,
         "micro_batch": p.micro_batch,
@@ -109,7 +120,7 @@ def cost_plan(
         "scaling": [{**asdict(row), "hours": row.hours if math.isfinite(row.hours) else None} for row in cost.rows],
         "scaling_verdict": verdict(cost.rows, p.micro_batch),
         "arithmetic": _arithmetic(p, named.device),
-        "notes": _notes(recipe, where, cost, engine),
+        "notes": _notes(recipe, where, cost),
     }
 
 
@@ -207,6 +218,15 @@ def _refuse_settings(settings: PretrainSettings, named: Named) -> None:
             "ZeRO is DeepSpeed's, which does not run on TPUs",
             "set pretrain.zero_stage=0",
         )
+    if device.kind == "tpu" and settings.chosen_engine == "deepspeed":
+        raise UserError(
+            f"pretrain.engine={settings.engine} on {named.name}", "DeepSpeed does not know TPUs",
+            "set pretrain.engine=auto",
+        )  # fmt: skip
+    if device.kind == "tpu" and settings.dtype == "fp16":
+        raise UserError(
+            f"pretrain.dtype=fp16 on {named.name}", "a TPU's matrix products take bf16", "set pretrain.dtype=auto"
+        )
 
 
 def _corpus_tokens(recipe: Recipe) -> int | None:
@@ -215,20 +235,61 @@ def _corpus_tokens(recipe: Recipe) -> int | None:
     return TokenShards(folder).total_tokens if (folder / META).is_file() else None
 
 
-def _notes(recipe: Recipe, where: Machines, cost: RunCost, engine: str) -> list[str]:
+def text_bytes(recipe: Recipe) -> float | None:
+    """Return about how many bytes of text the recipe's inputs hold; None where they are not here.
+
+    Args:
+        recipe: the run.
+    """
+    from data.readers import list_files
+
+    if _is_elsewhere(recipe):
+        return None
+    try:
+        paths = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
+    except UserError:
+        return None
+    return float(sum(p.stat().st_size * (UNPACKED if p.suffix in PACKED else 1) for p in paths if p.is_file()))
+
+
+def core_seconds(stage: str, text: float) -> float:
+    """Return the seconds that one core takes for a stage before training.
+
+    Args:
+        stage: "corpus", "tokenizer" or "encode".
+        text: bytes.
+    """
+    return text / TEXT_RATES[stage]
+
+
+def _is_elsewhere(recipe: Recipe) -> bool:
+    """Return whether inputs are not named, or would have to be asked for over a network."""
+    inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
+    return any(path == NOT_NAMED or is_remote(path) or path.startswith(HUB) for path in inputs)
+
+
+def _notes(recipe: Recipe, where: Machines, cost: RunCost) -> list[str]:
     """Return sentences that a reader of the numbers should know."""
     p, device, notes = recipe.pretrain, where.device, []
     if cost.memory.total > cost.room:
         notes.append(_advice(cost, p))
     if device.kind == "gpu" and not device.bf16 and p.dtype in ("auto", "bf16"):
         half = p.model_copy(update={"dtype": "fp16"})
-        hours = run_cost(half, recipe.tokenizer.vocab_size, where, engine).hours
+        hours = run_cost(half, recipe.tokenizer.vocab_size, where, half.chosen_engine).hours
         notes.append(
             f"{device.name} has no bf16, so with dtype={p.dtype} this is the time of fp32; with pretrain.dtype=fp16, "
             f"which its tensor cores compute, it is about {units.time(hours * 3600)}."
         )
-    if device.kind == "tpu" and "xla" not in get_args(PretrainSettings.model_fields["engine"].annotation):
-        notes.append("This version does not train on TPUs yet: the run itself would be refused.")
+    if device.not_trained_on:
+        notes.append(
+            f"No run can be made on {device.name}: {device.not_trained_on}. These are its numbers all the same."
+        )
+    each = where.devices // where.nodes
+    if each > device.in_node:
+        notes.append(
+            f"{each} devices in a node are reckoned as if one link joined them all; {device.name}s are sold with "
+            f"{device.in_node}: {where.devices} of them are {nodes_of(where.devices, device.in_node)} nodes."
+        )
     if device.kind == "tpu" and device.per_chip > 1:
         notes.append(f"A {device.name} chip is {device.per_chip} devices here: each core has a memory of its own.")
     if p.fp8:
@@ -252,7 +313,7 @@ def _advice(cost: RunCost, settings: PretrainSettings) -> str:
 def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
     inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
-    remote = any(is_remote(path) or path.startswith(HUB) for path in inputs)  # nobody is asked over a network
+    remote = _is_elsewhere(recipe)  # nobody is asked over a network
     missing = [name for name, of in (("corpus.inputs", inputs), ("klue.data", [recipe.klue.data])) if NOT_NAMED in of]
     found = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
     for stage in STAGES:

@@ -117,21 +117,32 @@ def _time_table(plan: dict[str, Any]) -> Table:
         ("a step", _step(plan)),
     ]
     if plan["devices"] > 1:
-        link = f"{units.size(plan['link_bytes_per_second'])}/s a device in a node"
-        if plan["nodes"] > 1:
-            how = "stated" if plan["network_stated"] else "assumed, see --network"
-            link = f"{units.size(plan['network_bytes_per_second'])}/s a node ({how})" + (
-                f", {link}" if plan["devices"] > plan["nodes"] else ""
-            )
-        rows.append(("communication a step", f"{units.time(plan['step_communication_seconds'])}, over {link}"))
+        rows.append(("communication a step", f"{units.time(plan['step_communication_seconds'])}, over {_links(plan)}"))
     rows += [
         ("tokens a second", units.count(plan["tokens_per_second"])),
         ("training time, without validation and checkpoints", units.time(plan["hours"] * 3600)),
     ]
+    if plan["text_core_hours"] is not None:
+        took = units.time(plan["text_core_hours"] * 3600)
+        of = f"{units.size(plan['text_bytes'])} of text, at rates measured on one machine"
+        rows.append(("corpus, vocabulary and token shards", f"{took} of one core for {of}"))
     if plan["cost"] is not None:
         total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))
     return _two_columns("Time", rows)
+
+
+def _links(plan: dict[str, Any]) -> str:
+    """Return what gradients and weights travel over, and what of it is reckoned with."""
+    links = []
+    if plan["nodes"] > 1:
+        how = "stated" if plan["network_stated"] else "assumed, see --network"
+        hop = units.time(plan["hop_seconds"]["between_nodes"])
+        links.append(f"{units.size(plan['network_bytes_per_second'])}/s a node ({how}; {hop} a hop)")
+    if plan["devices"] > plan["nodes"]:
+        hop = units.time(plan["hop_seconds"]["in_node"])
+        links.append(f"{units.size(plan['link_bytes_per_second'])}/s a device in a node ({hop} a hop)")
+    return f"{', '.join(links)}, of which {plan['link_share']:.0%} are assumed to be reached"
 
 
 def _step(plan: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from common.files import human_size
 from common.manifest import read_manifest
 from common.process import available_cores
 from common.progress import console, duration, short_number
-from hunmin.cost import cost_plan
+from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
 from hunmin.recipe import Recipe
 from hunmin.refusals import refuse_other_model, refuse_processes_without_gpu, refuse_shared_executor
 from hunmin.run import judge_all
@@ -22,8 +22,8 @@ from hunmin.stages import STAGE_NAMES
 from hunmin.state import Verdict
 from pretrain.metrics import read_metrics
 
-CORPUS_BYTES_PER_SECOND = 0.5e6
-"""Assumed rate of corpus, tokenizer and encode together, bytes of input a second and core; deliberately low."""
+START_SECONDS = 5
+"""Of a stage, whatever it does."""
 
 
 def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[str, Any]:
@@ -34,13 +34,13 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[st
     """
     verdicts = judge_all(recipe, first, last)
     _refuse_as_run_does(recipe, verdicts, first, last)
-    source_bytes = _input_bytes(recipe)
+    source_bytes, text = _input_bytes(recipe), text_bytes(recipe) or 0.0
     rows = []
     for verdict in verdicts:
         folder = Path(recipe.out) / verdict.stage.folder
         manifest = read_manifest(folder)
         size = sum(f["bytes"] for f in manifest.outputs.values()) if manifest else None
-        seconds = 0.0 if verdict.done else _expected_seconds(recipe, verdict.stage.name, source_bytes, verdict.resumes)
+        seconds = 0.0 if verdict.done else _expected_seconds(recipe, verdict.stage.name, text, verdict.resumes)
         rows.append(
             {
                 "stage": verdict.stage.name,
@@ -84,11 +84,9 @@ def _input_bytes(recipe: Recipe) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def _expected_seconds(recipe: Recipe, stage: str, source_bytes: int, resumes: bool) -> float | None:
-    cores = available_cores()
-    if stage in ("corpus", "tokenizer", "encode"):
-        # compressed text is some four times larger unpacked; the three stages share the rate evenly
-        return 4 * source_bytes / (CORPUS_BYTES_PER_SECOND * cores) / 3 + 5
+def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) -> float | None:
+    if stage in TEXT_RATES:
+        return core_seconds(stage, text) / available_cores() + START_SECONDS
     if stage == "pretrain":
         p = recipe.pretrain
         if resumes:
@@ -127,5 +125,5 @@ def print_plan(plan: dict[str, Any]) -> None:
     out.print(table)
     out.print(
         f"expected in all: {duration(plan['seconds'])} and what is marked ? "
-        "(pretraining from a matrix product measured here; text stages from an assumed rate)"
+        "(pretraining from a matrix product measured here; text stages from rates measured on one machine)"
     )

@@ -12,6 +12,7 @@ GPUS_IN_NODE = 8
 """As the vendors' own machines have."""
 CHIPS_IN_POD = 256
 """TPU chips that one interconnect joins, at least."""
+TORCHTPU = "TorchTPU, through which a run reaches TPUs, knows v4 and later"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Device:
     """Devices of a chip, which is what is named and priced."""
     counts_cores: bool = False
     """Whether the number in a slice's name is of cores, two a chip ("TPU v3-8"), and not of chips ("TPU v5e-8")."""
+    not_trained_on: str = ""
+    """Why no run is made on it, though its numbers are known; "" where runs are."""
 
 
 def _gpu(
@@ -56,13 +59,13 @@ def _gpu(
 
 def _tpu(
     name: str, tflops: float, gigabytes: float, link: float, reached: float, per_chip: int = 1,
-    counts_cores: bool = False,
+    counts_cores: bool = False, not_trained_on: str = "",
 ) -> Device:  # fmt: skip
     """Return a TPU by what a chip has; unless told otherwise, XLA computes products of 32 bits in 16, too."""
     peak, part = tflops * 1e12 / per_chip, 1e9 / per_chip
     return Device(
         name, "tpu", peak, peak, gigabytes * part, link * part, reached, in_node=CHIPS_IN_POD * per_chip,
-        per_chip=per_chip, counts_cores=counts_cores,
+        per_chip=per_chip, counts_cores=counts_cores, not_trained_on=not_trained_on,
     )  # fmt: skip
 
 
@@ -93,7 +96,7 @@ DEVICES: dict[str, Device] = {
         _gpu("RTX 4090", 165.2, 82.6, 24, 32, 0.40, fp8=True),
         # Cloud TPU documentation, a page a version: peak, memory and interconnect a chip (the interconnect of v3 and
         # v4: Jouppi et al. 2023, table 4: 4 links of 70 and 6 of 50 GB/s)
-        _tpu("TPU v3", 123, 32, 280, 0.45, per_chip=2, counts_cores=True),
+        _tpu("TPU v3", 123, 32, 280, 0.45, per_chip=2, counts_cores=True, not_trained_on=TORCHTPU),
         _tpu("TPU v4", 275, 32, 300, 0.45, counts_cores=True),
         _tpu("TPU v5e", 197, 16, 200, 0.40),
         _tpu("TPU v5p", 459, 95, 600, 0.40, counts_cores=True),

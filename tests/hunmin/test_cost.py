@@ -113,6 +113,48 @@ def test_a_corpus_that_is_elsewhere_is_noted() -> None:
     assert any("nothing found at x" in note for note in cost_plan(recipe(), 8, "H100")["notes"])
 
 
+def test_a_tpu_is_reckoned_by_the_engine_that_trains_on_it() -> None:
+    """torch's: gradients are averaged beside the backward pass, and need no flat copy where nothing is accumulated."""
+    once = cost_plan(recipe(micro_batch=256), 1, "TPU v4-16")  # 8 chips, 2048 samples
+    assert once["memory"]["communication"] == 0
+    # as on eight GPUs (`test_a_run_by_hand`): of the embeddings' 99,876,864 bytes 2 · 7/8 at 0.8 · 300 GB/s; 14 hops
+    assert once["step_waiting_seconds"] == pytest.approx(2 * 7 / 8 * 99_876_864 / 240e9 + 14 * 3e-6, rel=1e-6)
+    with pytest.raises(UserError, match=r"pretrain\.engine=deepspeed on TPU v4-8"):
+        cost_plan(recipe(engine="deepspeed", micro_batch=8), 1, "TPU v4-8")
+    with pytest.raises(UserError, match=r"pretrain\.dtype=fp16 on TPU v4-8"):
+        cost_plan(recipe(dtype="fp16", micro_batch=8), 1, "TPU v4-8")
+
+
+def test_only_of_tpus_that_torchtpu_does_not_know_it_is_said_that_no_run_can_be_made() -> None:
+    def notes(device: str) -> str:
+        return " ".join(cost_plan(recipe(micro_batch=8), 1, device)["notes"])
+
+    assert "No run can be made on TPU v3: TorchTPU" in notes("TPU v3-8") and "v4 and later" in notes("TPU v3-8")
+    for device in ("TPU v4-8", "TPU v5e-8", "TPU v5p-8", "TPU v6e-8", "H100"):
+        assert "No run" not in notes(device) and "does not train" not in notes(device)
+
+
+def test_more_devices_than_a_node_has_are_noted() -> None:
+    asked = recipe(micro_batch=8)
+    (note,) = [note for note in cost_plan(asked, 64, "H100", nodes=1)["notes"] if "in a node" in note]
+    assert "64 devices in a node" in note and "sold with 8" in note and "8 nodes" in note
+    for nodes in (8, 16):
+        assert not any("in a node" in note for note in cost_plan(asked, 64, "H100", nodes=nodes)["notes"])
+
+
+def test_the_time_of_the_corpus_by_the_size_of_its_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"x" * 4000)
+    (tmp_path / "b.jsonl.zst").write_bytes(b"x" * 250)  # some 1000 unpacked
+    plan = cost_plan(recipe(corpus={"inputs": [f"{tmp_path}/*"]}), 8, "H100")
+    assert plan["text_bytes"] == 5000
+    # a thousand bytes of text are 204 µs for the corpus, 667 µs for the vocabulary and 21 µs for the shards
+    assert plan["text_core_hours"] * 3600 == pytest.approx(5 * (204.08e-6 + 666.67e-6 + 21.28e-6), rel=1e-3)
+    print_cost(plan)
+    assert "of one core for 5.00 KB of text" in " ".join(capsys.readouterr().out.split())
+    for elsewhere in ("hf://datasets/x", "s3://bucket/x.jsonl", "gone/*"):
+        assert cost_plan(recipe(corpus={"inputs": [elsewhere]}), 8, "H100")["text_core_hours"] is None
+
+
 @pytest.mark.parametrize("name", ["klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large"])
 @pytest.mark.parametrize("where", [["--devices", "8", "--device", "H100"], ["--device", "TPU v3-8"]])
 def test_the_recipes_of_the_paper(name: str, where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +180,9 @@ def test_people_are_told_how_it_is_spread(capsys: pytest.CaptureFixture[str]) ->
     print_cost(cost_plan(recipe(micro_batch=8, zero_stage=3), 16, "H100"))
     printed = capsys.readouterr().out
     assert "weights gathered for computing" in printed and "16 × H100 in 2 nodes" in printed
-    assert "25.0 GB/s a node (assumed, see --network)" in printed
+    said = " ".join(printed.replace("│", " ").split())
+    assert "25.0 GB/s a node (assumed, see --network; 0.01 ms a hop)" in said
+    assert "450 GB/s a device in a node (0.003 ms a hop), of which 80% are assumed to be reached" in said
 
 
 @pytest.mark.parametrize(
