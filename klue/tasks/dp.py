@@ -105,9 +105,9 @@ class DependencyParsing(Task):
             pieces: list[list[int]] = [[] for _ in example.texts]
             starts = np.cumsum([0, *(len(word) + 1 for word in example.texts[:-1])])
             offsets = encoded["offset_mapping"][number]
-            for token, (start, end) in zip(encoded["input_ids"][number], offsets, strict=True):
-                if end > start:  # a token belongs where it ends: some hold, or are, the space before a word
-                    pieces[int(np.searchsorted(starts, end, side="right")) - 1].append(token)
+            for token, (_, end) in zip(encoded["input_ids"][number], offsets, strict=True):
+                # a token belongs where it ends: some hold, or are, the space before a word
+                pieces[int(np.searchsorted(starts, end, side="right")) - 1].append(token)
             pieces = [piece or [unknown] for piece in pieces]
             pieces[0] = pieces[0][: max_length - 2]  # there is a word to parse
             ends = np.cumsum([len(piece) for piece in pieces])

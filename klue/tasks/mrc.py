@@ -164,7 +164,7 @@ class ReadingComprehension(Task):
                 at, to = np.unravel_index(int(scores.argmax()), scores.shape)
                 best[owner] = float(scores.max()), int(begin[starts[at]]), int(stop[ends[to]])
         return [
-            example.texts[1][start:end] if null[number] - score <= NULL_THRESHOLD else ""
+            example.texts[1][start:end].strip() if null[number] - score <= NULL_THRESHOLD else ""
             for number, (example, (score, start, end)) in enumerate(zip(features.examples, best, strict=True))
         ]
 

@@ -3,7 +3,7 @@
 Labels stand at characters, a model's outputs at tokens. A token takes the label of its first character; in a
 prediction its first character gets the token's label and the others the label inside of the same entity. Characters
 are found by the tokenizer's offsets, so a word that becomes [UNK] keeps its place (the authors lose the characters
-after it).
+after it), and a token that is only the sign of a space has none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
 from klue.metrics.entities import LABELS, TYPES
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of
+from klue.tokens import only_space
 from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100
@@ -93,11 +94,11 @@ class Ner(Task):
             return_offsets_mapping=True,
         )
         columns: dict[str, list[Any]] = {name: [] for name in ("labels", "starts", "ends")}
-        for example, offsets in zip(examples, encoded["offset_mapping"], strict=True):
-            starts, ends = places(example.texts[0], offsets)
-            first = first_at(starts, ends)
+        spaces = only_space(encoded["input_ids"], tokenizer)
+        for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+            starts, ends = places(example.texts[0], offsets, np.isin(ids, list(spaces)))
             gold = np.array([LABELS.index(label) for label in example.label] or [0])
-            columns["labels"].append(np.where(first, gold[np.minimum(starts, len(gold) - 1)], IGNORED))
+            columns["labels"].append(np.where(ends > starts, gold[np.minimum(starts, len(gold) - 1)], IGNORED))
             columns["starts"].append(starts)
             columns["ends"].append(ends)
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
@@ -128,20 +129,23 @@ class Ner(Task):
         }
 
 
-def places(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where each token starts and ends, (T,) both, among the characters of a text that are no space.
 
-    Start and end are equal for a token of no such character (a special token).
+    Start and end are equal for a token that has no such character: a special token, the sign of a space, or one whose
+    characters all began in tokens before it (bytes, ligatures).
+
+    Args:
+        text: what was tokenised.
+        offsets: start and end of each token in it.
+        spaces: which tokens are only the sign of a space, (T,), whatever their offsets.
     """
     before = np.concatenate(([0], np.cumsum([character != " " for character in text], dtype=np.int64)))
     offsets_T2 = np.asarray(offsets, np.int64).reshape(-1, 2)
-    return before[offsets_T2[:, 0]], before[offsets_T2[:, 1]]
-
-
-def first_at(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return which tokens are the first that starts at its character; several may share one (bytes, ligatures)."""
+    starts, ends = before[offsets_T2[:, 0]], np.where(spaces, 0, before[offsets_T2[:, 1]])
     reached = np.maximum.accumulate(np.concatenate(([0], ends)))[:-1]
-    return (ends > starts) & (starts >= reached)
+    starts = np.maximum(starts, reached)
+    return starts, np.maximum(starts, ends)
 
 
 def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, characters: int) -> list[str]:
@@ -157,7 +161,7 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
         characters: how many there are.
     """
     found: list[str | None] = [None] * characters
-    for token in np.flatnonzero(first_at(starts, ends)).tolist():
+    for token in np.flatnonzero(ends > starts).tolist():
         label = LABELS[tags[token]]
         found[starts[token]] = label
         for place in range(starts[token] + 1, ends[token]):

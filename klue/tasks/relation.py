@@ -1,8 +1,9 @@
 """KLUE-RE: the relation between two entities of a sentence, one of 30; micro F1 and the area under precision-recall.
 
-The entities are put between markers, which are special tokens of their own. Text that goes on after an end marker
-without a space goes on with a continuation piece (##), as it did before the marker was there. An entity may end the
-sentence (the authors' code fails on it).
+The entities are put between markers, which are special tokens of their own. With WordPiece the text between them is
+tokenised part by part, as the authors do: what goes on after an end marker without a space goes on with a continuation
+token (##). With other tokenizers the sentence is tokenised as a whole and the markers are put in, so that its tokens
+stay those of running text. An entity may end the sentence (the authors' code fails on it).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from klue.metrics import auprc, micro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs, finite, one_of, text_field
+from klue.tokens import cut, marks_continuations, only_space, pieces, place_of
 
 MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 
@@ -93,22 +95,11 @@ class RelationExtraction(Classification):
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids of the marked sentences, cut at their end where they are too long, and the relations' indices."""
-        parts = [_parts(example) for example in examples]
-        texts = [text for texts, _ in parts for text in texts]
-        encoded = iter(tokenizer(texts, add_special_tokens=False, return_attention_mask=False)["input_ids"])
-        marker_ids = dict(zip(MARKERS, tokenizer.convert_tokens_to_ids(list(MARKERS)), strict=True))
-        vocabulary = tokenizer.get_vocab()
-        rows = []
-        for texts, marks in parts:
-            ids: list[int] = []
-            for place, text in enumerate(texts):
-                piece = next(encoded)
-                if place in (2, 4) and piece and not text[0].isspace():
-                    piece = _going_on(piece, text[0], tokenizer, vocabulary)
-                ids += piece
-                if place < 4:
-                    ids.append(marker_ids[marks[place]])
-            rows.append([tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id])
+        marked = _cut_apart if marks_continuations(tokenizer) or not tokenizer.is_fast else _put_in
+        rows = [
+            [tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id]
+            for ids in marked(examples, tokenizer)
+        ]
         return {
             "owner": list(range(len(examples))),
             "input_ids": rows,
@@ -148,13 +139,60 @@ class RelationExtraction(Classification):
         }
 
 
-def _parts(example: Example) -> tuple[list[str], list[str]]:
-    """Return the five parts that a sentence's entities cut it into, and the four markers between them."""
-    text, (subject, object_) = example.texts[0], example.given
+def _put_in(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
+    """Return the ids of the sentences, each tokenised as a whole, with the markers put in where entities stand.
+
+    A token that goes on over the edge of an entity is cut there, where the vocabulary has both sides.
+    """
+    encoded = tokenizer(
+        [example.texts[0] for example in examples],
+        add_special_tokens=False,
+        return_attention_mask=False,
+        return_offsets_mapping=True,
+    )
+    spaces = only_space(encoded["input_ids"], tokenizer)
+    rows = []
+    for example, ids, offsets in zip(examples, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        text, edges = example.texts[0], _edges(example)
+        found = cut(pieces(text, ids, offsets, spaces), [place for place, _ in edges], text, tokenizer)
+        row: list[int] = []
+        done = 0
+        for place, marker in edges:
+            upto = max(done, place_of(found, place, begins="/" not in marker))
+            row += [*(piece.id for piece in found[done:upto]), tokenizer.convert_tokens_to_ids(marker)]
+            done = upto
+        rows.append([*row, *(piece.id for piece in found[done:])])
+    return rows
+
+
+def _cut_apart(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
+    """Return the ids of the sentences as the authors make them: what stands between markers is tokenised by itself."""
+    parts = []
+    for example in examples:
+        text, edges = example.texts[0], _edges(example)
+        cuts = [0, *(place for place, _ in edges), len(text)]
+        parts.append([text[start:end] for start, end in pairwise(cuts)])
+    flat = list(chain.from_iterable(parts))
+    encoded = iter(tokenizer(flat, add_special_tokens=False, return_attention_mask=False)["input_ids"])
+    vocabulary = tokenizer.get_vocab()
+    rows = []
+    for example, texts in zip(examples, parts, strict=True):
+        ids: list[int] = []
+        marks = [tokenizer.convert_tokens_to_ids(marker) for _, marker in _edges(example)]
+        for place, text in enumerate(texts):
+            piece = next(encoded)
+            if place in (2, 4) and piece and not text[0].isspace():
+                piece = _going_on(piece, text[0], tokenizer, vocabulary)
+            ids += [*piece, *marks[place : place + 1]]
+        rows.append(ids)
+    return rows
+
+
+def _edges(example: Example) -> list[tuple[int, str]]:
+    """Return where the entities begin and end, each with its marker, in the order of the text."""
+    subject, object_ = example.given
     entities = sorted(((tuple(subject), MARKERS[:2]), (tuple(object_), MARKERS[2:])))
-    cuts = [0, *chain.from_iterable(span for span, _ in entities), len(text)]
-    texts = [text[start:end] for start, end in pairwise(cuts)]
-    return texts, list(chain.from_iterable(marks for _, marks in entities))
+    return [edge for span, marks in entities for edge in zip(span, marks, strict=True)]
 
 
 def _going_on(piece: list[int], character: str, tokenizer: Any, vocabulary: dict[str, int]) -> list[int]:

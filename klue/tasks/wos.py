@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+from klue.tokens import in_running_text
 
 _SLOTS = {
     "관광": ("경치 좋은", "교육적", "도보 가능", "문화 예술", "역사적", "이름", "종류", "주차 가능", "지역"),
@@ -97,7 +98,8 @@ class DialogueStates(Task):
         said = {turn for example in examples for turn in example.texts}
         ids_of = _ids_of(said, tokenizer)
         states = [split_state(example.label) for example in examples]
-        value_ids = _ids_of({NONE, *(value for state in states for value in state.values())}, tokenizer)
+        texts = sorted({NONE, *(value for state in states for value in state.values())})
+        value_ids = dict(zip(texts, in_running_text(texts, tokenizer), strict=True))
         steps = 1 + max(map(len, value_ids.values()))
         pad = tokenizer.pad_token_id
         rows, gates, values = [], [], []
@@ -124,7 +126,7 @@ class DialogueStates(Task):
 
     def shared(self, tokenizer: Any) -> dict[str, Any]:
         """Return the ids of each slot's words, filled up to one length, and the ids of [SEP] and of padding."""
-        words = tokenizer([slot.replace("-", " ") for slot in SLOTS], add_special_tokens=False)["input_ids"]
+        words = in_running_text([slot.replace("-", " ") for slot in SLOTS], tokenizer)
         longest, pad = max(map(len, words)), tokenizer.pad_token_id
         return {"slots": [[*ids, *[pad] * (longest - len(ids))] for ids in words], "pad": pad, "steps": STEPS}
 
@@ -140,7 +142,7 @@ class DialogueStates(Task):
                 if value == "ptr":
                     kept = tuple(takewhile(lambda token: token not in special, ids.tolist()))
                     if kept not in texts:
-                        texts[kept] = _text(tokenizer.decode(kept, skip_special_tokens=True)) if kept else NONE
+                        texts[kept] = _text(tokenizer.decode(kept, skip_special_tokens=True)) or NONE
                     value = texts[kept]
                 if value != NONE:
                     state.append(f"{slot}-{value}")

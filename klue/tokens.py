@@ -1,0 +1,135 @@
+"""How tokenizers write spaces and the inside of words, so that features mean the same with each of them.
+
+WordPiece marks a token that goes on with a word (##). SentencePiece and byte-level BPE mark the space before a word (▁,
+Ġ), as a part of its first token or as a token of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tokenizers import pre_tokenizers
+
+SIGNS = "▁Ġ"
+"""What stands for a space before a word."""
+ANCHOR = "가"
+"""A word that other text is put behind, to see how it is written in running text."""
+_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+class Piece(NamedTuple):
+    """A token of a text that was tokenised as a whole."""
+
+    id: int
+    start: int
+    """First character that it stands for; a space before it does not count."""
+    end: int
+    """Behind its last character; equal to `start` where it is only a space sign."""
+
+
+def marks_continuations(tokenizer: Any) -> bool:
+    """Return whether the tokenizer is WordPiece: a token that goes on with a word has a form of its own."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return any(token.startswith("##") for token in tokenizer.get_vocab())
+    return type(backend.model).__name__ == "WordPiece"
+
+
+def only_space(rows: Iterable[Sequence[int]], tokenizer: Any) -> set[int]:
+    """Return which of the ids in some rows stand for a space and nothing else."""
+    ids = sorted(set().union(*rows))
+    texts = (tokenizer.decode([token], clean_up_tokenization_spaces=False) for token in ids)
+    return {token for token, text in zip(ids, texts, strict=True) if not text.strip(" ")}
+
+
+def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
+    """Return the ids of texts, without special tokens, as they are behind another word and a space.
+
+    Byte-level BPE writes a word behind a space in another way than at the beginning.
+    """
+    plain = {"add_special_tokens": False, "return_attention_mask": False}
+    anchor = tokenizer([ANCHOR], **plain)["input_ids"][0]
+    behind = tokenizer([f"{ANCHOR} {text}" for text in texts], **plain)["input_ids"]
+    if any(ids[: len(anchor)] != anchor for ids in behind):  # the anchor is not written alike: text as it begins
+        return list(tokenizer(list(texts), **plain)["input_ids"])
+    return [ids[len(anchor) :] for ids in behind]
+
+
+def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], spaces: set[int]) -> list[Piece]:
+    """Return the tokens of a text with the characters that they stand for.
+
+    Args:
+        text: what was tokenised.
+        ids: its tokens.
+        offsets: start and end of each in the text, as the tokenizer gives them.
+        spaces: see `only_space`.
+    """
+    found = []
+    for token, (start, end) in zip(ids, offsets, strict=True):
+        while start < end and text[start].isspace():
+            start += 1
+        found.append(Piece(token, start, start if token in spaces else end))
+    return found
+
+
+def cut(found: list[Piece], places: Iterable[int], text: str, tokenizer: Any) -> list[Piece]:
+    """Return the tokens with those cut in two that go on over one of some places, where the vocabulary allows.
+
+    Args:
+        found: tokens of the text.
+        places: characters; no token should stand on both sides of one.
+        text: what was tokenised.
+        tokenizer: the model's.
+    """
+    for place in places:
+        whole: list[Piece] = []
+        for piece in found:
+            halves = _halves(piece, place, text, tokenizer) if piece.start < place < piece.end else None
+            whole += halves or [piece]
+        found = whole
+    return found
+
+
+def _halves(piece: Piece, place: int, text: str, tokenizer: Any) -> list[Piece] | None:
+    """Return the tokens of both sides, or None where a side would be unknown, or is not a part of the token's text."""
+    token = tokenizer.convert_ids_to_tokens(piece.id)
+    bare = token.lstrip(SIGNS)
+    left, right = text[piece.start : place], text[place : piece.end]
+    if bare != left + right:  # of bytes, of which the first or last character may have some in other tokens
+        left, right = _in_bytes(left), _in_bytes(right)
+        if not ((left + right).startswith(bare) or (left + right).endswith(bare)):
+            return None
+    at = len(token) - len(right) if (left + right).endswith(bare) else len(token) - len(bare) + len(left)
+    if not 0 < at < len(token):
+        return None
+    parts: list[Piece] = []
+    exact = len(left) == place - piece.start  # not bytes
+    for side, start, end in ((token[:at], piece.start, place), (token[at:], place, piece.end)):
+        made = tokenizer.backend_tokenizer.model.tokenize(side)
+        if not made or tokenizer.unk_token_id in [part.id for part in made]:
+            return None
+        for part in made:
+            reached = start + len(part.value.lstrip(SIGNS)) if exact else end
+            parts.append(Piece(part.id, start, reached))
+            start = reached if exact else start
+    return parts
+
+
+def _in_bytes(text: str) -> str:
+    """Return the characters that byte-level BPE has for the bytes of a text."""
+    return "".join(part for part, _ in _BYTES.pre_tokenize_str(text))
+
+
+def place_of(found: Sequence[Piece], character: int, begins: bool) -> int:
+    """Return before which token a marker stands that opens (`begins`) or closes at a character.
+
+    A token that stands on both sides is left inside. A space sign belongs to the word behind it.
+    """
+    owning = [i for i, piece in enumerate(found) if piece.end > piece.start]
+    if begins:
+        place = next((i for i in owning if found[i].end > character), len(found))
+        while place and found[place - 1].end == found[place - 1].start:
+            place -= 1
+        return place
+    return 1 + max((i for i in owning if found[i].start < character), default=-1)
