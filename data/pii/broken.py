@@ -42,6 +42,9 @@ _ADDRESS_BREAK = re.compile(r"[시군구읍면] ?\r?\n ?[가-힣0-9]{1,8}[로길
 _NEXT = 64
 """Characters after a line end that are looked at."""
 
+_LONGEST = 160
+"""Characters after its first break in which a broken number ends."""
+
 Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
 
 
@@ -69,18 +72,17 @@ def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, i
     Args:
         scan: what finds values in a view.
     """
-    tail = _TAIL.search(text, max(start, end - 30), end)
-    places = [tail.start()] if tail and end < len(text) else []
+    places = [found for found in [_number_before(text, start, end)] if found and end < len(text)]
     at = text.find("<", start, end)
     while at >= 0:
-        if text[at + 1 : at + 3].lower() == "br":
-            tail = _TAIL.search(text, max(start, at - 30), at)
-            places += [tail.start()] if tail else []
+        if text[at + 1 : at + 3].lower() == "br" and (found := _number_before(text, start, at)):
+            places.append(found)
         at = text.find("<", at + 1, end)
     done = start
-    for place in sorted(places):
-        match = _BROKEN.search(text, max(place, done), min(len(text), max(end, place) + _NEXT))
-        if match is None or match.start() >= end:
+    for place, at in sorted(places):
+        # what begins behind this break is looked for from its own
+        match = _BROKEN.search(text, max(place, done), min(len(text), max(end, place) + _NEXT, at + _LONGEST))
+        if match is None or match.start() >= min(end, at):
             continue
         done = match.end()
         yield from _joined(text, match, scan)
@@ -88,9 +90,14 @@ def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, i
         yield from _over_the_end(text, start, end, scan, " ", "ADDRESS")
     if _code_goes_on(text, end):
         yield from _over_the_end(text, start, end, scan, "", "VEHICLE_PLATE", "PASSPORT")
-
     if text[max(start, end - 2) : end].rstrip("\r ")[-1:] == "@":
         yield from _mail(text, start, end)
+
+
+def _number_before(text: str, start: int, at: int) -> tuple[int, int] | None:
+    """Return where the signs of numbers begin that end at a break, and where the break is; None where none do."""
+    tail = _TAIL.search(text, max(start, at - 30), at)
+    return (tail.start(), at) if tail else None
 
 
 def _mail(text: str, start: int, end: int) -> Iterator[tuple[int, int, str, str]]:

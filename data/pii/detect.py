@@ -8,6 +8,7 @@ that are written in another way (hidden.py); and where it may end within a numbe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from data.pii.broken import broken, may_go_on
@@ -61,9 +62,14 @@ def find_values(texts: list[str], on_request: bool = False) -> list[list[Found]]
     located: list[list[Found]] = [[] for _ in texts]
     for window in used.windows(texts):
         found = _in_line(texts[window.text], window, used)
-        if found:
-            here = located[window.text]
-            located[window.text] = _settled(here, found) if here and here[-1].end > found[0].start else here + found
+        if not found:
+            continue
+        here = located[window.text]
+        # a value of a line before may end in this one: only the last of all are looked at again
+        first = len(here)
+        while first and here[first - 1].end > found[0].start:
+            first -= 1
+        here[first:] = _settled(here[first:], found)
     return located
 
 
@@ -74,12 +80,13 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     found = [Found(first, stop, kind, text[first:stop]) for first, stop, kind in spans]
     ways = names[last:]
     if FOLD in ways:
-        found = _settled([one for one in found if _stands_alone(text, one)], _folded(text, start, end, used))
+        found = [one for one in found if _stands_alone(text, one)]
+        found = _settled(found, _folded(text, start, end, used))
     for name in ways:
         if name in FINDERS:
             found = _settled(found, [Found(*hidden) for hidden in FINDERS[name][1](text, start, end)])
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
-        more = broken(text, start, end, lambda view: _in_view(view, 0, len(view.text), used))
+        more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         found = _settled(found, sorted(Found(*one) for one in more))
     return found
 
@@ -97,33 +104,49 @@ def _folded(text: str, start: int, end: int, used: Gate) -> list[Found]:
     first = sum(1 for place in view.places[: start - begin] if place < start)
     last = first + sum(1 for place in view.places[first:] if place < end)
     found: list[Found] = []
-    for one in _in_view(view, first, last, used):
-        found = _settled(found, [Found(*one)])
+    for more in _in_view(view, first, last, used):
+        found = _settled(found, more)
     return found
 
 
-def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[Found]:
-    """Yield what is found in characters start..end of a view, by its places in the original."""
+def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[list[Found]]:
+    """Yield what is found in characters start..end of a view, by its places in the original: a list a way, sorted."""
     names = used.line_types(encode(view.text[start:end]))
-    for span in scan(view.text, start, end, [name for name in names if name in BY_NAME]):
-        yield Found(*view.extent(span.start, span.end), span.type, view.text[span.start : span.end])
+    spans = scan(view.text, start, end, [name for name in names if name in BY_NAME])
+    yield [Found(*view.extent(s.start, s.end), s.type, view.text[s.start : s.end]) for s in spans]
     for name in names:
         if name in FINDERS:
-            for first, last, kind, value in FINDERS[name][1](view.text, start, end):
-                yield Found(*view.extent(first, last), kind, value)
+            hidden = FINDERS[name][1](view.text, start, end)
+            yield [Found(*view.extent(first, last), kind, value) for first, last, kind, value in hidden]
 
 
 def _settled(found: list[Found], more: Iterable[Found]) -> list[Found]:
-    """Return both without overlaps: one of `more` takes the place of what it covers, and gives way to what it cuts."""
+    """Return both without overlaps: one of `more` takes the place of what it covers, and gives way to what it cuts.
+
+    Args:
+        found: sorted, without overlaps.
+        more: sorted by their beginnings. Both are gone through once: a line may hold any number of values.
+    """
+    settled: list[Found] = []
+    next_ = 0
     for one in more:
-        met = [other for other in found if other.start < one.end and one.start < other.end]
-        if not met:
-            found = [*found, one]
-        elif all(one.start <= other.start and other.end <= one.end for other in met):
-            if len(met) == 1 and met[0][:2] == one[:2]:
-                continue
-            found = [*(other for other in found if other not in met), one]
-    return sorted(found)
+        while next_ < len(found) and found[next_].end <= one.start:
+            settled.append(found[next_])
+            next_ += 1
+        before = len(settled)
+        while before and settled[before - 1].end > one.start:
+            before -= 1
+        after = next_
+        while after < len(found) and found[after].start < one.end:
+            after += 1
+        met = settled[before:] + found[next_:after]
+        if any(other.start < one.start or one.end < other.end for other in met):
+            continue
+        if len(met) == 1 and met[0][:2] == one[:2]:
+            continue
+        settled[before:] = [one]
+        next_ = after
+    return settled + found[next_:]
 
 
 def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> list[Span]:

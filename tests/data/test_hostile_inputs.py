@@ -71,6 +71,38 @@ def test_a_text_of_one_piece(piece: str) -> None:
     assert time.monotonic() - began < SECONDS
 
 
+WHOLE_VALUES = (
+    "０１０－１２３４－５６７８ ",
+    "９００１０１－１２３４５６７,",
+    "hong[at]naver[dot]com, ",
+    "hong 골뱅이 네이버 닷컴, ",
+    "공일공 일이삼사 오육칠팔 ",
+    "O1O-l234-5678 ",
+    "010/1234/5678 ",
+    "0 1 0 - 1 2 3 4 - 5 6 7 8, ",
+    "5<br>가나 ",
+    "010-12<br>34-5678 ",
+    "010-1234-5678 ",
+    "010-1234-\n",
+    "서울 중구 을지로 100, ",
+    "http://a.b/c ",
+    "12가3456,",
+)
+
+
+@pytest.mark.parametrize("piece", WHOLE_VALUES)
+def test_a_line_of_whole_values_takes_time_by_its_length(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        began = time.process_time()
+        find_many([text], on_request=True)
+        return time.process_time() - began
+
+    seconds(1000)
+    short, long = min(seconds(20_000) for _ in range(2)), min(seconds(160_000) for _ in range(2))
+    assert long < 16 * max(short, 0.02)  # eight times as long; the square would be sixty-four
+
+
 def test_combining_marks_without_end() -> None:
     text = "가" + MARKS * 100_000
     began = time.monotonic()
