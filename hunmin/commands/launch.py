@@ -40,14 +40,40 @@ def launch(
     ] = 1,
     cpu: Annotated[bool, typer.Option("--cpu", help="The nodes have no GPUs.")] = False,
     node: Annotated[int | None, typer.Option("--node", min=0, help="This node (torchrun, deepspeed, xla).")] = None,
-    address: Annotated[str, typer.Option("--address", help="HOST:PORT of node 0 (torchrun, deepspeed).")] = "",
-    hosts: Annotated[str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed, xla).")] = "",
-    restarts: Annotated[int, typer.Option("--restarts", min=0, help="Restarts of training after failures.")] = 3,
+    address: Annotated[
+        str, typer.Option("--address", help="HOST:PORT of node 0, or [IPV6]:PORT (torchrun, deepspeed).")
+    ] = "",
+    hosts: Annotated[
+        str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed, xla; torchrun).")
+    ] = "",
+    restarts: Annotated[
+        int | None,
+        typer.Option(
+            "--restarts",
+            min=0,
+            help="Restarts of training after failures, 3 by default (torchrun, slurm, kubernetes, xla).",
+        ),
+    ] = None,
+    saving: Annotated[
+        int,
+        typer.Option(
+            "--saving",
+            min=30,
+            max=65535,
+            help="Seconds that training has to save its state when it is stopped; Slurm says so before a time limit.",
+        ),
+    ] = 300,
     partition: Annotated[str, typer.Option("--partition", help="Slurm's.")] = "",
     account: Annotated[str, typer.Option("--account", help="Slurm's.")] = "",
     time: Annotated[str, typer.Option("--time", help="Time limit of each Slurm job, e.g. 24:00:00.")] = "",
     line: Annotated[
-        list[str] | None, typer.Option("--line", help="A further #SBATCH option, e.g. --line=--qos=high; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--line",
+            help="For the scheduler, repeatable: an option of sbatch (--line=--qos=high), in Kubernetes what a pod "
+            "asks for (--line=cpu=32). corpus:, train: or scores: before it: for that job alone "
+            "(--line=corpus:--partition=cpu).",
+        ),
     ] = None,
     environment: Annotated[
         str, typer.Option("--environment", help="Slurm: file of NAME=VALUE lines. Kubernetes: name of a Secret.")
@@ -57,18 +83,24 @@ def launch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print files and commands; do nothing.")] = False,
 ) -> None:
     """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
+    from common.progress import say
+    from hunmin.launch.checks import refusal, warnings
     from hunmin.launch.cluster import Cluster, Job, parse_nodes
     from hunmin.launch.start import emit, show, start
     from hunmin.recipe import load_recipe
 
     fewest, most = parse_nodes(nodes)
     cluster = Cluster(
-        most, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, partition, account, time,
-        tuple(line or ()), environment, image, claim, "python" if image else sys.executable, fewest,
+        most, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, saving, partition, account,
+        time, tuple(line or ()), environment, image, claim, "python" if image else sys.executable, fewest,
     )  # fmt: skip
     job = Job(load_recipe(recipe, overrides or []), recipe, tuple(overrides or ()), cluster)
     launched = emit(launcher, job)
+    for warning in warnings(launcher, job):
+        say(warning, style="yellow")
     if dry_run:
+        if fault := refusal(launcher, job):  # it may be made on another machine than the launch
+            say(f"here this would be refused: {fault}", style="yellow")
         print(show(launched), end="")
     else:
         start(launcher, job, launched)

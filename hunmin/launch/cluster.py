@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.errors import UserError
+from hunmin.launch.addresses import PORT, address_towards, parse_address
 from hunmin.recipe import Recipe
-from pretrain.addresses import own_address
 
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
+RESTARTS = 3
+"""How often training starts again by itself where nothing is said."""
+SAVING_SECONDS = 300
+"""That training has for saving its state once it is to stop, where nothing is said."""
+JOBS = ("corpus", "train", "scores")
+"""Of a launch by Slurm or Kubernetes, in their order; a scheduler's line may be for one of them."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +35,17 @@ class Cluster:
     address: str = ""
     """HOST or HOST:PORT of node 0, as the others reach it."""
     hosts: tuple[str, ...] = ()
-    restarts: int = 3
-    """How often training starts again by itself after a failure."""
+    restarts: int | None = None
+    """How often training starts again by itself after a failure; None: `RESTARTS`."""
+    saving: int = SAVING_SECONDS
+    """Seconds that training has for saving its state when it is stopped, until it is killed."""
     partition: str = ""
     account: str = ""
     time: str = ""
     """Time limit as the scheduler writes it."""
     lines: tuple[str, ...] = ()
-    """Further lines for the scheduler, as they stand after its prefix."""
+    """Further lines for the scheduler: options of Slurm as they stand after `#SBATCH`, in Kubernetes RESOURCE=QUANTITY
+    that a pod asks for. What begins with "corpus:", "train:" or "scores:" is for that job alone."""
     environment: str = ""
     """Variables for every process: for Slurm a file of NAME=VALUE lines, for Kubernetes the name of a Secret."""
     image: str = ""
@@ -55,8 +64,25 @@ class Cluster:
     @property
     def host_and_port(self) -> tuple[str, int]:
         """Address of node 0, with the port that torchrun is used to where none is given."""
-        host, _, port = self.address.partition(":")
-        return host, int(port or 29500)
+        return parse_address(self.address) if self.address else ("", PORT)
+
+    @property
+    def most_restarts(self) -> int:
+        """How often training starts again."""
+        return RESTARTS if self.restarts is None else self.restarts
+
+    def lines_of(self, job: str) -> tuple[str, ...]:
+        """Return the scheduler's lines of a job, without the prefix that says so.
+
+        Args:
+            job: one of `JOBS`.
+        """
+        split = [(before, after) for before, _, after in (line.partition(":") for line in self.lines)]
+        return tuple(
+            line if before not in JOBS else after
+            for line, (before, after) in zip(self.lines, split, strict=True)
+            if before not in JOBS or before == job
+        )
 
     def address_of(self, node: int) -> str:
         """Return a node's address as the others reach it: by `hosts`, of node 0 by `address`, of this one by its route.
@@ -69,7 +95,7 @@ class Cluster:
             return self.hosts[node]
         if node == 0:
             return host
-        return own_address(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
+        return address_towards(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
 
 
 def parse_nodes(text: str) -> tuple[int, int]:

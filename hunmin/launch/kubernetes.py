@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import os.path
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from common.errors import UserError
 from hunmin.launch.cluster import Job, Launch, Step
-from hunmin.launch.torchrun import STOP_SECONDS, rank_logs
+from hunmin.launch.torchrun import rank_logs, rank_logs_in_shell
+from hunmin.shipped import recipe_file
 
 PORT = 29500
-GRACE_SECONDS = STOP_SECONDS + 60
-"""From the signal to a pod until it is killed: torchrun's own limit comes first."""
+GRACE_SECONDS = 60
+"""From the end of the time for saving until a pod is killed: torchrun's own limit comes first."""
+LONGEST_NAME = 40
+"""Letters: part of the pods' host names, which DNS limits to 63."""
+REQUESTS = ("cpu", "memory", "ephemeral-storage")
+"""What a pod may ask for by --line, beside its GPUs."""
 
 
 def jobset(job: Job) -> Launch:
     """Return a JobSet (v1alpha2): corpus, training and scores, each begun when the one before it is complete.
 
-    A failure of any training pod restarts them all, up to `restarts` times: they go on from the last checkpoint.
+    A pod that fails restarts all three Jobs, up to `restarts` times: what is done is found done, and training goes on
+    from its newest checkpoint.
     """
     cluster, name = job.cluster, _name(job)
     # JobSet names the pods' hosts: JOBSET-REPLICATEDJOB-JOB-POD.JOBSET
@@ -28,7 +37,7 @@ def jobset(job: Job) -> Launch:
     agent = (
         "torchrun", f"--nnodes={cluster.nodes}", f"--nproc-per-node={cluster.devices}",
         "--node-rank=$(JOB_COMPLETION_INDEX)", f"--master-addr={address}", f"--master-port={PORT}", "--max-restarts=0",
-        f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job), "--module",
+        f"--shutdown-timeout={cluster.saving}", *rank_logs(job, "$(JOB_COMPLETION_INDEX)"), "--module",
         *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
     jobs = [
@@ -42,11 +51,11 @@ def jobset(job: Job) -> Launch:
         "metadata": {"name": name},
         "spec": {
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-            "failurePolicy": {"maxRestarts": cluster.restarts},
+            "failurePolicy": {"maxRestarts": cluster.most_restarts},
             "replicatedJobs": jobs,
         },
     }
-    return _submit(job, "jobset.yaml", tree)
+    return _submit(job, "jobset", tree)
 
 
 def trainjob(job: Job) -> Launch:
@@ -60,19 +69,20 @@ def trainjob(job: Job) -> Launch:
         )
     _, path = _claim(job)
     # the runtime says by PET_* variables where the pods meet; its own folder cannot be changed from here
-    agent = shlex.join(("torchrun", f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job), "--module",
-                        *job.hunmin("pretrain", program=("hunmin.main",))))  # fmt: skip
+    logs = rank_logs_in_shell(job, "JOB_COMPLETION_INDEX")
+    program = shlex.join(("--module", *job.hunmin("pretrain", program=("hunmin.main",))))
+    agent = f"torchrun --shutdown-timeout={cluster.saving} {logs} {program}"
     trainer: dict[str, Any] = {
         "image": _image(job),
         "command": ["bash", "-c", f"cd {shlex.quote(path)} && exec {agent}"],
         "numNodes": cluster.nodes,
         "numProcPerNode": cluster.devices,
     }
-    if not cluster.cpu:
-        trainer["resourcesPerNode"] = {"limits": {"nvidia.com/gpu": cluster.devices}}
+    if resources := _resources(job, "train", gpu=not cluster.cpu):
+        trainer["resourcesPerNode"] = resources
     volumes, mounts = _volumes(job)
     pod = {
-        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "terminationGracePeriodSeconds": cluster.saving + GRACE_SECONDS,
         "volumes": volumes,
         "containers": [{"name": "node", "volumeMounts": mounts}],
     }
@@ -91,7 +101,7 @@ def trainjob(job: Job) -> Launch:
             "runtimePatches": [patch],
         },
     }
-    return _submit(job, "trainjob.yaml", tree)
+    return _submit(job, "trainjob", tree)
 
 
 def _replicated(
@@ -109,8 +119,8 @@ def _replicated(
     }
     if cluster.environment:  # by name: what it holds is written nowhere
         container["envFrom"] = [{"secretRef": {"name": cluster.environment}}]
-    if gpu:
-        container["resources"] = {"limits": {"nvidia.com/gpu": cluster.devices}}
+    if resources := _resources(job, name, gpu):
+        container["resources"] = resources
     found: dict[str, Any] = {
         "name": name,
         "replicas": 1,
@@ -123,7 +133,7 @@ def _replicated(
                 "template": {
                     "spec": {
                         "restartPolicy": "Never",
-                        "terminationGracePeriodSeconds": GRACE_SECONDS,
+                        "terminationGracePeriodSeconds": cluster.saving + GRACE_SECONDS,
                         "containers": [container],
                         "volumes": volumes,
                     }
@@ -146,6 +156,23 @@ def _volumes(job: Job) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return volumes, [{"name": "shared", "mountPath": path}, {"name": "shm", "mountPath": "/dev/shm"}]
 
 
+def _resources(job: Job, name: str, gpu: bool) -> dict[str, dict[str, Any]]:
+    """Return what a pod of a Job asks for: its GPUs, and by the user's lines cores and memory."""
+    requests = {}
+    for line in job.cluster.lines_of(name):
+        key, _, quantity = line.partition("=")
+        if key not in REQUESTS or not re.fullmatch(r"[0-9]+(\.[0-9]+)?(m|[kMGTPE]i?)?", quantity):
+            raise UserError(
+                f"--line={line}",
+                f"it is RESOURCE=QUANTITY, what a pod asks for, with one of {', '.join(REQUESTS)}; corpus:, train: or "
+                "scores: before it stands for that Job alone",
+                "e.g. --line=cpu=32 --line=memory=256Gi --line=corpus:cpu=64",
+            )
+        requests[key] = quantity
+    limits = {"limits": {"nvidia.com/gpu": job.cluster.devices}} if gpu else {}
+    return {**limits, **({"requests": requests} if requests else {})}
+
+
 def _claim(job: Job) -> tuple[str, str]:
     claim, _, path = job.cluster.claim.partition(":")
     if not claim or not path.startswith("/"):
@@ -154,6 +181,14 @@ def _claim(job: Job) -> tuple[str, str]:
             "all pods work in one folder, on a volume that they share",
             "give --claim CLAIM:/PATH, a PersistentVolumeClaim with ReadWriteMany and where it is mounted",
         )
+    recipe = () if recipe_file(job.path) != Path(job.path) else (("the recipe", job.path),)
+    for what, name in (*recipe, ("out", job.recipe.out)):
+        if not Path(os.path.normpath(Path(path) / name)).is_relative_to(os.path.normpath(path)):
+            raise UserError(
+                f"{what} {name} with --claim {job.cluster.claim}",
+                f"pods share what lies in {path} and nothing else; paths that do not begin with / begin there",
+                f"put it on the volume, and name it by its path from {path} on",
+            )
     return claim, path
 
 
@@ -164,11 +199,24 @@ def _image(job: Job) -> str:
 
 
 def _name(job: Job) -> str:
-    """Return the recipe's name as that of an object: part of the pods' host names, which DNS limits to 63 letters."""
-    return re.sub(r"[^a-z0-9]+", "-", job.recipe.name.lower()).strip("-")[:40].rstrip("-") or "hunmin"
+    """Return the recipe's name as that of an object, a label of DNS that begins with a letter (RFC 1035).
+
+    Where that is not the name itself, a hash of it follows: two recipes never have one object.
+    """
+    name = job.recipe.name
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if plain == name and len(name) <= LONGEST_NAME and name[0].isalpha():
+        return name
+    letters = plain if plain[:1].isalpha() else f"hunmin-{plain}".rstrip("-")
+    digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+    return f"{letters[: LONGEST_NAME - 7].rstrip('-')}-{digest}"
 
 
-def _submit(job: Job, file: str, tree: dict[str, Any]) -> Launch:
-    path = job.run / "launch" / file
+def _submit(job: Job, kind: str, tree: dict[str, Any]) -> Launch:
+    """Return the manifest, and the commands that put it in the place of one of before: most of it cannot be changed."""
+    path = job.run / "launch" / f"{kind}.yaml"
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
-    return Launch((Step("Kubernetes", ("kubectl", "apply", "--filename", str(path))),), {path: text})
+    gone = ("kubectl", "delete", kind, tree["metadata"]["name"], "--ignore-not-found", "--cascade=foreground")
+    return Launch(
+        (Step("Kubernetes", gone), Step("Kubernetes", ("kubectl", "apply", "--filename", str(path)))), {path: text}
+    )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
-import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext
 
 from common.errors import HunminError, UserError, nearest
 from common.files import atomic_write
 from common.process import run_child
 from common.progress import say
 from hunmin.launch import deepspeed, kubernetes, slurm, torchrun, xla
+from hunmin.launch.checks import check_run
 from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
-from hunmin.run import judge_all
-
-BY_NODE = ("torchrun", "deepspeed", "xla")
-"""Launchers whose command is given on every node."""
+from hunmin.launch.options import BY_NODE, refuse_node, refuse_unused
+from hunmin.launch.waiting import FirstNode, wait_for_shards
 
 
 def local(job: Job) -> Launch:
@@ -34,10 +31,6 @@ def local(job: Job) -> Launch:
     return Launch((Step("here", (*job.hunmin("run"), f"pretrain.processes={job.cluster.devices}")),))
 
 
-WAIT_SECONDS = 5
-"""Between two looks at what node 0 has made."""
-UNSEEN_SECONDS = 45
-"""For which node 0 may be seen to train before its files are: a network file system shows them late."""
 LOG_LINES = 20
 """Of a log, that are shown after a failure."""
 
@@ -60,11 +53,14 @@ def emit(launcher: str, job: Job) -> Launch:
         job: what is launched.
 
     Raises:
-        UserError: there is no such launcher, or the job does not fit it or its processes.
+        UserError: there is no such launcher, it does not read an option that was given, or the job does not fit it or
+            its processes.
     """
     if launcher not in LAUNCHERS:
         raise UserError(f"unknown launcher '{launcher}'{nearest(launcher, list(LAUNCHERS))}", ", ".join(LAUNCHERS))
     _require_nodes_fit(launcher, job)
+    refuse_unused(launcher, job.cluster)
+    refuse_node(launcher, job.cluster)
     return LAUNCHERS[launcher](job)
 
 
@@ -76,8 +72,8 @@ def _require_nodes_fit(launcher: str, job: Job) -> None:
         raise UserError(
             f"--launcher {launcher} with --nodes {given}",
             "torchrun alone goes on with fewer nodes by itself; the others start again with all of them",
-            f"give --nodes {most}: Slurm and Kubernetes put the whole job back, which goes on from its last checkpoint "
-            "when it has its nodes again; the same command with fewer --nodes goes on at once",
+            f"give --nodes {most}: Slurm and Kubernetes put the whole job back, --restarts times, and it goes on "
+            "from its last checkpoint when it has its nodes; the same command with fewer --nodes goes on at once",
         )
     for nodes in range(fewest or most, most + 1):
         if fault := job.recipe.pretrain.batch_fault(nodes * job.cluster.devices):
@@ -108,41 +104,66 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
         launch: what `emit` returned.
 
     Raises:
-        UserError: the command must be given on each node, and this one does not say which it is.
+        UserError: the command must be given on each node, and this one does not say which it is; or the run would be
+            refused.
         HunminError: a command has failed.
     """
-    steps = launch.steps
+    cluster, steps = job.cluster, launch.steps
+    check_run(launcher, job)
+    node = cluster.node if cluster.nodes > 1 else 0
     if launcher in BY_NODE:
-        node = job.cluster.node if job.cluster.nodes > 1 else 0
         if node is None:
             raise UserError(
-                f"--launcher {launcher} on {job.cluster.nodes} nodes without --node",
+                f"--launcher {launcher} on {cluster.nodes} nodes without --node",
                 "the same command is given on every node, and each says which one it is",
                 "add --node 0 on the first, --node 1 on the second …; --dry-run prints what each one would do",
             )
         steps = tuple(step for step in steps if step.where == f"node {node}")
         (job.run / RANK_LOGS).mkdir(parents=True, exist_ok=True)
         if node:
-            _wait_for_shards(job)
+            wait_for_shards(job)
     for path, text in launch.files.items():
         with atomic_write(path) as stream:
             stream.write(text)
     if launcher == "slurm":
-        (job.run / slurm.OUTPUT).mkdir(parents=True, exist_ok=True)  # a job whose output has no folder fails at once
+        _submit_all(job, steps)
+        return
+    for number, step in enumerate(steps):
+        awaited = launcher in BY_NODE and cluster.nodes > 1 and not node and not number
+        with FirstNode(job.run) if awaited else nullcontext():
+            _run(launcher, job, step)
+
+
+def _run(launcher: str, job: Job, step: Step) -> None:
+    """Run a command here.
+
+    Raises:
+        UserError: its program is not here.
+        HunminError: it has failed.
+    """
+    say(f"$ {step}")
+    idle = torchrun.idle_seconds(job) if torchrun.AGENT in step.words else None
+    try:
+        code = run_child(step.words, idle=idle)
+    except FileNotFoundError:
+        raise UserError(f"{step.words[0]} is not here", f"--launcher {launcher} calls it", "install it") from None
+    if not code:
+        return
+    if launcher == "deepspeed":
+        _say_log(job)
+    logs = f"; {torchrun.where_logs_are(job)}" if "pretrain" in step.words or launcher == "xla" else ""
+    raise HunminError(
+        f"exit code {code}: {step}",
+        remedy="see the lines above; the same command goes on from there" + (logs if launcher != "deepspeed" else ""),
+    )
+
+
+def _submit_all(job: Job, steps: tuple[Step, ...]) -> None:
+    (job.run / slurm.OUTPUT).mkdir(parents=True, exist_ok=True)  # a job whose output has no folder fails at once
     before = ""
     for step in steps:
-        if launcher == "slurm":
-            before = _submit(step, before)
-            say(f"submitted {step.words[-1]}: job {before}")
-            continue
-        say(f"$ {step}")
-        idle = torchrun.idle_seconds(job) if torchrun.AGENT in step.words else None
-        if code := run_child(step.words, idle=idle):
-            if launcher == "deepspeed":
-                _say_log(job)
-            raise HunminError(
-                f"exit code {code}: {step}", remedy="see the lines above; the same command goes on from there"
-            )
+        before = _submit(step, before)
+        say(f"submitted {step.words[-1]}: job {before}")
 
 
 def _say_log(job: Job) -> None:
@@ -153,37 +174,6 @@ def _say_log(job: Job) -> None:
         say(f"the end of {logs[-1]}:")
         for line in logs[-1].read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]:
             say(line)
-
-
-def _wait_for_shards(job: Job) -> None:
-    """Wait until node 0 has made what training reads.
-
-    Raises:
-        UserError: node 0 has gone on to training, and nothing of it is seen here.
-    """
-    told, trains = False, 0.0
-    while not all(verdict.done for verdict in judge_all(job.recipe, last="encode")):
-        if not told:
-            say("waiting for node 0 to make the corpus, the vocabulary and the token shards")
-        told = True
-        began = time.monotonic()
-        time.sleep(WAIT_SECONDS)
-        trains = trains + time.monotonic() - began if _node_0_trains(job) else 0.0
-        if trains > UNSEEN_SECONDS:
-            raise UserError(
-                f"node {job.cluster.node} ({socket.gethostname()}) does not see what node 0 has made in {job.run}",
-                "all nodes work in one run folder, on a file system that they share",
-                f"mount it on this node where the others have {job.run}, and give the same command again",
-            )
-
-
-def _node_0_trains(job: Job) -> bool:
-    """Return whether something answers where the processes meet: node 0 is there when its shards are done."""
-    if not job.cluster.address:
-        return False
-    with suppress(OSError), socket.create_connection(job.cluster.host_and_port, 2):
-        return True
-    return False
 
 
 def _submit(step: Step, before: str) -> str:

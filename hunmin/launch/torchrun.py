@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
 from common.errors import UserError
+from hunmin.launch.addresses import with_port
 from hunmin.launch.cluster import RANK_LOGS, Cluster, Job, Launch, Step
 
 AGENT = "torch.distributed.run"
@@ -15,8 +18,6 @@ hour, until its system gives up the connection."""
 FRESH_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"
 """Processes that start again meet in a store of their own: in the agents' one they would find, and call, those that
 have failed."""
-STOP_SECONDS = 300
-"""After a stop was asked for, until processes that have not saved their state are killed."""
 
 
 def agent(job: Job, node: int) -> tuple[str, ...]:
@@ -31,26 +32,45 @@ def agent(job: Job, node: int) -> tuple[str, ...]:
     meeting: tuple[str, ...] = ("--standalone",)
     if cluster.nodes > 1:
         meeting = (
-            f"--nnodes={cluster.nodes_given}", "--rdzv-backend=c10d", f"--rdzv-endpoint={host}:{port}",
+            f"--nnodes={cluster.nodes_given}", "--rdzv-backend=c10d", f"--rdzv-endpoint={with_port(host, port)}",
             f"--rdzv-id={job.recipe.name}", f"--rdzv-conf=is_host={int(node == 0)},join_timeout={JOIN_SECONDS}",
             f"--local-addr={cluster.address_of(node)}",  # else the name that the node has for itself
         )  # fmt: skip
     return (
         "env", FRESH_STORE, cluster.python, "-m", AGENT, *meeting,
-        f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.restarts}",
-        f"--shutdown-timeout={STOP_SECONDS}", *rank_logs(job),
+        f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.most_restarts}",
+        f"--shutdown-timeout={cluster.saving}", *rank_logs(job, str(node)),
         "--module", *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
 
 
 def idle_seconds(job: Job) -> float:
     """Return how long a node's torchrun may have no process that runs."""
-    return IDLE_SECONDS + (JOIN_SECONDS if job.cluster.restarts else 0)
+    return IDLE_SECONDS + (JOIN_SECONDS if job.cluster.most_restarts else 0)
 
 
-def rank_logs(job: Job) -> tuple[str, ...]:
-    """Return torchrun's options by which each process has files of its own; a node's first one is seen, too."""
-    return f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3"
+def rank_logs(job: Job, node: str) -> tuple[str, ...]:
+    """Return torchrun's options by which each process has files of its own; a node's first one is seen, too.
+
+    Torchrun counts the folders within by its own attempts and by the processes of the node.
+
+    Args:
+        job: what is launched.
+        node: its number, or what stands for it.
+    """
+    return f"--log-dir={job.run / RANK_LOGS}/node-{node}", "--redirects=3", "--tee=0:3"
+
+
+def rank_logs_in_shell(job: Job, variable: str) -> str:
+    """Return the same for a shell, the node's number by one of its variables; 0 where it is not set."""
+    folder, *rest = rank_logs(job, "")
+    return " ".join([f'{shlex.quote(folder)}"${{{variable}:-0}}"', *rest])
+
+
+def where_logs_are(job: Job) -> str:
+    """Return where to find what a process has said."""
+    local = f"R % {job.cluster.devices}" if job.cluster.devices > 1 else "0"
+    return f"rank R's output: {job.run / RANK_LOGS}/node-N/*/attempt_*/{local}/stderr.log, N the --node of its host"
 
 
 def launch(job: Job) -> Launch:

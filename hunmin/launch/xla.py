@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 
 from common.errors import UserError
-from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
-from hunmin.launch.torchrun import FRESH_STORE, STOP_SECONDS
+from hunmin.launch.cluster import Job, Launch, Step
+from hunmin.launch.torchrun import FRESH_STORE, rank_logs_in_shell
 
 SCRIPT = Path("launch") / "tpu.sh"
 """In the run's folder: what every host runs."""
@@ -46,11 +46,13 @@ def launch(job: Job) -> Launch:
             '--master-port="$MASTER_PORT"'
         )
     options = (
-        f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.restarts}",
-        f"--shutdown-timeout={STOP_SECONDS}", f"--log-dir={job.run / RANK_LOGS}", "--redirects=3", "--tee=0:3",
-        "--module", *job.hunmin("pretrain", program=("hunmin.main",)),
+        f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.most_restarts}",
+        f"--shutdown-timeout={cluster.saving}",
     )  # fmt: skip
-    agent = f"env {FRESH_STORE} {shlex.quote(python)} -m torch.distributed.run {meeting} {shlex.join(options)}"
+    program = shlex.join(("--module", *job.hunmin("pretrain", program=("hunmin.main",))))
+    logs = rank_logs_in_shell(job, "NODE_RANK")
+    torchrun = f"env {FRESH_STORE} {shlex.quote(python)} -m torch.distributed.run"
+    agent = f"{torchrun} {meeting} {shlex.join(options)} {logs} {program}"
     text = TEXT.format(topology=TOPOLOGY if cluster.nodes > 1 else "", python=shlex.quote(python), agent=agent)
     script = job.run / SCRIPT
     steps = [Step("node 0", job.hunmin("run", "--until", "encode"))]

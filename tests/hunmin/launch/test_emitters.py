@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from jobs import job_of
 
 from common.errors import UserError
-from hunmin.launch.cluster import Cluster, Job, Launch, parse_nodes
+from hunmin.launch.cluster import Cluster, Launch, parse_nodes
 from hunmin.launch.start import LAUNCHERS, emit, show
 from hunmin.main import run_command
-from hunmin.recipe import Recipe
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES: dict[str, tuple[str, Cluster]] = {
@@ -25,20 +25,27 @@ CASES: dict[str, tuple[str, Cluster]] = {
     "deepspeed": ("deepspeed", Cluster(2, 4, address="n0", hosts=("n0", "n1"))),
     "slurm": (
         "slurm",
-        Cluster(4, 8, partition="gpu", account="lab", time="24:00:00", lines=("--qos=high",), environment="keys.env"),
+        Cluster(
+            4,
+            8,
+            partition="gpu",
+            account="lab",
+            time="24:00:00",
+            lines=("--qos=high", "corpus:--partition=cpu"),
+            environment="keys.env",
+        ),
     ),
     "slurm-container": ("slurm", Cluster(2, 1, cpu=True, image="registry/hunmin:1")),
-    "kubernetes": ("kubernetes", Cluster(4, 8, image="hunmin:1", claim="shared:/work", environment="keys")),
+    "kubernetes": (
+        "kubernetes",
+        Cluster(
+            4, 8, image="hunmin:1", claim="shared:/work", environment="keys", lines=("cpu=32", "train:memory=256Gi")
+        ),
+    ),
     "kubeflow": ("kubeflow", Cluster(2, 8, image="hunmin:1", claim="shared:/work")),
     "xla-1": ("xla", Cluster(devices=8)),
     "xla-4": ("xla", Cluster(4, 4, hosts=("t0", "t1", "t2", "t3"))),
 }
-
-
-def job_of(cluster: Cluster, **pretrain: Any) -> Job:
-    tree = {"name": "My_Run", "out": "runs/x", "corpus": {"inputs": ["a"]}, "klue": {"data": "klue"},
-            "pretrain": {"global_batch": 256, "micro_batch": 8, **pretrain}}  # fmt: skip
-    return Job(Recipe.model_validate(tree), "recipe.yaml", ("seed=7", "name=My Run"), cluster)
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +129,9 @@ def test_a_jobset_restarts_as_a_gang_and_kills_no_checkpoint() -> None:
     pod = job["template"]["spec"]
     command = pod["containers"][0]["command"]
     assert "--node-rank=$(JOB_COMPLETION_INDEX)" in command
-    assert "--master-addr=my-run-train-0-0.my-run" in command  # JobSet: NAME-JOB-0-INDEX.NAME
+    name = yaml.safe_load(text)["metadata"]["name"]
+    assert f"--master-addr={name}-train-0-0.{name}" in command  # JobSet: NAME-JOB-0-INDEX.NAME
+    assert "--log-dir=runs/x/logs/ranks/node-$(JOB_COMPLETION_INDEX)" in command
     (seconds,) = [int(word.partition("=")[2]) for word in command if word.startswith("--shutdown-timeout")]
     assert seconds < pod["terminationGracePeriodSeconds"]
     assert {"name": "shm", "emptyDir": {"medium": "Memory"}} in pod["volumes"]
@@ -214,61 +223,11 @@ def test_several_nodes_need_a_number_and_a_dry_run_writes_nothing(
     )
     command = ["launch", str(recipe), "--launcher", "torchrun", "--nodes", "2", "--address", "n0"]
     assert run_command([*command, "--dry-run"]) == 0
-    assert "--nnodes=2" in capfd.readouterr().out and not (tmp_path / "run").exists()
+    shown = capfd.readouterr()
+    assert "--nnodes=2" in shown.out and not (tmp_path / "run").exists()
+    assert "here this would be refused: nothing found at a" in shown.err
+    for name in ("a", "k"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.jsonl").write_text('{"text": "가"}')
+    command[2:2] = [f"corpus.inputs=[{tmp_path}/a/*]", f"klue.data={tmp_path}/k"]
     assert run_command(command) == 2 and "--node 0 on the first" in capfd.readouterr().err
-
-
-SHIMS = {
-    "srun": 'echo "srun $*" >> calls\n'
-    '[ -n "${FAIL:-}" ] && { echo "rank 0 broke" > runs/x/logs/ranks/rank-0.log; exit 7; }\n'
-    "trap 'touch runs/x/pretrain.partial/logs/stopped; exit 130' TERM\n"
-    "echo $$ > task\nfor i in $(seq 100); do sleep 0.1; [ -e finish ] && exit 0; done\n",
-    "scancel": 'echo "scancel $*" >> calls\nkill -TERM "$(cat task)"\n',
-    "scontrol": 'echo "scontrol $*" >> calls\n',
-}
-
-
-@pytest.mark.parametrize(
-    ("signal", "fail", "code", "called"),
-    [
-        ("USR1", False, 0, ["srun", "scancel --signal=TERM 7", "scontrol requeue 7"]),
-        ("TERM", False, 143, ["srun"]),  # scancel sends it to every task, too
-        ("", False, 0, ["srun"]),
-        ("", True, 7, ["srun"]),
-    ],
-)
-def test_the_batch_script_saves_requeues_and_tells_failures(
-    tmp_path: Path, signal: str, fail: bool, code: int, called: list[str]
-) -> None:
-    """The script as it is, with stand-ins for Slurm's commands."""
-    script = emitted("slurm-container").files[Path("runs/x/launch/train.sh")]
-    for name, body in SHIMS.items():
-        (tmp_path / name).write_text(f"#!/bin/bash\n{body}")
-        (tmp_path / name).chmod(0o755)
-    (tmp_path / "runs/x/pretrain.partial/logs").mkdir(parents=True)
-    (tmp_path / "runs/x/pretrain.partial/logs/stopped").touch()  # of the time before
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
-    running = subprocess.Popen(
-        ["bash", "-c", script], cwd=tmp_path, env={**environment, "FAIL": "1" if fail else ""},
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    if not fail:
-        while not ((tmp_path / "task").exists() and (tmp_path / "task").read_text().strip()):
-            assert running.poll() is None
-    if signal:
-        subprocess.run(["bash", "-c", f"kill -{signal} {running.pid}"], check=True)
-        if signal == "TERM":
-            subprocess.run(["bash", "-c", f"kill -TERM {(tmp_path / 'task').read_text()}"], check=True)
-    elif not fail:
-        (tmp_path / "finish").touch()
-    said, _ = running.communicate(timeout=30)
-    assert running.returncode == code, said
-    calls = (tmp_path / "calls").read_text().splitlines()
-    assert [call if not call.startswith("srun") else "srun" for call in calls] == called
-    assert ("rank 0 broke" in said) == fail
-
-
-def test_batch_scripts_are_bash() -> None:
-    for name in ("slurm", "slurm-container"):
-        for text in emitted(name).files.values():
-            assert subprocess.run(["bash", "-n"], input=text, text=True).returncode == 0

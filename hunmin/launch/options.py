@@ -1,0 +1,78 @@
+"""Options: which launcher takes which; one that would be ignored is refused, so that nobody believes it was heard."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from common.errors import UserError
+from hunmin.launch.cluster import Cluster
+
+BY_NODE = ("torchrun", "deepspeed", "xla")
+"""Launchers whose command is given on every node."""
+PODS = ("kubernetes", "kubeflow")
+"""Launchers that describe pods, which see nothing of this machine."""
+
+TAKEN_BY: dict[str, tuple[str, ...]] = {
+    "node": BY_NODE,
+    "address": ("torchrun", "deepspeed"),
+    "hosts": BY_NODE,
+    "restarts": ("torchrun", "slurm", "kubernetes", "xla"),
+    "saving": ("torchrun", "slurm", *PODS, "xla"),
+    "partition": ("slurm",),
+    "account": ("slurm",),
+    "time": ("slurm",),
+    "lines": ("slurm", *PODS),
+    "environment": ("slurm", *PODS),
+    "image": ("slurm", *PODS),
+    "claim": PODS,
+}
+"""Field of `Cluster` → the launchers that read it. Those that are not here are for all."""
+NAMES = {"lines": "--line"}
+"""Field → option, where it has another name."""
+REMEDIES = {
+    ("restarts", "kubeflow"): "its runtime says how often (failurePolicy); leave --restarts out",
+    ("restarts", "deepspeed"): "DeepSpeed's launcher starts nothing again: give the same command anew, or --restarts 0",
+    ("address", "xla"): "the hosts of a slice meet at the first of --hosts; leave --address out",
+}
+
+
+def refuse_unused(launcher: str, cluster: Cluster) -> None:
+    """Refuse an option that a launcher does not read.
+
+    Args:
+        launcher: its name.
+        cluster: what was asked for.
+
+    Raises:
+        UserError: there is one.
+    """
+    for field in fields(Cluster):
+        takers = TAKEN_BY.get(field.name, (launcher,))
+        value = getattr(cluster, field.name)
+        nothing = value == field.default or (field.name == "restarts" and value == 0)  # none is what it makes
+        if launcher in takers or nothing:
+            continue
+        shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        option = NAMES.get(field.name, f"--{field.name}")
+        raise UserError(
+            f"--launcher {launcher} with {option} {shown}",
+            f"{option} is read by {' and '.join(takers)} alone",
+            REMEDIES.get((field.name, launcher), f"leave {option} out, or choose one of these launchers"),
+        )
+
+
+def refuse_node(launcher: str, cluster: Cluster) -> None:
+    """Refuse a node that is not one of the run's.
+
+    Raises:
+        UserError: its number is too large.
+    """
+    if launcher in BY_NODE and cluster.node is not None and cluster.node >= cluster.nodes:
+        last = cluster.nodes - 1
+        raise UserError(
+            f"--node {cluster.node} of --nodes {cluster.nodes_given}",
+            "nodes count from 0, so that the last one is " + str(last),
+            f"give --node 0 to --node {last}, each on one machine"
+            if last
+            else "leave --node out, or give more --nodes",
+        )

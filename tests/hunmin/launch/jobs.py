@@ -1,0 +1,29 @@
+"""Jobs that the tests launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from common.errors import UserError
+from hunmin.launch.cluster import Cluster, Job
+from hunmin.launch.start import emit
+from hunmin.recipe import Recipe
+
+
+def job_of(
+    cluster: Cluster, name: str = "My_Run", path: str = "recipe.yaml", out: str = "runs/x", **pretrain: Any
+) -> Job:
+    """Return a job of a recipe of 256 samples a step."""
+    tree = {"name": name, "out": out, "corpus": {"inputs": ["a"]}, "klue": {"data": "klue"},
+            "pretrain": {"global_batch": 256, "micro_batch": 8, **pretrain}}  # fmt: skip
+    return Job(Recipe.model_validate(tree), path, ("seed=7", "name=My Run"), cluster)
+
+
+def refused(launcher: str, cluster: Cluster, **job: Any) -> str:
+    """Return why a launcher refuses a job."""
+    with pytest.raises(UserError) as caught:
+        emit(launcher, job_of(cluster, **job))
+    assert caught.value.rule and caught.value.remedy
+    return str(caught.value)
