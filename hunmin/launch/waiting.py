@@ -13,10 +13,13 @@ from typing import Any
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
+from common.manifest import read_manifest
 from common.progress import say
 from hunmin.launch.cluster import Job
-from hunmin.run import judge_all
+from hunmin.run import judge_all, selected
 
+LAST = "encode"
+"""The last stage before training."""
 MARK = Path("launch") / "node-0.json"
 """In the run's folder: what node 0 is doing before training."""
 BEAT_SECONDS = 10
@@ -79,7 +82,7 @@ def wait_for_shards(job: Job) -> None:
     path, me = job.run / MARK, f"node {job.cluster.node} ({socket.gethostname()})"
     said = first = _read(path)  # it may be of a time before: what it says counts once it changes
     heard, trains, told = time.monotonic(), 0.0, False
-    while waiting := [verdict for verdict in judge_all(job.recipe, last="encode") if not verdict.done]:
+    while lacking := _lacking(job):
         if not told:
             say("waiting for node 0 to make the corpus, the vocabulary and the token shards")
         told = True
@@ -97,9 +100,8 @@ def wait_for_shards(job: Job) -> None:
         there = state == "trains" or _node_0_trains(job)
         trains = trains + time.monotonic() - began if there else 0.0
         if trains > UNSEEN_SECONDS:
-            stage = waiting[0]
             raise UserError(
-                f"{me} does not see what node 0 has made in {job.run} (stage '{stage.stage.name}': {stage.why})",
+                f"{me} does not see what node 0 has made in {job.run} ({lacking})",
                 "all nodes work in one run folder, on a file system that they share, by the same recipe",
                 f"mount it on this node where the others have {job.run}, and give the same command again",
             )
@@ -110,6 +112,20 @@ def wait_for_shards(job: Job) -> None:
                 f"while node 0 makes what training reads, it writes there every {BEAT_SECONDS} s",
                 "start node 0 with the same command, or see how it ended; all nodes see the same run folder",
             )
+
+
+def _lacking(job: Job) -> str:
+    """Return the first stage that is not done, and why; "" where training can begin.
+
+    Inputs, which may be many, are compared only once every stage has an output.
+    """
+    for stage in selected(None, LAST):
+        if read_manifest(job.run / stage.folder) is None:
+            return f"stage '{stage.name}': not done yet"
+    for verdict in judge_all(job.recipe, last=LAST):
+        if not verdict.done:
+            return f"stage '{verdict.stage.name}': {verdict.why}"
+    return ""
 
 
 def _read(path: Path) -> dict[str, Any]:

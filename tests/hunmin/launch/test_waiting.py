@@ -89,6 +89,16 @@ def test_a_node_that_does_not_see_the_shards_of_a_node_0_that_trains_says_so_wit
     later.join()
 
 
+def test_inputs_are_not_read_again_and_again_while_nothing_is_made(
+    job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def hash_them(*_: object, **__: object) -> list[object]:
+        raise AssertionError("gigabytes of inputs are read at every look")
+
+    monkeypatch.setattr(waiting, "judge_all", hash_them)
+    assert "heard nothing of node 0" in said(HunminError, job)
+
+
 def test_a_mark_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("[")
     assert waiting._read(tmp_path / "x") == {} == waiting._read(tmp_path / "y")
