@@ -170,8 +170,8 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     if code or not counts.exists():
         raise HunminError(
             f"pretraining ended with exit code {code}",
-            "see the lines above",
-            "run the same command again: it goes on from the last checkpoint",
+            "the message above says why",
+            "where it names no other command, the same one goes on from the last checkpoint",
         )
     return take_counts(out)
 
@@ -197,9 +197,10 @@ def _parent(branch_from: str | None, run: Path) -> str | None:
     """Return where the checkpoint is that a run branches from: training that a new recipe replaces is moved aside."""
     if branch_from is None or Path(branch_from).exists():
         return branch_from
+    given = Path(branch_from).absolute()
     for name in ("pretrain.partial", "pretrain"):
-        if Path(branch_from).is_relative_to(run / name):
-            within = Path(branch_from).relative_to(run / name)
+        if given.is_relative_to((run / name).absolute()):
+            within = given.relative_to((run / name).absolute())
             moved = [p for p in run.glob("pretrain.before-*") if (p / within).exists()]
             if moved:
                 return str(max(moved, key=lambda p: int(p.name.rpartition("-")[2])) / within)

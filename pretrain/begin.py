@@ -30,20 +30,19 @@ from pretrain.engines import Engine, engine_name, start_engine
 from pretrain.guard import StepGuard
 from pretrain.inputs import prepare
 from pretrain.loader import Loader, plan_samples, read_vocabulary
-from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.peak import device_name
 from pretrain.precision import half_type, resolve_dtype
 from pretrain.processes import Process
 from pretrain.rehearsal import rehearse
+from pretrain.samples import filled
 from pretrain.settings import PretrainSettings
 from pretrain.shared_folder import probe_shared_folder
-from pretrain.speed import speed_up
+from pretrain.speed import is_compiled, speed_up
 from tokenizer.shards import TokenShards
 
 PLANS = "samples-*"
 """Folders, in that of a run, of samples that were drawn or packed before it."""
-NOTED = ("world", "zero_stage", "engine", "compile")
-"""Facts that may change when a run goes on; what changed is said."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def begin(
         settings, tokens, tokenizer, plans, process.rank, process.world, metadata["first_sample"] or 0,
         model.input_form(process.device),
     )  # fmt: skip
-    inputs = _first_inputs(loader, model, process.device)
+    inputs = rehearsed_inputs(loader, model, process.device)
     rehearse(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None
     engine = start_engine(model, settings, process.device, state)
@@ -120,17 +119,22 @@ def begin(
 
 
 def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
-    tree = dump_settings(settings)
+    tree, compiled = dump_settings(settings), is_compiled(settings, process.device)
+    device, engine = device_name(process.device), engine_name(settings)
+    changing = dump_settings(settings, "secret").keys() - tree.keys() - {"processes"}
+    free = {name: value for name, value in dump_settings(settings, "secret").items() if name in changing}
     return {
         "fingerprint": fingerprint(tree, tokens),
         "tokens_fingerprint": tokens_fingerprint(tokens),
         "settings": tree,
         "world": process.world,
         "zero_stage": settings.zero_stage,
-        "engine": engine_name(settings),
-        "compile": settings.compile,
+        "engine": engine,
+        "compile": compiled,
         "dtype": resolve_dtype(settings.dtype),
-        "device": device_name(process.device),
+        "device": device,
+        # what may change when the run goes on, as it is and not "auto"
+        "free": {**free, "engine": engine, "compile": compiled, "world": process.world, "device": device},
     }
 
 
@@ -160,27 +164,28 @@ def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> N
     plan_samples(settings, tokens, plans)
 
 
-def _first_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) -> list[dict[str, Any]]:
-    """Return the model's arguments for the first micro-batch, and if it happens to be without padding, for such a one
-    with a position less: the few that are padded then find their kernels compiled."""
+def rehearsed_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) -> list[dict[str, Any]]:
+    """Return the model's arguments for a micro-batch without padding, which no other is larger than, and where they
+    differ in form for one with padding: the few of the other form then find their kernels compiled."""
     batch, masked = loader.masked_batches(0)[0]
-    variants = [batch]
-    if (
-        not batch.padded
-        and not loader.form.one_shape
-        and loader.settings.samples in ("contiguous", "full-sentences", "doc-sentences")
-    ):
+    full, padded = filled(batch), batch
+    if not batch.padded:
         lengths_B = batch.lengths_B.copy()
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
-        variants.append(replace(batch, lengths_B=lengths_B))
-    made = [prepare(variant, masked, loader.settings.samples, loader.form) for variant in variants]
+        padded = replace(batch, lengths_B=lengths_B)
+    made = [prepare(variant, masked, loader.settings.samples, loader.form) for variant in (full, padded)]
+    if {name: value.shape for name, value in made[0].inputs.items()} == {
+        name: value.shape for name, value in made[1].inputs.items()
+    }:
+        made = made[:1]
     return [model.on_device(batch.inputs, device) for batch in made]
 
 
 def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:
-    """Return a line for each fact that is not what it was when the checkpoint was made."""
+    """Return a line for each setting, and for the device, that is not what it was when the checkpoint was made."""
+    before, now = (dict(of.get("free", {})) for of in (saved, metadata))
     return [
-        f"{name}: {saved[name]} → {metadata[name]}" for name in NOTED if name in saved and saved[name] != metadata[name]
+        f"{name}: {before[name]} → {now[name]}" for name in sorted(now) if name in before and before[name] != now[name]
     ]
 
 
@@ -203,7 +208,5 @@ def _hub_model(
     if source:
         load_weights(source, hub)
     if settings.gradient_checkpointing:
-        # renamed in transformers 5, which warns of the older name
-        enable = getattr(hub, "activation_checkpointing_enable", hub.gradient_checkpointing_enable)
-        enable({"use_reentrant": False})
+        recompute_layers(hub)
     return hub

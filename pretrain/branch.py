@@ -10,7 +10,17 @@ from common.settings import changed_keys
 from pretrain.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
 from pretrain.settings import PretrainSettings
 
-FREE = ("optimizer", "steps", "global_batch", "batch_warmup", "branch_from", "init_from", "dtype")
+FREE = (
+    "optimizer",
+    "steps",
+    "global_batch",
+    "batch_warmup",
+    "branch_from",
+    "init_from",
+    "dtype",
+    "fp8",
+    "communication",
+)
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are."""
 RESTARTED = ("skipped", "faults", "overflows")
 """What a guard counts of batches that were skipped: those of the parent are not the branch's."""
@@ -45,7 +55,7 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
     if changed:
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed)}",
-            f"a branch may differ from its parent in {', '.join(FREE[:4])}; the rest says what weights and data are",
+            f"a branch may differ from its parent in {', '.join(FREE)}; the rest says what weights and data are",
             "restore those settings, or begin from the parent's exported weights alone (pretrain.init_from)",
         )
     step = int(saved["step"])

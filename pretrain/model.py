@@ -107,6 +107,13 @@ def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrai
     return model
 
 
+def recompute_layers(hub: PreTrainedModel) -> None:
+    """Have a model compute its layers again in the backward pass instead of keeping what they gave."""
+    # renamed in transformers 5, which warns of the older name
+    enable = getattr(hub, "activation_checkpointing_enable", hub.gradient_checkpointing_enable)
+    enable({"use_reentrant": False})
+
+
 def first_position(config: PreTrainedConfig) -> int:
     """Return the position id of a sample's first token: 0, or pad id + 1 in RoBERTa."""
     return config.pad_token_id + 1 if config.model_type == "roberta" else 0

@@ -21,11 +21,11 @@ def rehearse(
     """Compute micro-batches forwards and backwards, beside the room that AdamW will take, and forget them.
 
     Gradients are kept from the first one on, so that a later one finds as little room as in a run. At ZeRO stage 3,
-    where no process ever holds the whole model, nothing is rehearsed.
+    where no process ever holds the whole model, its engine rehearses (`Engine.settle`).
 
     Args:
         model: moved to the device.
-        batches: model arguments, of every shape that the run will have.
+        batches: model arguments, of every form that the run will have, the largest first.
         settings: the run.
         world: number of processes.
         device: of this process.
@@ -51,7 +51,9 @@ def rehearse(
             (sums.loss + sums.pair_loss).backward()  # type: ignore[no-untyped-call]
             del sums
         with torch.no_grad():
-            model.eval()(**batches[0])  # validation: compiled for itself
+            model.eval()  # validation: compiled for itself
+            for inputs in batches:
+                model(**inputs)
             model.train()
         del room
     except Exception as error:

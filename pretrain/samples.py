@@ -6,7 +6,7 @@ Shapes: B samples in the batch, S tokens in a sample (length), K texts in a samp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numba
@@ -42,6 +42,13 @@ class Batch:
     def padded(self) -> bool:
         """Return whether any position is padding."""
         return bool((self.lengths_B < self.ids_BS.shape[1]).any())
+
+
+def filled(batch: Batch) -> Batch:
+    """Return a batch whose last texts take the padding of their samples: as large as any of its kind can be."""
+    count, length = batch.ids_BS.shape
+    texts_BS = np.where(batch.texts_BS < 0, batch.texts_BS.max(1, keepdims=True), batch.texts_BS)
+    return replace(batch, texts_BS=texts_BS, lengths_B=np.full(count, length, np.int64))
 
 
 class SampleSet:

@@ -153,8 +153,8 @@ class PretrainSettings(Settings):
     shape, and the tokenizer be its own, or one extended from it. None begins at random."""
     branch_from: str | None = None
     """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
-    data, and goes on under another learning rate, schedule, number of steps, batch or ZeRO stage. Not with
-    `init_from`."""
+    data, and goes on under another learning rate, schedule, number of steps, batch, numeric type or ZeRO stage. Not
+    with `init_from`."""
     objective: Literal["mlm", "mlm+nsp"] = "mlm"
     """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT)."""
     masking: MaskingSettings = MaskingSettings()

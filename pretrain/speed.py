@@ -42,9 +42,7 @@ def speed_up(
     config = model.hub.config
     if model.half:
         _keep_norms_narrow(model, model.half, device)
-    compiled = settings.compile
-    if compiled is None:
-        compiled = device.type in ("cuda", "tpu") and settings.zero_stage < 3
+    compiled = is_compiled(settings, device)
     width = config.hidden_size // config.num_attention_heads
     model.one_shape = device.type == "tpu"
     model.takes_texts = takes_texts(device, model.half, width, settings.length, compiled)
@@ -64,6 +62,13 @@ def speed_up(
             model.compile(dynamic=False)
         else:
             compile_layers(model)
+
+
+def is_compiled(settings: PretrainSettings, device: torch.device) -> bool:
+    """Return whether a run compiles its model on a device: the setting, or where there is none, what is faster."""
+    if settings.compile is not None:
+        return settings.compile
+    return device.type in ("cuda", "tpu") and settings.zero_stage < 3
 
 
 def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:

@@ -3,9 +3,10 @@
     python scripts/bench_gpu.py --out FOLDER [--rows NAME ...] [--tokens T --tokenizer K] [--minutes 9]
     python scripts/bench_gpu.py --list
 
-Every row is measured in a process of its own (`--row`), one after the other, and compiled anew; FOLDER/gpu.json and
-FOLDER/gpu.md are written after each one, so that what was measured stays whatever comes after. Rows that are there
-already are not measured again: the same command, started again, goes on. `--minutes` ends it between two rows.
+Every row is measured in a process of its own (`--row`), one after the other, and compiled anew, with a cache of its
+own; FOLDER/gpu.json and FOLDER/gpu.md are written after each one, so that what was measured stays whatever comes after.
+A row that was measured on this device, with these versions and in this shape, is not measured again: the same command,
+started again, goes on. `--minutes` ends it; a row that is being measured then is left for the next call.
 
 Tokens are drawn at random where none are given, in sentences and documents as long as Korean ones are: speed depends on
 nothing else. Only positions that hold text, [CLS] or [SEP] count as tokens. A row is the median of its rounds.
@@ -16,8 +17,9 @@ with texts up to the length, padded to the longest of a batch.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
-import platform
+import os
 import statistics
 import subprocess
 import sys
@@ -25,20 +27,21 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from bench_pretrain import BAR_H200, WithMask, text_rows
-from timing import hardware
+from bench_pretrain import WithMask, text_rows
+from gpu_report import conditions_of, holds_row, put_row, read_report, write_report
 
-from pretrain import attention, processes
+from pretrain import attention, loss, processes
 from pretrain.engines import start_engine
 from pretrain.flops import flops_per_token
 from pretrain.guard import StepGuard
 from pretrain.loader import Loader
-from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.peak import device_peak, measured_rate
 from pretrain.plans import plan_samples
 from pretrain.precision import half_type
@@ -52,9 +55,10 @@ DEFAULTS: dict[str, Any] = {"samples": "full-sentences", "dropout": 0.1}
 ROWS: dict[str, dict[str, Any]] = {
     "full-sentences": {"profile": True},
     "contiguous": {"samples": "contiguous", "profile": True},
-    "packed": {"samples": "packed"},
+    "packed": {"samples": "packed", "profile": True},
     "full-sentences, dropout 0": {"dropout": 0.0},
     "contiguous, dropout 0": {"samples": "contiguous", "dropout": 0.0},
+    "packed, dropout 0": {"samples": "packed", "dropout": 0.0},
     "full-sentences, FP8": {"fp8": True},
     "contiguous, FP8": {"samples": "contiguous", "fp8": True},
     "full-sentences, dense mask": {"dense": True},
@@ -62,6 +66,9 @@ ROWS: dict[str, dict[str, Any]] = {
     "full-sentences, not compiled": {"compile": False},
     "full-sentences, compiled layer by layer": {"world": 2},
     "contiguous, FlashAttention instead of cuDNN": {"samples": "contiguous", "attention": "FLASH_ATTENTION"},
+    "contiguous, kernels in torch's own order": {"samples": "contiguous", "attention": ""},
+    "full-sentences, logits 64 MB at a time": {"chunk": 64 << 20},
+    "full-sentences, layers computed again": {"recompute": True},
     "full-sentences, DeepSpeed's ZeRO 0": {"engine": "deepspeed"},
     "full-sentences, DeepSpeed's ZeRO 1": {"zero_stage": 1},
     "peer, compiled": {"peer": True, "compile": True},
@@ -105,7 +112,7 @@ def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSet
         model={**shape, "dropout": row["dropout"]}, samples=row["samples"], length=options.length, steps=10**6,
         global_batch=options.batch, micro_batch=options.batch, optimizer={"warmup_steps": 1000},
         compile=row.get("compile"), zero_stage=row.get("zero_stage", 0), engine=row.get("engine", "auto"),
-        fp8=row.get("fp8", False), validation_samples=0,
+        fp8=row.get("fp8", False), gradient_checkpointing=row.get("recompute", False), validation_samples=0,
     )  # type: ignore[arg-type]  # fmt: skip
 
 
@@ -116,6 +123,8 @@ def our_step(
     settings, kind = settings_of(options, row), WithMask if row.get("dense") else MaskedRowsModel
     shards = TokenShards(options.tokens)
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    if settings.gradient_checkpointing:
+        recompute_layers(hub)
     model = kind(hub, half_type(settings.dtype))
     speed_up(model, settings, device, row.get("fuse"), row.get("world", 1))
     if row.get("dense"):
@@ -191,9 +200,11 @@ def measure(options: argparse.Namespace, name: str) -> dict[str, Any]:
     device = processes.join_processes(processes.place_process()).device
     if row.get("attention"):
         attention.PRIORITY = (torch.nn.attention.SDPBackend[row["attention"]], *attention.PRIORITY)  # type: ignore[attr-defined]
+    loss.CHUNK_BYTES = row.get("chunk", loss.CHUNK_BYTES)
+    kernels = nullcontext() if row.get("attention") == "" else attention.fastest_kernels()
     wait = torch.cuda.synchronize if device.type == "cuda" else (lambda: None)
     product = measured_rate(device)
-    with attention.fastest_kernels():
+    with kernels:
         began = time.perf_counter()
         step, loader, waits = peer_step(options, row, device) if row.get("peer") else our_step(options, row, device)
         for _ in range(3):
@@ -208,11 +219,11 @@ def measure(options: argparse.Namespace, name: str) -> dict[str, Any]:
             seconds = time.perf_counter() - began
             rates.append(float(sum(counts)) / seconds)  # type: ignore[arg-type]
             data.append(waits[0] / seconds)
-        kernels = profile(step, options.steps) if row.get("profile") and device.type == "cuda" else {}
+        shares, ran = profile(step, options.steps) if row.get("profile") and device.type == "cuda" else ({}, [])
     rate = statistics.median(rates)
     found: dict[str, Any] = {
         "name": name, "tokens_per_second": rate, "slowest": min(rates), "fastest": max(rates),
-        "data_wait": statistics.median(data), "seconds_to_be_ready": ready, "kernels": kernels,
+        "data_wait": statistics.median(data), "seconds_to_be_ready": ready, "kernels": shares, "attention_kernels": ran,
         "matrix_product_tflops": product / 1e12,
     }  # fmt: skip
     if loader:
@@ -221,14 +232,14 @@ def measure(options: argparse.Namespace, name: str) -> dict[str, Any]:
             settings.model, TokenShards(options.tokens).vocab_size, loader.samples.attention_span, settings.masking.rate
         )
         found |= {"tflops": rate * flops / 1e12, "mfu": rate * flops / device_peak(device)}
-        found |= {"padding_of_samples": loader.samples.padding}
+        found |= {"padding": loader.samples.padding}
     if device.type == "cuda":
         found["memory_gib"] = torch.cuda.max_memory_allocated() / 2**30
     return found
 
 
-def profile(step: Callable[[], Any], steps: int) -> dict[str, float]:
-    """Return the share of the GPU's time by kind of kernel."""
+def profile(step: Callable[[], Any], steps: int) -> tuple[dict[str, float], list[str]]:
+    """Return the share of the GPU's time by kind of kernel, and the names of those that computed attention."""
     kinds = {
         "attention": ("flash", "fmha", "sdpa", "cudnn_generated", "attention"),
         "matrix products": ("gemm", "nvjet", "cutlass", "sm90_xmma", "wgmma", "scaled_mm"),
@@ -240,47 +251,44 @@ def profile(step: Callable[[], Any], steps: int) -> dict[str, float]:
             step()
         torch.cuda.synchronize()
     times: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
     for event in seen.key_averages():
         name = event.key.lower()
         kind = next((kind for kind, signs in kinds.items() if any(sign in name for sign in signs)), "other kernels")
         times[kind] += event.self_device_time_total
+        if kind == "attention":
+            ran[event.key.partition("<")[0][:80]] += event.self_device_time_total
     total = sum(times.values()) or 1
-    return {kind: spent / total for kind, spent in times.most_common()}
+    return {kind: spent / total for kind, spent in times.most_common()}, [name for name, _ in ran.most_common(4)]
 
 
-def write_report(out: Path, rows: list[dict[str, Any]], facts: dict[str, Any]) -> None:
-    """Write gpu.json and gpu.md."""
-    (out / "gpu.json").write_text(json.dumps({**facts, "rows": rows}, indent=1, ensure_ascii=False) + "\n")
-    lines = [f"{facts['date']}; {facts['device']}; torch {facts['torch']}, transformers {facts['transformers']}; "
-             f"{facts['shape']}", "", "| | tokens/s | beside the first | TFLOP/s | MFU | data wait | memory, GiB |",
-             "|---|---|---|---|---|---|---|"]  # fmt: skip
-    best = rows[0]["tokens_per_second"] if rows and "tokens_per_second" in rows[0] else None
-    for row in rows:
-        if "error" in row:
-            lines.append(f"| {row['name']} | failed: {row['error'][:200]} | | | | | |")
-            continue
-        beside = f"{row['tokens_per_second'] / best:.2f}" if best else ""
-        cells = [f"{row['tokens_per_second']:,.0f}", beside]
-        cells += [f"{row[key]:{form}}" if key in row else "" for key, form in
-                  (("tflops", ".0f"), ("mfu", ".0%"), ("data_wait", ".1%"), ("memory_gib", ".1f"))]  # fmt: skip
-        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
-    for row in rows:
-        if row.get("kernels"):
-            shares = ", ".join(f"{kind} {share:.0%}" for kind, share in row["kernels"].items())
-            lines += ["", f"Time of the GPU, {row['name']}: {shares}."]
-    (out / "gpu.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+def left_out(row: dict[str, Any]) -> str:
+    """Return why a row cannot be measured here; "" when it can."""
+    if row.get("fp8") and importlib.util.find_spec("torchao") is None:
+        return "torchao is not installed"
+    return ""
 
 
-def facts_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return where and with what it was measured."""
-    import transformers
+def measured_apart(name: str, passed_on: list[str], seconds: float) -> dict[str, Any] | None:
+    """Return the figures of a row, or its error, from a process of its own; None when it takes longer than that."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "TRITON_CACHE_DIR": f"{cache}/triton"}
+        command = [sys.executable, __file__, "--row", name, *passed_on]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=environment)
+        except subprocess.TimeoutExpired:
+            return None
+    if done.returncode:
+        print(done.stderr[-2000:], file=sys.stderr)
+        return {"name": name, "error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else hardware()
-    return {
-        "date": time.strftime("%Y-%m-%d"), "device": device, "torch": torch.__version__,
-        "transformers": transformers.__version__, "python": platform.python_version(), "bar": BAR_H200,
-        "shape": f"{options.layers} layers × {options.hidden}, {options.length} tokens, {options.batch} samples a step",
-    }  # fmt: skip
+
+def shape_of(options: argparse.Namespace) -> str:
+    """Return what the model and its batches are, in words."""
+    text = f"{options.layers} layers × {options.hidden}, {options.length} tokens, {options.batch} samples a step"
+    return f"{text}, medians of {options.rounds} rounds of {options.steps} steps"
 
 
 def main() -> int:
@@ -299,7 +307,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=20, help="steps a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--random-tokens", type=int, default=20_000_000)
-    parser.add_argument("--minutes", type=float, default=1e9, help="begin no row after so many")
+    parser.add_argument("--minutes", type=float, default=600, help="end after so many (default 600)")
     options = parser.parse_args()
     if options.list:
         print("\n".join(ROWS))
@@ -313,27 +321,26 @@ def main() -> int:
     if options.tokens is None:
         options.tokens = make_tokens(options.out / "tokens", 32_000, options.random_tokens)
         options.tokenizer = make_tokenizer(options.out / "tokenizer", 32_000)
-    facts, began = facts_of(options), time.monotonic()
-    held = options.out / "gpu.json"
-    there = {row["name"]: row for row in json.loads(held.read_text())["rows"]} if held.exists() else {}
+    conditions, until = conditions_of(shape_of(options)), time.monotonic() + 60 * options.minutes
+    path = options.out / "gpu.json"
+    held = read_report(path)
     passed_on = [f"--{name}={getattr(options, name)}" for name in
                  ("tokens", "tokenizer", "layers", "hidden", "length", "batch", "steps", "rounds")]  # fmt: skip
+    failed = False
     for name in options.rows:
-        if "tokens_per_second" in there.get(name, {}):
+        if holds_row(held, name, conditions):
             continue
-        if time.monotonic() - began > 60 * options.minutes:
+        why = left_out(ROWS[name])
+        row = {"name": name, "skipped": why} if why else measured_apart(name, passed_on, until - time.monotonic())
+        if row is None:
             print(f"time is up: {name} and what follows is left for the next call", flush=True)
             break
-        done = subprocess.run([sys.executable, __file__, "--row", name, *passed_on], capture_output=True, text=True)
-        if done.returncode:
-            there[name] = {"name": name, "error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-            print(done.stderr[-2000:], file=sys.stderr)
-        else:
-            there[name] = json.loads(done.stdout.splitlines()[-1])
-        print(f"{name}: {there[name].get('tokens_per_second', there[name].get('error'))}", flush=True)
-        write_report(options.out, [there[name] for name in ROWS if name in there], facts)
-    print((options.out / "gpu.md").read_text())
-    return int(any("error" in row for row in there.values()))
+        failed |= "error" in row
+        print(f"{name}: {row.get('tokens_per_second') or row.get('error') or row['skipped']}", flush=True)
+        put_row(held, row, conditions, list(ROWS))
+        write_report(path, held)
+    print(write_report(path, held))
+    return int(failed)
 
 
 if __name__ == "__main__":

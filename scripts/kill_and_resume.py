@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gpu_report import conditions_of, read_report, write_report
 from timing import Row, as_dicts, hardware, print_rows
 
 from common.errors import HunminError
@@ -80,7 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="settings that override the recipe's")
-    parser.add_argument("--out", type=Path, help="file for the figures, as JSON")
+    parser.add_argument("--out", type=Path, help="JSON file for the figures, and a Markdown file beside it")
     options = parser.parse_args()
     try:
         recipe = load_recipe(options.recipe, options.changes)
@@ -119,8 +120,12 @@ def main() -> int:
         rows += [Row(f"{name}: {metric}", score["mean"], "") for metric, score in task["best"].items()]
     print_rows(f"{device()}; torch {torch.__version__}", rows)
     if options.out:
-        found = {"date": time.strftime("%Y-%m-%d"), "device": device(), "torch": torch.__version__}
-        options.out.write_text(json.dumps({**found, "rows": as_dicts(rows)}, indent=1, ensure_ascii=False) + "\n")
+        held = read_report(options.out)
+        model = recipe.pretrain.model
+        shape = f"{model.layers} layers × {model.hidden}, {recipe.pretrain.length} tokens"
+        conditions = conditions_of(f"{shape}, {recipe.pretrain.global_batch} samples a step")
+        held["run"] = {"date": time.strftime("%Y-%m-%d"), "conditions": conditions, "rows": as_dicts(rows)}
+        write_report(options.out, held)
     return 0
 
 

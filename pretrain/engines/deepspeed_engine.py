@@ -39,6 +39,10 @@ OVERRIDES = {
     "runtime.zero.stage3.is_invalid_grad_norm": "asks the device at every step of ZeRO 3 whether the norm is finite",
     "DeepSpeedZeroOptimizer._lazy_init_hp_params_optimizer_state": "links weights to their moments. DeepSpeed calls it "
     "after AdamW has updated the first of its groups, before the others have any: their moments could not be read",
+    "DeepSpeedZeroOptimizer_Stage3.fp32_partitioned_groups_flat": "the flat parts that AdamW updates at ZeRO 3, which "
+    "get their state before the first step, as in a run that goes on",
+    "runtime.zero.partition_parameters.Init._padding_size": "says how ZeRO 3 cuts a weight: flat, into equal "
+    "parts, the last filled with zeros. Moments of a checkpoint are cut likewise",
 }
 """What of DeepSpeed's insides is used or replaced → why."""
 
@@ -123,6 +127,13 @@ class DeepSpeedEngine(Engine):
         if not last:
             self._engine.step()  # counts
         return sums
+
+    def settle(self, inputs: dict[str, Tensor]) -> None:
+        """Rehearse a step at stage 3, where no process holds a model to rehearse with; it changes nothing."""
+        if self._stage == 3:
+            self.micro_step(inputs, lambda sums: 0.0 * (sums.loss + sums.pair_loss), last=True)
+            one = torch.ones((), dtype=torch.float32, device=self.device)
+            self.apply(0.0, one, skip=one)
 
     def gradient_norm(self) -> Tensor:
         """Return the norm of the averaged gradient, from the parts that the processes hold."""

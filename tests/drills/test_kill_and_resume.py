@@ -32,11 +32,12 @@ def test_a_killed_run_is_resumed_and_scored(tmp_path: Path) -> None:
     changes = [f"out={tmp_path / 'run'}", f"corpus.inputs=[{sample}/corpora/*]", f"klue.data={sample}/klue", *SMALL]
     command = [sys.executable, str(SCRIPT), str(root / "configs" / "quickstart.yaml"), *changes]
     done = subprocess.run(
-        [*command, "--out", str(tmp_path / "kill.json")], cwd=root, capture_output=True, text=True, timeout=300
+        [*command, "--out", str(tmp_path / "new" / "kill.json")], cwd=root, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    rows = json.loads((tmp_path / "kill.json").read_text())["rows"]
+    rows = json.loads((tmp_path / "new" / "kill.json").read_text())["run"]["rows"]
     assert "killed after step" in rows[1]["name"] and rows[1]["value"] > 1 and "1200 steps" in rows[2]["note"]
     assert [row["name"] for row in rows[3:]] == ["klue-nli, pretrained: accuracy"]
+    assert "Killed and resumed" in (tmp_path / "new" / "kill.md").read_text()
     again = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
     assert again.returncode == 1 and "has trained already" in again.stderr

@@ -269,7 +269,7 @@ def test_the_resolved_recipe_is_saved_without_secrets(house: House) -> None:
     assert "lr: 0.0001" in text and "sixteen" not in text
 
 
-def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path) -> None:
+def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A branch in the same run folder has its parent's training moved aside before it begins."""
     from hunmin.stages import _parent
 
@@ -283,4 +283,7 @@ def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path) -> No
     given.mkdir(parents=True)
     assert _parent(str(given), run) == str(given)
     assert _parent(None, run) is None
+    monkeypatch.chdir(tmp_path)  # `out` is given from here, the checkpoint by its whole path, as a message names it
+    given.rmdir()
+    assert _parent(str(given), Path("run")) == str(Path("run/pretrain.before-10/checkpoints/step-00000020"))
     assert _parent(str(tmp_path / "elsewhere"), run) == str(tmp_path / "elsewhere")

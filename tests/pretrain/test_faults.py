@@ -75,9 +75,9 @@ def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
         assert all(abs(value) < float("inf") for value in window)
 
 
-@pytest.mark.parametrize("device", ["gpu", "cpu"])
+@pytest.mark.parametrize(("device", "stage"), [("gpu", 0), ("cpu", 0), ("cpu", 3)])
 def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(
-    device: str, tmp_path: Path, tokens: Path, tokenizer: Path
+    device: str, stage: int, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     what = {
         "gpu": 'raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")',
@@ -89,7 +89,7 @@ def forward(self, *a, **k):
     {what[device]}
 m.MaskedRowsModel.forward = forward
 """
-    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full))
+    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=full, zero_stage=stage))
     assert code == 2 and "halve pretrain.micro_batch" in errors and "Traceback" not in errors
     assert not list((tmp_path / "checkpoints").glob("step-*")) and not (tmp_path / "logs" / "metrics.jsonl").exists()
 

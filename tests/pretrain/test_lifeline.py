@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pretrain.lifeline import Lifeline
 
 # of every process; `share` hands rank 0's object to the others by way of a file
 PROGRAM = """
@@ -211,6 +214,13 @@ with begin() as line:
     assert group.start(body).codes() == [0, 0, 0]
     assert {file.read_text() for file in group.folder.glob("got-*")} == {'[{"samples": [4, 5]}, null]'}
     assert len(list(group.folder.glob("got-*"))) == 3
+
+
+def test_by_default_all_are_told_within_a_minute() -> None:
+    """The longest way: a process falls silent right after a sign, rank 0 looks an interval later, the others another
+    one, and end by force when they have not by themselves."""
+    defaults = {name: one.default for name, one in inspect.signature(Lifeline.start).parameters.items()}
+    assert defaults["silence"] + 3 * defaults["interval"] + defaults["grace"] < 60
 
 
 def test_failing_work_ends_all(group: Group) -> None:

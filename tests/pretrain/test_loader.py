@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from pretrain.begin import rehearsed_inputs
 from pretrain.budgets import count_by_ordinary_tokens, mean_budget
+from pretrain.inputs import RECTANGLES, InputForm
 from pretrain.loader import Loader, plan_samples
 from pretrain.masking import IGNORE, VALIDATION_EPOCH, mask_batch
 from pretrain.plans import BY_ORDINARY, make_layout
@@ -169,6 +173,24 @@ def test_a_branch_goes_on_behind_what_its_parent_has_seen(
     assert np.array_equal(found.ids_BS, wanted.ids_BS)
     assert loader.epochs == (first_sample + run.samples_before(run.steps)) / loader.order.size
     loader.masked_batches(0)  # which a rehearsal takes, wherever the branch begins
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", [RECTANGLES, InputForm(texts=True), InputForm(one_shape=True)])
+def test_what_is_rehearsed_is_as_large_as_any_batch_and_of_every_form(
+    kind: str, form: InputForm, unknown: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    """Texts side by side differ in size: the first batch was rehearsed, and a later one could be a fifth larger."""
+    run = settings_of(kind, global_batch=8, micro_batch=8)
+    plan_samples(run, unknown, tmp_path)
+    loader = Loader(run, unknown, tokenizer, tmp_path, 0, 1, form=form)
+    model: Any = SimpleNamespace(on_device=lambda inputs, device: inputs)
+    rehearsed = rehearsed_inputs(loader, model, torch.device("cpu"))
+    batches = [batch.inputs for step in range(loader.order.size // 8) for batch in loader.micro_batches(step)]
+    sizes = [inputs["ids_BS"].numel() for inputs in batches]
+    assert rehearsed[0]["ids_BS"].numel() == max(*sizes, 8 * 64) and (form.texts or len(set(sizes)) == 1)
+    if not form.texts:
+        assert {frozenset(inputs) for inputs in batches} <= {frozenset(inputs) for inputs in rehearsed}
 
 
 def test_batches_built_ahead_are_those_of_their_steps(tokens: Path, tokenizer: Path) -> None:

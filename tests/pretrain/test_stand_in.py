@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,9 +23,11 @@ from pretrain.attention import NAME
 from pretrain.engines.torch_engine import TorchEngine
 from pretrain.guard import StepGuard
 from pretrain.loader import Loader, plan_samples
+from pretrain.loop import VOTE_STEPS, Loop
+from pretrain.meter import Meter
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
-from pretrain.speed import speed_up
+from pretrain.speed import compile_layers, speed_up
 from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 
@@ -45,10 +48,11 @@ class Spy(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **changes: Any) -> Trainer:
+def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers: int = 2, **changes: Any) -> Trainer:
     pairs = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
+    kind = "bert" if samples == "sentence-pairs" else "roberta"
     settings = PretrainSettings(
-        model={"type": "bert" if samples == "sentence-pairs" else "roberta", "layers": 2, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
+        model={"type": kind, "layers": layers, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
         samples=samples, length=24, steps=50, global_batch=16, micro_batch=8, validation_samples=8,
         optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
     )  # type: ignore[arg-type]  # fmt: skip
@@ -88,6 +92,71 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
     else:
         assert not dense and spy.names.count(kernel) == 2 * (forwards + (4 if recomputed else 0))
         assert spy.names.count("aten._flash_attention_backward.default") == 2 * 4
+
+
+def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """What stands around the steps, of two processes: the meter, votes to stop, the clock of a process's own work."""
+    trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path)
+    loop, votes = cast(Any, Loop.__new__(Loop)), []
+    trainer.engine.later = lambda value: lambda: votes.append(value) or 0.0  # type: ignore[method-assign, func-returns-value]
+    process = SimpleNamespace(world=2, first=False, lifeline=SimpleNamespace(follow=lambda progress: None))
+    loop._run = SimpleNamespace(engine=trainer.engine, loader=trainer.loader, process=process)
+    loop._settings, loop._trainer, loop._journal = trainer.settings, trainer, None
+    loop._meter, loop._done, loop._saved, loop._votes = Meter(META, {}), 1, 0, deque()  # after the first validation
+    trainer.settings.__dict__.update(log_every=100, validate_every=100, checkpoint_every=100)
+
+    class Enough(Exception):
+        pass
+
+    def asked() -> bool:
+        if loop._done == 9:
+            raise Enough
+        return False
+
+    with Spy() as spy, pytest.raises(Enough):
+        loop.run(asked)
+    assert loop._done == 9 and len(votes) == 7 - VOTE_STEPS
+    assert not HOST_READS & set(spy.names)
+
+
+@pytest.mark.filterwarnings("ignore:aten..nll_loss")  # of the stand-in
+@pytest.mark.parametrize("by_layers", [False, True])
+@pytest.mark.parametrize("samples", KINDS)
+def test_training_compiles_nothing_after_its_first_steps(
+    samples: str, by_layers: bool, tokens: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    """Forward and backward, with the real kernel for texts of any length; batches differ in size."""
+    trainer = trainer_of(samples, tokens, tokenizer, tmp_path)
+    model = trainer.engine.model
+    model.compiles = True
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    if by_layers:
+        compile_layers(model, backend="aot_eager")
+    else:
+        model.compile(dynamic=False, backend="aot_eager")
+    graphs, sizes = [], set()
+    for step in range(8):
+        batches = trainer.loader.micro_batches(step)
+        sizes |= {batch.inputs["ids_BS"].shape for batch in batches}
+        trainer.step(step, 1e-3, batches)
+        graphs.append(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+    assert not torch._dynamo.utils.counters["graph_break"]
+    assert graphs[2:] == [graphs[2]] * 6 and graphs[-1] <= (6 if by_layers else 2), (graphs, sizes)
+    torch._dynamo.reset()
+
+
+def test_no_step_copies_the_weights(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """Once at ZeRO 0 a step had 505 copies: two a weight. They are as many in a model of twice the layers now."""
+
+    def copies(layers: int) -> int:
+        trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path / str(layers), layers=layers)
+        with Spy() as spy:
+            trainer.step(0, 1e-3, trainer.loader.micro_batches(0))
+        assert any("_fused_adamw_" in name for name in spy.names)
+        return sum(name.startswith(("aten.copy_", "aten._foreach_copy", "aten._to_copy")) for name in spy.names)
+
+    assert copies(2) == copies(4)
 
 
 def test_a_read_on_the_stand_in_is_an_error() -> None:
@@ -158,10 +227,6 @@ def test_a_group_that_knows_the_device_alone_is_given_nothing_else(
 
 def test_a_vote_to_stop_is_read_when_the_device_has_more_to_do() -> None:
     """On a GPU the host reads the count of the step before last; each process reads the same one."""
-    from collections import deque
-
-    from pretrain.loop import VOTE_STEPS, Loop
-
     read: list[int] = []
 
     def later(vote: tuple[int, float]) -> Any:

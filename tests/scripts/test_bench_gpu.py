@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -9,9 +10,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from bench_gpu import ROWS, make_tokens
+from gpu_report import holds_row, put_row, read_report, write_report
 
 from tokenizer.shards import TokenShards
 
@@ -19,9 +23,13 @@ ROOT = Path(__file__).parents[2]
 SMALL = ["--layers=1", "--hidden=64", "--length=64", "--batch=4", "--steps=2", "--rounds=1", "--random-tokens=20000"]
 
 
-def bench(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def bench(out: Path, *options: str, path: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "scripts" / "bench_gpu.py"), "--out", str(out), *SMALL, *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{path}{os.pathsep}{ROOT}" if path else str(ROOT),
+        "OMP_NUM_THREADS": "1",
+    }
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
 
 
@@ -33,27 +41,82 @@ def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
     assert sorted(row["name"] for row in held["rows"]) == sorted(names)
     assert all(row["tokens_per_second"] > 0 and 0 <= row["data_wait"] < 1 for row in held["rows"])
     ours = next(row for row in held["rows"] if row["name"] == "full-sentences")
-    assert ours["tflops"] > 0 and 0 < ours["padding_of_samples"] < 0.3
+    assert ours["tflops"] > 0 and 0 < ours["padding"] < 0.3
     table = (tmp_path / "gpu.md").read_text()
-    assert held["torch"] in table and all(f"| {name} |" in table for name in names)
+    assert f"torch {torch.__version__}" in table and all(f"| {name} |" in table for name in names)
     again = bench(tmp_path, "--rows", *names)
     assert json.loads((tmp_path / "gpu.json").read_bytes())["rows"] == held["rows"] and again.returncode == 0
 
 
 def test_a_row_that_fails_is_named_and_the_others_stay(tmp_path: Path) -> None:
-    done = bench(tmp_path, "--rows", "contiguous", "contiguous, FP8")
+    (tmp_path / "deepspeed").mkdir()
+    (tmp_path / "deepspeed" / "__init__.py").write_text("raise RuntimeError('a DeepSpeed that is broken')")
+    done = bench(tmp_path, "--rows", "contiguous", "full-sentences, DeepSpeed's ZeRO 1", path=str(tmp_path))
     assert done.returncode == 1
     rows = {row["name"]: row for row in json.loads((tmp_path / "gpu.json").read_bytes())["rows"]}
     assert rows["contiguous"]["tokens_per_second"] > 0
-    assert "fp8" in rows["contiguous, FP8"]["error"] or "8" in rows["contiguous, FP8"]["error"]
+    assert "a DeepSpeed that is broken" in rows["full-sentences, DeepSpeed's ZeRO 1"]["error"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torchao") is not None, reason="torchao is installed")
+def test_a_row_that_wants_an_extra_is_left_out_without_it(tmp_path: Path) -> None:
+    """`make gpu` on a machine without torchao ended here, before its last part."""
+    done = bench(tmp_path, "--rows", "contiguous, FP8")
+    assert done.returncode == 0 and "| left out: torchao is not installed |" in (tmp_path / "gpu.md").read_text()
+
+
+def test_a_row_that_takes_too_long_is_left_for_the_next_call(tmp_path: Path) -> None:
+    done = bench(tmp_path, "--rows", "contiguous", "--minutes=0.02")
+    assert done.returncode == 0 and "time is up: contiguous" in done.stdout
+    assert not read_report(tmp_path / "gpu.json")["rows"]
+
+
+def test_figures_of_other_conditions_never_stand_in_one_table(tmp_path: Path) -> None:
+    """By name alone, a row of 64 samples a step stood beside others of 128, under their head."""
+    path, names = tmp_path / "new" / "gpu.json", ["first", "second", "third"]
+    one, other = {"device": "A", "torch": "1", "shape": "128"}, {"device": "A", "torch": "1", "shape": "64"}
+    held = read_report(path)
+    for name, conditions, rate in (("first", one, 100.0), ("second", one, 50.0), ("third", other, 25.0)):
+        put_row(held, {"name": name, "tokens_per_second": rate}, conditions, names)
+    text = write_report(path, held)
+    assert text == path.with_suffix(".md").read_text() and read_report(path) == held
+    first, second = text.split("\n\n|")[1:]
+    assert "| second | 50 | 0.50 |" in first and "64" in first.splitlines()[-1] and "| third | 25 | 1.00 |" in second
+    assert holds_row(held, "first", one) and not holds_row(held, "first", other)
+    put_row(held, {"name": "first", "error": "no"}, other, names)
+    assert [row["name"] for row in held["rows"]] == names and not holds_row(held, "first", one)
+
+
+def test_a_part_that_fails_keeps_no_other_from_running(tmp_path: Path) -> None:
+    """`make gpu` with a Python that notes what it is asked for and fails at the tests."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\ncase "$*" in *pytest*) exit 1;; esac\n')
+    python.chmod(0o755)
+    command = ["make", "gpu", f"GPU_PYTHON={python}", f"OUT={tmp_path / 'gpu'}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    asked = (tmp_path / "asked").read_text()
+    assert done.returncode and "failed: gpu-tests" in done.stdout
+    assert "bench_gpu.py" in asked and "kill_and_resume.py" in asked
+    assert ("sample --out runs/sample" in asked) == (not (ROOT / "runs" / "sample").exists())
 
 
 def test_what_is_asked_for_is_there() -> None:
     """By the project's own list: kinds of samples, dropout, FP8, every switch by itself, the peer twice."""
     said = json.dumps(ROWS)
-    for sign in ("packed", "contiguous", "fp8", "dense", "fuse", "attention", "deepspeed", "zero_stage", "peer"):
+    for sign in (
+        "packed",
+        "contiguous",
+        "fp8",
+        "dense",
+        "fuse",
+        "attention",
+        "deepspeed",
+        "zero_stage",
+        "peer",
+        "chunk",
+    ):
         assert sign in said
-    assert [row.get("dropout") for row in ROWS.values()].count(0.0) == 2
+    assert [row.get("dropout") for row in ROWS.values()].count(0.0) == 3
     assert next(iter(ROWS)) == "full-sentences"
 
 

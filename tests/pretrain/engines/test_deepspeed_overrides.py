@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import importlib
 import inspect
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 import deepspeed
 import torch
-from deepspeed.runtime.zero import stage3, stage_1_and_2
+from deepspeed.runtime.zero import partition_parameters, stage3, stage_1_and_2
 from packaging.specifiers import SpecifierSet
 
-from pretrain.engines.deepspeed_engine import OVERRIDES, deepspeed_config
+from pretrain.engines import deepspeed_engine
+from pretrain.engines.deepspeed_engine import OVERRIDES, DeepSpeedEngine, deepspeed_config
 from pretrain.settings import PretrainSettings
 
 
@@ -26,7 +31,41 @@ def test_the_version_is_bounded() -> None:
 
 
 def test_every_override_is_listed() -> None:
-    assert len(OVERRIDES) == 3
+    """Whatever the engine touches of DeepSpeed that is not of its public interface."""
+    public = {"initialize", "init_distributed", "ops", "zero", "register_external_parameter"}
+    touched: set[str] = set()
+    for node in ast.walk(ast.parse(inspect.getsource(deepspeed_engine))):
+        if isinstance(node, ast.Attribute):
+            base = ast.unparse(node.value)
+            if base in ("deepspeed", "stage3", "zero", "self._engine.optimizer") or base.startswith("deepspeed."):
+                touched.add(node.attr)
+    assert {"__compatible_ops__", "is_invalid_grad_norm"} <= touched  # what the test rests on
+    own_norm = {"scaled_global_norm"}  # of the optimizer's interface, by which clipping is done elsewhere
+    for name in touched - public - own_norm:
+        assert any(key.endswith(f".{name}") for key in OVERRIDES), name
+
+
+def test_stage_3_keeps_the_parts_that_are_updated_by_that_name() -> None:
+    assert "self.fp32_partitioned_groups_flat = []" in inspect.getsource(stage3.DeepSpeedZeroOptimizer_Stage3)
+
+
+def test_stage_3_cuts_weights_as_checkpoints_are_cut() -> None:
+    """7 numbers over 4 processes: 8 with what fills them up, 2 a process."""
+    init = partition_parameters.Init
+    owner: Any = SimpleNamespace(_partition_world_size=lambda _: 4)
+    assert [init._padding_size(owner, SimpleNamespace(ds_numel=size)) for size in (7, 8, 1)] == [1, 0, 3]
+    said = "partition_size = tensor_size // self._partition_world_size(param)"
+    assert said in inspect.getsource(partition_parameters)
+    own: Any = DeepSpeedEngine.__new__(DeepSpeedEngine)
+    parts = []
+    for rank in range(4):
+        with (
+            patch("torch.distributed.is_initialized", lambda: True),
+            patch("torch.distributed.get_world_size", lambda: 4),
+            patch("torch.distributed.get_rank", lambda rank=rank: rank),
+        ):
+            parts.append(own._own_part(torch.arange(1.0, 8.0)).tolist())
+    assert parts == [[1, 2], [3, 4], [5, 6], [7, 0]]
 
 
 def test_the_shared_memory_all_reduce_is_looked_up_where_it_is_switched_off() -> None:

@@ -1,0 +1,119 @@
+"""What `make gpu` has measured, as one JSON file and one Markdown file beside it: the rows of speed, and the run."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+from timing import hardware
+
+from common.files import atomic_write
+
+COLUMNS = (
+    ("tokens_per_second", "tokens/s", ",.0f"), ("beside", "beside the first", ".2f"), ("tflops", "TFLOP/s", ".0f"),
+    ("mfu", "MFU", ".0%"), ("padding", "padding", ".2%"), ("data_wait", "data wait", ".1%"),
+    ("memory_gib", "memory, GiB", ".1f"), ("seconds_to_be_ready", "compiled and ready, s", ".0f"),
+)  # fmt: skip
+"""Key of a row → head of its column, format."""
+
+
+def conditions_of(shape: str) -> dict[str, str]:
+    """Return what a figure depends on beside its row: the device, the versions, and the shape of the model."""
+    cuda = torch.cuda.is_available()
+    return {
+        "device": torch.cuda.get_device_name() if cuda else hardware().partition(", load")[0],
+        "torch": torch.__version__,
+        "CUDA": str(torch.version.cuda),
+        "cuDNN": str(torch.backends.cudnn.version()),
+        **{name: metadata.version(name) for name in ("transformers", "deepspeed")},
+        "Python": platform.python_version(),
+        "shape": shape,
+    }
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Return what has been measured so far: `rows`, by name, and `run`."""
+    held: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+    return {"rows": [], "run": None, **held}
+
+
+def holds_row(held: dict[str, Any], name: str, conditions: dict[str, str]) -> bool:
+    """Return whether a row has been measured under these conditions."""
+    return any(
+        row["name"] == name and "tokens_per_second" in row and row["conditions"] == conditions for row in held["rows"]
+    )
+
+
+def put_row(held: dict[str, Any], row: dict[str, Any], conditions: dict[str, str], order: list[str]) -> None:
+    """Put a row in, in the place of an earlier one of that name, whatever that was measured under.
+
+    Args:
+        held: what `read_report` returned.
+        row: its figures, with `name`.
+        conditions: see `conditions_of`.
+        order: names in the order of the table.
+    """
+    row = {**row, "conditions": conditions, "date": time.strftime("%Y-%m-%d")}
+    rows = [other for other in held["rows"] if other["name"] != row["name"] and other["name"] in order]
+    held["rows"] = sorted([*rows, row], key=lambda other: order.index(other["name"]))
+
+
+def write_report(path: Path, held: dict[str, Any]) -> str:
+    """Write the report, JSON to `path` and Markdown beside it, and return the Markdown."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts = [_table(rows) for rows in _by_conditions(held["rows"])]
+    if held["run"]:
+        run = held["run"]
+        lines = [f"{row['name']}: {row['value']:,.4g} {row['unit']} {row['note']}".strip() for row in run["rows"]]
+        parts.append("\n".join([f"Killed and resumed ({_text(run)}):", "", *(f"- {line}" for line in lines)]))
+    text = "\n\n".join(parts) + "\n"
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(held, indent=1, ensure_ascii=False) + "\n")
+    with atomic_write(path.with_suffix(".md")) as stream:
+        stream.write(text)
+    return text
+
+
+def _by_conditions(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the rows in groups that can be compared."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(json.dumps(row["conditions"]), []).append(row)
+    return list(groups.values())
+
+
+def _text(measured: dict[str, Any]) -> str:
+    conditions = [f"{name} {value}" if name not in ("device", "shape") else value
+                  for name, value in measured["conditions"].items() if value]  # fmt: skip
+    return ", ".join([measured["date"], *conditions])
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """Return rows that were measured under the same conditions as a Markdown table."""
+    heads = " | ".join(head for _, head, _ in COLUMNS)
+    lines = [
+        f"{_text(max(rows, key=lambda row: row['date']))}:",
+        "",
+        f"| | {heads} |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
+    best = rows[0].get("tokens_per_second")
+    for row in rows:
+        if missing := row.get("error") or row.get("skipped"):
+            word = "failed" if "error" in row else "left out"
+            lines.append(f"| {row['name']} | {word}: {missing[:200]} |" + " |" * (len(COLUMNS) - 1))
+            continue
+        row = {**row, **({"beside": row["tokens_per_second"] / best} if best else {})}
+        cells = [f"{row[key]:{form}}" if key in row else "" for key, _, form in COLUMNS]
+        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
+    for row in rows:
+        if row.get("kernels"):
+            shares = ", ".join(f"{kind} {share:.0%}" for kind, share in row["kernels"].items())
+            lines += ["", f"Time of the GPU, {row['name']}: {shares}."]
+            lines += [f"Its attention ran in {', '.join(row['attention_kernels']) or 'no kernel of that name'}."]
+    return "\n".join(lines)
