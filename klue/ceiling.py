@@ -70,8 +70,9 @@ def ceiling(
     """
     tokenizer = load_tokenizer(model.folder)
     features = make_features(task, examples, tokenizer, model, max_length)
-    predictions = task.decode(faultless(task, features), features, tokenizer)
-    return task.score(features.labels, predictions), len(features.owner)
+    outputs = faultless(task, features)
+    scores = task.score(features.labels, task.decode(outputs, features, tokenizer))
+    return scores | task.published(outputs, features, tokenizer), len(features.owner)
 
 
 def faultless(task: Task, features: Features) -> Outputs:
@@ -101,7 +102,8 @@ def _span(task: Task, features: Features) -> Outputs:
 
 def _biaffine(task: Task, features: Features) -> Outputs:
     heads = [np.maximum(row, 0) for row in features.columns["heads"]]
-    return {"heads": heads, "relations": list(features.columns["relations"])}
+    highest = [np.full(len(row), SURE) for row in heads]
+    return {"heads": heads, "relations": list(features.columns["relations"]), "highest": highest}
 
 
 def _trade(task: Task, features: Features) -> Outputs:

@@ -92,8 +92,10 @@ def finetune(job: Job) -> Outcome:
                     raise HunminError(
                         f"{job.name}: the loss is {loss} by step {step}", "a loss is finite", "lower the learning rate"
                     )
-                found = task.decode(predict(model, dev, task, job, device), dev, tokenizer)
-                scores = {k: defined(v) for k, v in task.score(dev.labels, found).items()}
+                outputs = predict(model, dev, task, job, device)
+                found = task.decode(outputs, dev, tokenizer)
+                scored = task.score(dev.labels, found) | task.published(outputs, dev, tokenizer)
+                scores = {k: defined(v) for k, v in scored.items()}
                 last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
                 if not best or _value(last, task) > _value(best, task):
                     best, predictions = last, found

@@ -38,8 +38,10 @@ def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:
 
 
 def metrics_of(task: str) -> dict[str, str]:
-    """Return all metrics of a task, key → name: the paper's, then those beside them."""
-    return {**TASKS[task].metrics, **TASKS[task].extra_metrics}
+    """Return all metrics of a task, key → name: the paper's, those as published, then those beside them."""
+    which = TASKS[task]
+    published = {key: f"{which.metrics[name]}, as published" for name, key in which.as_published.items()}
+    return {**which.metrics, **published, **which.extra_metrics}
 
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
@@ -73,6 +75,7 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _entry(task: str, init: str, group: list[dict[str, Any]]) -> dict[str, Any]:
+    later = set(TASKS[task].as_published.values())  # rows of earlier versions have none
     return {
         "model": group[0].get("model", ""),
         "task": task,
@@ -82,7 +85,10 @@ def _entry(task: str, init: str, group: list[dict[str, Any]]) -> dict[str, Any]:
         "examples": group[0]["examples"],
         "settings": group[0]["settings"],
         **{
-            which: {metric: spread([row[which][metric] for row in group]) for metric in metrics_of(task)}
+            which: {
+                metric: spread([row[which].get(metric) if metric in later else row[which][metric] for row in group])
+                for metric in metrics_of(task)
+            }
             for which in ("best", "last")
         },
     }

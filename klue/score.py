@@ -9,7 +9,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import decompression_errors, open_bytes
-from common.progress import ProgressBar
+from common.progress import ProgressBar, say
 from klue.examples import read_examples
 from klue.metrics import intervals
 from klue.tasks import get_task
@@ -51,6 +51,11 @@ def score(
     guids = [guid for guid in gold if guid in predictions]
     if not guids:
         raise UserError(f"{predictions_path} holds no predictions", RULE)
+    odd = sum(which.odd(predictions[guid], gold[guid]) for guid in guids)
+    if odd:
+        where = sum(which.odd(predictions[guid], gold[guid]) > 0 for guid in guids)
+        found_in = f"{odd:,} {which.odd_name}, in {where:,} of {len(guids):,} examples"
+        say(f"{predictions_path}: {found_in}: they count as wrong", style="yellow")
     sides = [gold[guid] for guid in guids], [predictions[guid] for guid in guids]
     found: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
     if interval:

@@ -42,8 +42,8 @@ class BiaffineParser(Head):
         self.to_start = nn.Linear(2 * STATE, STATE)
         self.arc_head, self.arc_word = nn.Linear(2 * STATE, ARC), nn.Linear(STATE, ARC)
         self.label_head, self.label_word = nn.Linear(2 * STATE, LABEL), nn.Linear(STATE, LABEL)
-        self.arc = nn.Parameter(nn.init.xavier_uniform_(torch.empty(ARC + 1, ARC + 1)))
-        self.labels = nn.Parameter(nn.init.xavier_uniform_(torch.empty(task.outputs, LABEL + 1, LABEL + 1)))
+        self.arc = nn.Parameter(_bilinear(1, ARC)[0])
+        self.labels = nn.Parameter(_bilinear(task.outputs, LABEL))
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean cross entropy of heads plus that of labels, over words that have them."""
@@ -57,10 +57,11 @@ class BiaffineParser(Head):
         return both / known.sum().clamp_min(1)
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return `heads` and `relations`, (B, W) each: the likeliest head, and the likeliest label of that arc."""
+        """Return `heads`, `relations` and `highest`, (B, W) each: the likeliest head, the likeliest label of that arc,
+        and the arc's score."""
         arcs, heads_of, words = self._read(inputs)
-        heads = arcs.argmax(-1)
-        return {"heads": heads, "relations": self._labels(heads_of, words, heads).argmax(-1)}
+        highest, heads = arcs.max(-1)
+        return {"heads": heads, "relations": self._labels(heads_of, words, heads).argmax(-1), "highest": highest}
 
     def _read(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the arcs' scores, (B, W, 1 + W), and the words' states as heads, (B, 1 + W, …), and as words."""
@@ -98,6 +99,16 @@ class BiaffineParser(Head):
             outputs, state = lstm(packed, start)
         unpacked, _ = pad_packed_sequence(outputs, batch_first=True, total_length=given.size(1))
         return F.dropout1d(unpacked.transpose(1, 2), DROPOUT, self.training).transpose(1, 2), state
+
+
+def _bilinear(outputs: int, width: int) -> Tensor:
+    """Return (outputs, width + 1, width + 1) drawn as the authors draw it: product and linear terms each by Glorot's
+    rule, by the shapes that they have there, (outputs, width, width) and (outputs, width), and biases of 0."""
+    made = torch.zeros(outputs, width + 1, width + 1)
+    nn.init.xavier_uniform_(made[:, :width, :width])
+    for linear in (made[:, :width, width], made[:, width, :width]):
+        nn.init.xavier_uniform_(linear)
+    return made
 
 
 def _one(states: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from klue.metrics.entities import (
     entity_macro_f1,
     entity_spans,
 )
-from klue.metrics.reading import exact_match, rouge_w
+from klue.metrics.reading import exact_match, overlap_f1_as_published, rouge_w
 from klue.metrics.relations import auprc, micro_f1
 from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1
 
@@ -38,6 +38,7 @@ __all__ = [
     "las_micro_f1",
     "macro_f1",
     "micro_f1",
+    "overlap_f1_as_published",
     "pearsonr",
     "rouge_w",
     "similarity_f1",

@@ -110,6 +110,11 @@ class Task(ABC):
     """Key of each metric of the paper's tables → its name there."""
     extra_metrics: ClassVar[dict[str, str]] = {}
     """Likewise for what is reported beside them: the paper's definition where the authors' code has another, say."""
+    as_published: ClassVar[dict[str, str]] = {}
+    """Metric of the paper's tables → key of what the authors' code makes of the same outputs, where ours makes
+    something else of them: only beside that do published scores stand."""
+    odd_name: ClassVar[str] = ""
+    """What `odd` counts, in the plural."""
     selection: ClassVar[str]
     """The metric by which the best evaluation is chosen."""
     authors: ClassVar[AuthorsValues]
@@ -173,6 +178,22 @@ class Task(ABC):
             features: what they were made from.
             tokenizer: given to tasks that write text from ids (see `writes_text`).
         """
+
+    def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
+        """Return the metrics × 100 that the authors' code gives outputs, by the keys in `as_published`.
+
+        They are nan where that code does not take the tokenizer.
+
+        Args:
+            outputs: see `decode`.
+            features: likewise.
+            tokenizer: likewise.
+        """
+        return {}
+
+    def odd(self, prediction: Any, label: Any) -> int:
+        """Return how many values of a checked prediction cannot be right, whatever the gold label: they are told of."""
+        return 0
 
     @abstractmethod
     def check(self, prediction: Any, label: Any) -> Any:

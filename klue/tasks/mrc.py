@@ -12,8 +12,10 @@ from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from klue.metrics import exact_match, rouge_w
+from klue.authors.mrc import final_text, joined, words_around
+from klue.metrics import exact_match, overlap_f1_as_published, rouge_w
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+from klue.tokens import marks_continuations
 
 STEP = 128
 """Tokens from one window's start to the next's."""
@@ -41,7 +43,12 @@ class ReadingComprehension(Task):
     head = "span"
     offsets = True
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
+    writes_text = True
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
+    as_published: ClassVar[dict[str, str]] = {
+        "exact_match": "exact_match_as_published",
+        "rouge_w": "rouge_w_as_published",
+    }
     selection = "rouge_w"
     authors = AuthorsValues(
         epochs=5,
@@ -147,26 +154,29 @@ class ReadingComprehension(Task):
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[str]:
         """Return the answers' texts, "" for none; the best over all windows of a question."""
-        null = np.full(len(features.examples), np.inf)
-        best: list[tuple[float, int, int]] = [(-np.inf, 0, 0)] * len(features.examples)
-        for row, owner in enumerate(features.owner.tolist()):
-            begin, stop = features.columns["starts"][row], features.columns["ends"][row]
-            start_T, end_T = outputs["start"][row][: len(begin)], outputs["end"][row][: len(begin)]
-            null[owner] = min(null[owner], float(start_T[0]) + float(end_T[0]))
-            # of the best of all tokens those of the passage, as in SQuAD's reference code
-            starts, ends = _highest(start_T), _highest(end_T)
-            starts, ends = starts[begin[starts] >= 0], ends[stop[ends] >= 0]
-            length = ends[None, :] - starts[:, None] + 1
-            scores = np.where(
-                (length >= 1) & (length <= ANSWER_TOKENS), start_T[starts][:, None] + end_T[ends][None, :], -np.inf
-            )
-            if scores.size and scores.max() > best[owner][0]:
-                at, to = np.unravel_index(int(scores.argmax()), scores.shape)
-                best[owner] = float(scores.max()), int(begin[starts[at]]), int(stop[ends[to]])
-        return [
-            example.texts[1][start:end].strip() if null[number] - score <= NULL_THRESHOLD else ""
-            for number, (example, (score, start, end)) in enumerate(zip(features.examples, best, strict=True))
-        ]
+        texts = []
+        for example, best in zip(features.examples, _best(outputs, features), strict=True):
+            starts, ends = (features.columns[name][best.row] for name in ("starts", "ends"))
+            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if best.given else "")
+        return texts
+
+    def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
+        """Return the scores of the same answers with their texts made from whitespace words, see `klue.authors.mrc`."""
+        wordpiece = marks_continuations(tokenizer)
+        texts = []
+        for example, best in zip(features.examples, _best(outputs, features), strict=True):
+            if not best.given:
+                texts.append("")
+                continue
+            starts, ends, ids = (features.columns[name][best.row] for name in ("starts", "ends", "input_ids"))
+            tokens = tokenizer.convert_ids_to_tokens(ids[best.start : best.end + 1].tolist())
+            found = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
+            words = words_around(example.texts[1], int(starts[best.start]), int(ends[best.end]))
+            texts.append(final_text(found, words, bool(getattr(tokenizer, "do_lower_case", False))))
+        return {
+            "exact_match_as_published": exact_match(features.labels, texts),
+            "rouge_w_as_published": rouge_w(features.labels, texts, overlap_f1_as_published),
+        }
 
     def check(self, prediction: Any, label: Any) -> str:
         """Return the answer; raises ValueError when it is not text."""
@@ -177,6 +187,40 @@ class ReadingComprehension(Task):
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return exact match and ROUGE-W, the best over a question's answers."""
         return {"exact_match": exact_match(gold, predictions), "rouge_w": rouge_w(gold, predictions)}
+
+
+class _Answer(NamedTuple):
+    """The best answer of a question: its window, and its first and last token there."""
+
+    score: float = -np.inf
+    row: int = 0
+    start: int = 0
+    end: int = 0
+    given: bool = False
+    """Whether it scores as much as none, or more."""
+
+
+def _best(outputs: Outputs, features: Features) -> list[_Answer]:
+    """Return the best answer of each question, over all its windows."""
+    null = np.full(len(features.examples), np.inf)
+    best = [_Answer()] * len(features.examples)
+    for row, owner in enumerate(features.owner.tolist()):
+        begin, stop = features.columns["starts"][row], features.columns["ends"][row]
+        start_T, end_T = outputs["start"][row][: len(begin)], outputs["end"][row][: len(begin)]
+        null[owner] = min(null[owner], float(start_T[0]) + float(end_T[0]))
+        # of the best of all tokens those of the passage, as in SQuAD's reference code
+        starts, ends = _highest(start_T), _highest(end_T)
+        starts, ends = starts[begin[starts] >= 0], ends[stop[ends] >= 0]
+        length = ends[None, :] - starts[:, None] + 1
+        scores = np.where(
+            (length >= 1) & (length <= ANSWER_TOKENS), start_T[starts][:, None] + end_T[ends][None, :], -np.inf
+        )
+        if scores.size and scores.max() > best[owner].score:
+            at, to = np.unravel_index(int(scores.argmax()), scores.shape)
+            best[owner] = _Answer(float(scores.max()), row, int(starts[at]), int(ends[to]))
+    return [
+        answer._replace(given=bool(null[number] - answer.score <= NULL_THRESHOLD)) for number, answer in enumerate(best)
+    ]
 
 
 _COLUMNS = ("owner", "input_ids", "token_type_ids", "start_positions", "end_positions", "starts", "ends")

@@ -14,10 +14,11 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from klue.authors.ner import token_places
 from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
 from klue.metrics.entities import LABELS, TYPES
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of
-from klue.tokens import only_space
+from klue.tokens import marks_continuations, only_space
 from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100
@@ -38,12 +39,16 @@ class Ner(Task):
     head = "tokens"
     offsets = True
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
-    decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
+    decoding: ClassVar[tuple[str, ...]] = ("starts", "ends", "authors")
     metrics: ClassVar[dict[str, str]] = {
         "entity_macro_f1": "entity F1",
         "character_macro_f1": "char F1",
     }
     extra_metrics: ClassVar[dict[str, str]] = {"character_macro_f1_without_o": "char F1 without O"}
+    as_published: ClassVar[dict[str, str]] = {
+        "entity_macro_f1": "entity_macro_f1_as_published",
+        "character_macro_f1": "character_macro_f1_as_published",
+    }
     selection = "character_macro_f1"
     authors = AuthorsValues(
         epochs=3,
@@ -84,7 +89,10 @@ class Ner(Task):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return ids, each token's label, and its start and end among the characters that are no space."""
+        """Return ids, each token's label, and its start and end among the characters that are no space.
+
+        `authors` is what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer.
+        """
         encoded = tokenizer(
             [example.texts[0] for example in examples],
             truncation=True,
@@ -101,6 +109,13 @@ class Ner(Task):
             columns["labels"].append(np.where(ends > starts, gold[np.minimum(starts, len(gold) - 1)], IGNORED))
             columns["starts"].append(starts)
             columns["ends"].append(ends)
+        if sign := _authors_sign(tokenizer):
+            words = [example.texts[0].split(" ") for example in examples]
+            tokens = _tokens_of({word for sentence in words for word in sentence}, tokenizer)
+            columns["authors"] = [
+                token_places(sentence, [tokens[w] for w in sentence], sign, tokenizer.unk_token, len(ids), max_length)
+                for sentence, ids in zip(words, encoded["input_ids"], strict=True)
+            ]
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
         return {"owner": list(range(len(examples))), **{name: encoded[name] for name in names}, **columns}
 
@@ -111,6 +126,20 @@ class Ner(Task):
             character_labels(tags, starts[i], ends[i], len(example.label))
             for i, (tags, example) in enumerate(zip(outputs["tags"], features.examples, strict=True))
         ]
+
+    def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
+        """Return the F1 of the characters as the authors' code finds them; it drops gold's that it has none for."""
+        if "authors" not in features.columns:
+            return dict.fromkeys(self.as_published.values(), float("nan"))
+        gold, found = [], []
+        for tags, places, label in zip(outputs["tags"], features.columns["authors"], features.labels, strict=True):
+            labels = [LABELS[tags[place // 2]] for place in places[: len(label)]]
+            found.append(
+                [_inside(label_) if place % 2 else label_ for label_, place in zip(labels, places, strict=False)]
+            )
+            gold.append(label[: len(labels)])
+        scores = self.score(gold, found)
+        return {key: scores[name] for name, key in self.as_published.items()}
 
     def check(self, prediction: Any, label: Any) -> list[str]:
         """Return the labels; raises ValueError when one is outside the set, or there are more or fewer characters."""
@@ -172,6 +201,21 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
         going_on = after[0] == "I" and bool(labels) and _inside(labels[-1]) == after
         labels.append(label_here or (after if going_on else "O"))
     return labels
+
+
+def _authors_sign(tokenizer: Any) -> str:
+    """Return what the authors' code takes off tokens, or nothing where it refuses the tokenizer."""
+    if marks_continuations(tokenizer):
+        return "##"
+    kind = type(getattr(tokenizer, "backend_tokenizer", None) and tokenizer.backend_tokenizer.model).__name__
+    return "▁" if kind == "Unigram" else ""
+
+
+def _tokens_of(words: set[str], tokenizer: Any) -> dict[str, list[str]]:
+    """Return the tokens of each word by itself."""
+    ordered = sorted(words)
+    encoded = tokenizer(ordered, add_special_tokens=False, return_attention_mask=False)["input_ids"]
+    return {word: tokenizer.convert_ids_to_tokens(ids) for word, ids in zip(ordered, encoded, strict=True)}
 
 
 def _inside(label: str) -> str:

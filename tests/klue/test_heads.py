@@ -117,6 +117,25 @@ def test_parser_without_gold_parts_of_speech(sample_benchmark, tiny_bert, tmp_pa
         assert torch.equal(before, model.predict({**inputs, "tags": torch.zeros_like(inputs["tags"])})["heads"])
 
 
+def test_parser_is_drawn_as_the_authors_draw_it(sample_benchmark, tiny_roberta, tmp_path):
+    """Their shapes, (1, 512, 512) and (1, 512), (38, 256, 256) and (38, 256), with Glorot's rule as torch has it."""
+    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_roberta, tmp_path)
+    model = build_head(job, TASKS["klue-dp"], dev.shared)
+    arc, labels = model.arc.detach(), model.labels.detach()
+    parts = {
+        "arc product": (arc[:512, :512], (6 / (512 * 512 + 512)) ** 0.5),  # .0048
+        "arc, word": (arc[:512, 512], (6 / 513) ** 0.5),
+        "arc, head": (arc[512, :512], (6 / 513) ** 0.5),
+        "label product": (labels[:, :256, :256], (6 / (256 * 256 + 38 * 256)) ** 0.5),  # .0089
+        "label, word": (labels[:, :256, 256], (6 / (256 + 38)) ** 0.5),  # .143
+        "label, head": (labels[:, 256, :256], (6 / (256 + 38)) ** 0.5),
+    }
+    for name, (values, bound) in parts.items():
+        assert values.abs().max() <= bound, name
+        assert values.std().item() == pytest.approx(bound / 3**0.5, rel=0.1), name  # uniform up to the bound
+    assert arc[512, 512] == 0 and not labels[:, 256, 256].any()
+
+
 @torch.no_grad()
 def slow_trade(model, inputs, steps, teacher=None):
     """TRADE by its definition: every slot alone, the whole distribution over the vocabulary at every step."""

@@ -98,3 +98,20 @@ def test_intervals_lie_round_the_score(tmp_path):
     found = score("ynat", gold, write(tmp_path, *((f"y{i}", label) for i, label in enumerate(labels))), interval=True)
     low, high = found["macro_f1_interval"]
     assert low < found["macro_f1"] < high < low + 15
+
+
+def test_heads_beyond_the_last_word_count_as_wrong_and_are_told_of(tmp_path, capfd):
+    """As in the authors' metric: the number is a class that gold never has, and the word's label is PAD's."""
+    gold = tmp_path / "klue-dp-v1.1_dev.tsv"
+    rows = "1\t나는\t나 는\tNP+JX\t2\tNP_SBJ\n2\t간다\t가 다\tVV+EF\t0\tVP\n"
+    gold.write_text(f"## a\t나는 간다\n{rows}\n## b\t나는 간다\n{rows}", encoding="utf-8")
+    right, beyond = ({"heads": [head, 0], "labels": ["NP_SBJ", "VP"]} for head in (2, 3))
+    found = score("klue-dp", gold, write(tmp_path, ("a", right), ("b", beyond)))
+    # heads 2, 0, 3, 0 for 2, 0, 2, 0: classes 2, 0, 3; labels NP_SBJ, VP, PAD, VP for NP_SBJ, VP, NP_SBJ, VP
+    assert found["uas_macro_f1"] == pytest.approx(100 * (2 / 3 + 1 + 0) / 3)
+    assert found["las_macro_f1"] == pytest.approx(100 * (2 / 3 + 1 + 0) / 3)
+    assert found["uas_micro_f1"] == found["las_micro_f1"] == 75
+    said = " ".join(capfd.readouterr().err.split())
+    assert "1 heads beyond the last word, in 1 of 2 examples: they count as wrong" in said
+    score("klue-dp", gold, write(tmp_path, ("a", right), ("b", right)))
+    assert "beyond" not in capfd.readouterr().err

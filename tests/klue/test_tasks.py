@@ -18,6 +18,7 @@ from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
 from klue.tasks import TASKS
 from klue.tasks.base import Example, Features
+from klue.tasks.dp import LABELS as DP_LABELS
 from klue.tasks.mrc import STEP, _most_context, _windows
 from klue.tasks.ner import IGNORED, character_labels, places
 from klue.tasks.wos import GATES, NONE, SLOTS, split_state
@@ -190,7 +191,8 @@ def test_plausible_answers_of_an_unanswerable_question_are_none():
         (RE, "no_relation", {"label": "no_relation", "probabilities": [float("nan")] * 30}, "not a finite number"),
         (RE, "no_relation", {"label": "no_relation", "probabilities": [10**400] * 30}, "not a finite number"),
         (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0, 1], "labels": ["VP", "VP"]}, "each of the 1 words"),
-        (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [2], "labels": ["VP"]}, "head 2"),
+        (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [-1], "labels": ["VP"]}, "head -1"),
+        (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [True], "labels": ["VP"]}, "head True"),
         (DP, {"heads": [0], "labels": ["VP"]}, {"heads": [0], "labels": ["V"]}, "not a label"),
         (MRC, [], None, "answer's text"),
         (WOS, [], "식당-지역-서울", "list of"),
@@ -300,6 +302,25 @@ def test_words_without_tokens_and_words_beyond_the_longest_input(tiny_roberta):
     found = DP.decode({"heads": [np.array([0, 1])], "relations": [np.array([2, 0])]}, short)
     assert found == [{"heads": [0, 1, 2], "labels": ["VP", "NP", "NP"]}]
     assert DP.check(found[0], example.label) == found[0]
+
+
+def test_padding_can_be_a_head_as_published_where_the_batch_has_some():
+    """Sentences of 2 and 3 words: of the shorter one, the arc of the first word scores less than padding's 0."""
+    gold = [{"heads": [2, 0], "labels": ["NP", "VP"]}, {"heads": [3, 3, 0], "labels": ["NP", "NP", "VP"]}]
+    examples = [Example(str(n), ("가",) * len(g["heads"]), g, []) for n, g in enumerate(gold)]
+    columns = {"first": [np.arange(len(g["heads"])) for g in gold], "input_ids": [np.zeros(9)] * 2}
+    features = Features(examples, np.arange(2), columns)
+    relations = [np.array([DP_LABELS.index(label) for label in g["labels"]]) for g in gold]
+    outputs = {"heads": [np.array(g["heads"]) for g in gold], "relations": relations}
+    outputs["highest"] = [np.array([-1.0, 2.0, 5.0]), np.array([-1.0, -1.0, -1.0])]
+    assert DP.score(gold, DP.decode(outputs, features))["uas_macro_f1"] == 100
+    scores = DP.published(outputs, features)
+    # heads 3, 0 | 3, 3, 0 for 2, 0 | 3, 3, 0: class 2 is lost, class 3 has two hits of 2 + 3
+    assert scores["uas_macro_f1_as_published"] == pytest.approx(100 * (0 + 4 / 5 + 1) / 3)
+    # labels PAD, VP | NP, NP, VP for NP, VP | NP, NP, VP
+    assert scores["las_macro_f1_as_published"] == pytest.approx(100 * (0 + 1 + 4 / 5) / 3)
+    alone = Features(examples[:1], np.arange(1), {name: column[:1] for name, column in columns.items()})
+    assert DP.published(outputs, alone)["uas_macro_f1_as_published"] == 100  # no padding, so it cannot win
 
 
 # MRC

@@ -1,0 +1,49 @@
+"""The text of an answer as the authors' code makes it: from whitespace words, cut down to the tokens where they fit.
+
+It is SQuAD's reference code. The words that the answer's tokens stand in are searched for the tokens' text; where that
+is not found (an unknown token, a token from the inside of a word) the answer is the whole words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tokenizers import normalizers, pre_tokenizers
+
+_SPACE = re.compile("[ \t\r\n\u202f]+")
+"""What parts words there; other spaces do not."""
+_PUNCTUATION = pre_tokenizers.BertPreTokenizer()
+
+
+def words_around(context: str, start: int, end: int) -> str:
+    """Return the words that the characters from `start` to before `end` stand in, joined by blanks."""
+    while start < end - 1 and _SPACE.match(context[start]):
+        start += 1
+    while start and not _SPACE.match(context[start - 1]):
+        start -= 1
+    found = _SPACE.search(context, end)
+    return " ".join(_SPACE.split(context[start : found.start() if found else len(context)]))
+
+
+def joined(tokens: Sequence[str]) -> str:
+    """Return the text of WordPiece tokens: one that goes on with a word keeps its ## where none is before it."""
+    return " ".join(" ".join(tokens).replace(" ##", "").split())
+
+
+def final_text(found: str, words: str, lower_case: bool) -> str:
+    """Return what of some words an answer's tokens are, or all of the words where they are not found in them.
+
+    Args:
+        found: the text of the tokens.
+        words: the words they stand in.
+        lower_case: whether the tokenizer takes all text as lower case.
+    """
+    clean = normalizers.BertNormalizer(lowercase=lower_case, strip_accents=lower_case)
+    spaced = " ".join(word for word, _ in _PUNCTUATION.pre_tokenize_str(clean.normalize_str(words)))
+    start = spaced.find(found)
+    end = start + len(found) - 1
+    there, spaced_there = ([i for i, c in enumerate(text) if c != " "] for text in (words, spaced))
+    if start < 0 or len(there) != len(spaced_there) or not {start, end} <= set(spaced_there):
+        return words
+    return words[there[spaced_there.index(start)] : there[spaced_there.index(end)] + 1]

@@ -1,0 +1,133 @@
+"""The authors' way from tokens to characters, worked by hand, and both numbers from the same outputs."""
+
+import math
+from itertools import chain
+
+import numpy as np
+import pytest
+from seqeval.metrics import f1_score
+from seqeval.scheme import IOB2
+from sklearn.metrics import f1_score as sklearn_f1
+
+from klue.authors.ner import spread, token_places
+from klue.ceiling import faultless
+from klue.examples import load_splits
+from klue.metrics.entities import LABELS
+from klue.tasks import TASKS
+from klue.tasks.base import Example
+from tests.klue.families import write_family
+from tests.klue.test_families import made
+
+NER = TASKS["klue-ner"]
+KEYS = ("entity_macro_f1_as_published", "character_macro_f1_as_published")
+
+
+@pytest.mark.parametrize(
+    ("word", "tokens", "wanted"),
+    [
+        # the two examples in the authors' code
+        ("베쏭이,제5원소", "[UNK] , 제 ##5 ##원 ##소", "[UNK] + + , 제 ##5 ##원 ##소"),
+        ("미나藤井美菜27가", "미나 [UNK] [UNK] 美 [UNK] 27 ##가", "미나 [UNK] [UNK] 美 [UNK] 27 ##가"),
+        ("찝찝이", "[UNK]", "[UNK] + +"),
+        ("쀍,", "[UNK] ,", "[UNK] ,"),
+        ("'쀍쀍'", "' [UNK] '", "' [UNK] + '"),
+    ],
+)
+def test_an_unknown_token_takes_characters_up_to_the_next_tokens_first(word, tokens, wanted):
+    assert spread(word, tokens.split(), "##", "[UNK]") == [part.strip("+") for part in wanted.split()]
+
+
+@pytest.mark.parametrize(
+    ("word", "tokens"), [("쀍①", ["[UNK]", "1"]), ("①쀍", ["1", "##2", "[UNK]"]), ("쀍\u200b", ["[UNK]", ","])]
+)
+def test_words_that_their_code_makes_no_end_of_end_here(word, tokens):
+    assert len(spread(word, tokens, "##", "[UNK]")) <= len(word) + 1
+
+
+def numbers(sentence, tokens, limit=510, sign="##", unknown="[UNK]"):
+    words = sentence.split(" ")
+    there = 2 + sum(map(len, tokens))
+    return token_places(words, tokens, sign, unknown, there, limit).tolist()
+
+
+def test_without_unknown_tokens_every_character_has_its_own():
+    assert numbers("서울에 왔다", [["서울", "##에"], ["왔다"]]) == [2, 3, 4, 6, 7]
+    assert numbers("서울 왔", [["▁", "서울"], ["▁왔"]], sign="▁", unknown="<unk>") == [4, 5, 6]
+
+
+def test_behind_an_unknown_word_labels_slip_by_a_token():
+    # 쀍 and 이 of token 1, which is not moved on from: 서울 gets token 1 again, 에 token 2 (서울)
+    assert numbers("쀍이 서울에", [["[UNK]"], ["서울", "##에"]]) == [2, 3, 2, 3, 4]
+
+
+def test_in_a_word_with_an_unknown_token_others_give_one_character_each():
+    # 쀍 1; the comma 2; 서울 gets token 2 again, and for one character only: 울 is lost
+    assert numbers("쀍,서울", [["[UNK]", ",", "서울"]]) == [2, 4, 4]
+
+
+def test_the_longest_input_labels_nothing_at_its_end():
+    assert numbers("서울에 왔다", [["서울", "##에"], ["왔다"]], limit=4) == [2, 3, 4]
+
+
+def test_both_numbers_come_from_the_same_outputs(tmp_path):
+    folder = write_family("bert", tmp_path / "bert", model=False)
+    examples = [
+        Example("a", ("쀍이 서울에",), ["B-PS", "O", "B-LC", "I-LC", "O"]),
+        Example("b", ("쀍,서울 부산",), ["O", "O", "B-LC", "I-LC", "B-LC", "I-LC"]),
+    ]
+    features, _ = made(NER, examples, folder)
+    # [CLS] [UNK] 서울 ##에 [SEP]; [CLS] [UNK] , 서울 부산 [SEP]
+    assert [len(row) for row in features.columns["input_ids"]] == [5, 6]
+    tags = [["O", "B-PS", "B-LC", "O", "O"], ["O", "O", "O", "B-LC", "B-LC", "O"]]
+    outputs = {"tags": [np.array([LABELS.index(label) for label in row]) for row in tags]}
+    assert NER.decode(outputs, features) == [["B-PS", "I-PS", "B-LC", "I-LC", "O"], examples[1].label]
+    # theirs: 쀍이 PS, 서울 once more, 에 gets what is 서울's; then 서 gets the comma's, and a label of gold is dropped
+    theirs = [["B-PS", "I-PS", "B-PS", "I-PS", "B-LC"], ["O", "O", "O", "B-LC", "I-LC"]]
+    gold = [examples[0].label, examples[1].label[:5]]
+    scores = NER.published(outputs, features)
+    expected = 100 * f1_score(gold, theirs, average="macro", mode="strict", scheme=IOB2)
+    assert scores["entity_macro_f1_as_published"] == pytest.approx(expected)
+    assert set(scores) == set(KEYS)
+    sides = [[*chain(*side), *["O"] * 4] for side in (gold, theirs)]  # [CLS] and [SEP] of both
+    expected = 100 * sklearn_f1(*sides, labels=list(LABELS), average="macro", zero_division=1)
+    assert scores["character_macro_f1_as_published"] == pytest.approx(expected)
+
+
+def test_without_unknown_tokens_both_numbers_are_one(tmp_path):
+    folder = write_family("xlm-r", tmp_path / "xlm-r", model=False)
+    text = "이순신은 부산에 왔다"
+    features, _ = made(
+        NER, [Example("a", (text,), ["B-PS", "I-PS", "I-PS", "O", "B-LC", "I-LC", "O", "O", "O"])], folder
+    )
+    outputs = faultless(NER, features)
+    scores = NER.score(features.labels, NER.decode(outputs, features))
+    assert NER.published(outputs, features) == {key: scores[key.removesuffix("_as_published")] for key in KEYS}
+    outputs["tags"][0][:] = LABELS.index("B-DT")
+    scores = NER.score(features.labels, NER.decode(outputs, features))
+    assert NER.published(outputs, features) == {key: scores[key.removesuffix("_as_published")] for key in KEYS}
+
+
+def test_there_is_no_number_as_published_for_a_tokenizer_that_their_code_refuses(sample_benchmark, tmp_path):
+    folder = write_family("roberta", tmp_path / "roberta", model=False)
+    features, _ = made(NER, load_splits(NER, sample_benchmark).dev[:5], folder)
+    assert all(math.isnan(value) for value in NER.published(faultless(NER, features), features).values())
+
+
+def test_on_the_benchmark_unknown_tokens_cost_as_published(shared_klue, tmp_path):
+    """With a vocabulary that lacks rare characters faultless outputs lose more as published than by offsets."""
+    from klue.examples import read_examples
+    from tests.klue.conftest import write_model
+
+    examples = read_examples(NER, shared_klue / "klue-ner-v1.1" / "klue-ner-v1.1_dev.tsv")[:600]
+    counts: dict[str, int] = {}
+    for example in examples:
+        for character in example.texts[0]:
+            counts[character] = counts.get(character, 0) + 1
+    known = "".join(sorted(character for character, count in counts.items() if count > 1))
+    model = write_model(tmp_path / "model", text=known, max_position_embeddings=514)
+    features, _ = made(NER, examples, model, 510)
+    outputs = faultless(NER, features)
+    scores = NER.score(features.labels, NER.decode(outputs, features))
+    published = NER.published(outputs, features)
+    for key in KEYS:
+        assert published[key] < scores[key.removesuffix("_as_published")] - 1
