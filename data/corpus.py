@@ -36,7 +36,14 @@ from data.deduplicate import DeduplicateSettings
 from data.executors import ExecutorName, open_executor
 from data.executors.slurm import ShareDone
 from data.filters import FilterSettings, build_filters
-from data.pii import PiiSettings, Pseudonymizer, key_fingerprint, refuse_personal_names, resolve_key
+from data.pii import (
+    PiiSettings,
+    Pseudonymizer,
+    key_fingerprint,
+    refuse_personal_labels,
+    refuse_personal_names,
+    resolve_key,
+)
 from data.readers import InputFile, SourceSettings, list_files
 from data.rules import OF_PARTS, rules_of
 from data.shards import SCHEMA
@@ -93,8 +100,9 @@ class CorpusSettings(Settings):
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
     max_bad_files: float = Field(0.05, ge=0, le=1)
-    """The run fails when more than this share of the files is damaged (cut archives, binary data); of several files one
-    may be, unless this is 0. They are read as far as they are whole, and listed in rejects/files.jsonl."""
+    """The run fails when more than this share of the files is damaged (cut archives, binary data) or does not fit what
+    is said of it (a table without the column); of several files one may be, unless this is 0. They are read as far as
+    they are whole, and listed in rejects/files.jsonl. An input none of whose files fits ends the run in any case."""
     keep_finished: bool = runtime(False)
     """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
     Else it is built again."""
@@ -143,6 +151,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
             do_share(catalog, function, execute)
         else:
             do_units(catalog, function, execute)
+        catalog.refuse_unfit_inputs()
         units = catalog.parts()
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))
         _check(counts, settings, out)
@@ -159,7 +168,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
 
 
 def corpus_files(settings: CorpusSettings) -> list[InputFile]:
-    """Return the input files; none, and no folder below an input, is named by personal data unless that may stay.
+    """Return the input files; neither they, folders below an input nor labels hold personal data unless that may stay.
 
     Raises:
         UserError: an input stands for no file or for one that is not read, or a name is personal data.
@@ -167,6 +176,7 @@ def corpus_files(settings: CorpusSettings) -> list[InputFile]:
     files = list_files(settings.inputs)
     if settings.pii.enabled:
         refuse_personal_names([file.path for file in files], [file.settings.path for file in files])
+        refuse_personal_labels([file.label for file in files])
     return files
 
 
@@ -252,6 +262,7 @@ def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> t
     """
     counts: Counters = {}
     damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]
+    known = {item["source"] for item in damaged}
     names = {"rejects": REJECTS, "hits": "hits.jsonl", **({"filtered": FILTERED} if filtered else {})}
     if not filtered:
         (out / FILTERED).unlink(missing_ok=True)
@@ -263,8 +274,9 @@ def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> t
             check_sources(len(counts["read"]))
             for name, stream in lists.items():
                 stream.writelines(orjson.dumps(item) + b"\n" for item in side[name])
-            if side["damage"] and side["damage"] not in damaged:
-                damaged.append(side["damage"])
+            if side["damage"] and side["damage"]["source"] not in known:
+                known.add(side["damage"]["source"])
+                damaged.append(side["damage"])  # the first: a file with several places of damage is one file
     with atomic_write(out / DAMAGED, "wb") as files:
         files.writelines(orjson.dumps(item) + b"\n" for item in damaged)
     paths = {file.label: file.path for file in catalog.files}

@@ -2,7 +2,7 @@
 
 from data.pii.apply import Pseudonymizer, Replacement
 from data.pii.detect import Span, find_many, find_spans
-from data.pii.names import refuse_personal_names
+from data.pii.names import refuse_personal_labels, refuse_personal_names
 from data.pii.settings import PiiSettings, key_fingerprint, resolve_key
 from data.pii.types import PII_TYPES
 
@@ -15,6 +15,7 @@ __all__ = [
     "find_many",
     "find_spans",
     "key_fingerprint",
+    "refuse_personal_labels",
     "refuse_personal_names",
     "resolve_key",
 ]

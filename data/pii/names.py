@@ -40,6 +40,26 @@ def refuse_personal_names(paths: Sequence[str], inputs: Sequence[str] | None = N
                 raise _refused(f"the name of a folder of input file {number} of {len(paths)}", found, "the folder")
 
 
+def refuse_personal_labels(labels: Sequence[str]) -> None:
+    """Return when no label of an input holds an e-mail address, a registration number or a telephone number.
+
+    A label begins the ids of documents and stands in the lists of rejects. It is made of the source's name or the
+    file's, and, where files of several inputs have one name, of the folders that tell them apart, the inputs' own too.
+
+    Raises:
+        UserError: a label does; the message gives its place among the files and not the label.
+    """
+    for number, label in enumerate(labels, 1):
+        if found := _personal([label, *label.split("/")]):
+            raise UserError(
+                f"the label of input file {number} of {len(labels)} holds personal data ({', '.join(found)})",
+                "a label is the source's name, or the file's with the folders that tell it from others of its name; it "
+                "stands in document ids and in the lists of rejects",
+                "give each of these inputs a `name` without personal data, or leave personal data in with "
+                "pii.enabled=false",
+            )
+
+
 def _names(path: str, given: str) -> list[str]:
     """Return the names of the folders of a file that count, and its own."""
     parts = [part for part in path.rstrip("/").split("/") if part]

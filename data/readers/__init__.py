@@ -6,7 +6,7 @@ in them, depend on the content and the settings alone, and no input can fill the
 
 * `settings`, `records`: a source's settings; blocks, documents, rejects, and fields as a source maps them;
 * `paths`, `sniff`, `encoding`: which files, in which format, in which encoding;
-* `damage`: files that are broken;
+* `damage`, `transport`: files that are broken, and connections that are;
 * `blocks`, `json_elements`: cutting text at borders, and JSON at its elements;
 * `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
 * `rows`, `parquet`, `sqlite`, `hub`: formats of rows;
@@ -15,7 +15,7 @@ in them, depend on the content and the settings alone, and no input can fill the
 """
 
 from common.files import COMPRESSED, HUB, stem
-from data.readers.damage import DamagedInputError
+from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, parse_block, read_blocks
 from data.readers.lines import TOO_DEEP, UnreadableError, load_json
 from data.readers.paths import list_files
@@ -37,6 +37,7 @@ __all__ = [
     "Reject",
     "Skipped",
     "SourceSettings",
+    "UnfitInputError",
     "UnreadableError",
     "list_files",
     "load_json",

@@ -1,15 +1,21 @@
-"""Files whose content is damaged: read as far as they are whole, and set aside from there on."""
+"""Files whose content is damaged: read as far as they are whole, and set aside from there on.
+
+Damage is what decompressors and parsers say of the content. A failure of the disk or of the connection is none: it
+says nothing of the content, ends the stage and is stored nowhere.
+"""
 
 from __future__ import annotations
 
 import gzip
 import lzma
 import zlib
-from typing import IO
+from typing import IO, Any, cast
 
 import zstandard
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
+from common.files import COMPRESSED, is_remote
+from data.readers.transport import ReadFailedError, Transport, reason_of
 
 
 class DamagedInputError(UserError):
@@ -19,29 +25,47 @@ class DamagedInputError(UserError):
         path: the file.
         reason: what is broken, without the path.
         remedy: what the user can do.
+        rule: what should have been the case.
     """
 
-    def __init__(self, path: str, reason: str, remedy: str = "") -> None:
+    def __init__(self, path: str, reason: str, remedy: str = "", rule: str = "") -> None:
         super().__init__(
             f"{path} {reason}",
-            "an input is whole and readable",
+            rule or "an input is whole and readable",
             remedy or "fetch or write the file again, or take it out of the inputs",
         )
         self.reason = reason
 
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+    def __reduce__(self) -> Any:
         """Return what it is made of again in another process."""
-        return type(self), (self.problem.removesuffix(f" {self.reason}"), self.reason, self.remedy)
+        return type(self), (self.problem.removesuffix(f" {self.reason}"), self.reason, self.remedy, self.rule)
+
+
+class UnfitInputError(DamagedInputError):
+    """A file that its format, or what its source's settings say of it, does not fit: a table without the column."""
+
+
+def _says_damage(error: Exception) -> bool:
+    """Return whether an exception is one by which a decompressor says that its data is damaged or cut."""
+    if isinstance(error, (zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)):
+        return True
+    # their kinds are other things, such as a connection that ended; and bz2 has no exception of its own
+    return type(error) is EOFError or (type(error) is OSError and error.args == ("Invalid data stream",))
 
 
 class UntilDamage:
     """A binary stream that ends where its archive is damaged or cut; `damage` then says how.
 
     Args:
-        stream: a stream of decompressed content.
+        path: the file.
+        stream: a stream of its content, decompressed.
     """
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, path: str, stream: IO[bytes]) -> None:
+        self._path = path
+        self._packed, self._remote = path.endswith(COMPRESSED), is_remote(path)
+        if self._remote and not self._packed:
+            stream = cast("IO[bytes]", Transport(path, stream))
         # one read of the archive at a time: what came before the damage is not lost with it
         self._read = getattr(stream, "read1", stream.read)
         self.damage: str | None = None
@@ -50,16 +74,17 @@ class UntilDamage:
         """Return at most `count` bytes; none at the end.
 
         Raises:
-            OSError: the disk or the connection failed.
+            OSError: the disk failed.
+            ReadFailedError: the connection did.
         """
         if self.damage is not None:
             return b""
         try:
             return bytes(self._read(count))
-        except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile) as error:
-            self.damage = str(error)
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            self.damage = str(error)  # what bz2 says of damaged data
-        return b""
+        except Exception as error:  # a store's client raises what it likes
+            if self._packed and _says_damage(error):
+                self.damage = reason_of(error)
+                return b""
+            if self._remote and not isinstance(error, HunminError):
+                raise ReadFailedError(self._path, error) from None
+            raise

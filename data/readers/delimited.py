@@ -8,9 +8,10 @@ from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import islice
 
-from common.errors import UserError, nearest
+from common.errors import nearest
 from data.readers import records
 from data.readers.blocks import LINES, Borders, count_lines, cut, numbered
+from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream, utf8_lines
 from data.readers.lines import is_utf8
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
@@ -57,15 +58,16 @@ def _columns(file: InputFile, raw: bytes, delimiter: str, quoted: bool) -> list[
     unclosed = quoted and _unclosed_line(raw, delimiter) is not None
     if row is None or unclosed or not any(name.strip() for name in row):
         why = " (a quote is not closed)" if unclosed else "" if row is None else " (the line is blank)"
-        raise UserError(
-            f"the first row of {file.path} cannot be read{why}",
-            "the first row of a table names its columns",
+        raise UnfitInputError(
+            file.path,
+            f"has a first row that cannot be read{why}",
             "mend the first row, or give the source's format and encoding",
+            "the first row of a table names its columns",
         )
     return [name.strip() for name in row]
 
 
-def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> UserError:
+def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> UnfitInputError:
     """Return the error of a table without the text columns asked for.
 
     It names the columns only where they look like names: the first row of a table without any is data.
@@ -73,10 +75,11 @@ def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> 
     named = _are_names(columns)
     shown = f"the file's columns are {', '.join(columns[:20])}"
     hidden = f"what stands in their place does not look like column names ({len(columns)} columns)"
-    return UserError(
-        f"{file.path} has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
-        f"text_field names the column with the documents; {shown if named else hidden}",
+    return UnfitInputError(
+        file.path,
+        f"has no column '{missing[0]}'{nearest(missing[0], columns) if named else ''}",
         "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names",
+        f"text_field names the column with the documents; {shown if named else hidden}",
     )
 
 

@@ -31,6 +31,7 @@ from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
 from data.readers.settings import Format
 from data.readers.sniff import resolve_format
 from data.readers.sqlite import cut_sqlite, parse_sqlite
+from data.readers.transport import reason_of
 
 Cut = Callable[[InputFile, TextStream, int], Iterator[Block]]
 CutReference = Callable[[InputFile, int], Iterator[Block]]
@@ -84,14 +85,16 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
     Documents and their ids do not depend on `block_bytes`.
 
     Raises:
-        DamagedInputError: it is a damaged or truncated archive, after all blocks before that; or no text, or damaged.
-        UserError: the file cannot be read, or its columns are others.
+        DamagedInputError: it is a damaged or truncated archive, after all blocks before that; or no text, or damaged;
+            or (UnfitInputError) its columns are others.
+        UserError: the file cannot be read.
+        ReadFailedError: the connection failed.
     """
     if file.path.startswith(HUB):
         yield from (("hf", block) for block in cut_hub(file, block_bytes))
         return
     with _reading_errors(file.path), open_bytes(file.path) as opened:
-        stream = UntilDamage(opened)
+        stream = UntilDamage(file.path, opened)
         head = read_full(stream, encoding.READ_BYTES)
         if stream.damage is not None and not head:
             raise DamagedInputError(file.path, f"is damaged or cut short: {stream.damage}")
@@ -114,7 +117,7 @@ def _reading_errors(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            f"cannot read {path}: {error.strerror or error}",
+            f"cannot read {path}: {reason_of(error)}",
             "inputs are files that this user may read, from their beginning to their end",
             "check that it is a file, its permissions and the disk or connection, or take it out of the inputs",
         ) from None

@@ -12,8 +12,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import UserError
 from data.readers import records
+from data.readers.damage import UnfitInputError
 from data.readers.encoding import TextStream
 from data.readers.lines import parse_object
 from data.readers.records import Block, FieldMap, InputFile, Item, Reject, too_long
@@ -100,14 +100,15 @@ def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -
     """Yield the elements of the array under a key of the file's object, or the object there, in blocks.
 
     Raises:
-        UserError: the file's first megabyte does not hold the key.
+        UnfitInputError: the file's first megabyte does not hold the key.
     """
     place = place_under(stream.head, key)
     if place is None:
-        raise UserError(
-            f'{file.path} holds no "{key}": [...] in its first megabyte',
-            f"the records stand in the array under '{key}' of the object that the file is",
+        raise UnfitInputError(
+            file.path,
+            f'holds no "{key}": [...] in its first megabyte',
             "give the source's format, or for json its records_field",
+            f"the records stand in the array under '{key}' of the object that the file is",
         )
     inside = place + (stream.head[place : place + 1] == b"[")
     return _cut(stream, _from(stream, inside), block_bytes, Scanner(), single=inside == place)

@@ -12,14 +12,15 @@ import pyarrow.parquet as pq
 
 from common.errors import UserError
 from common.files import COMPRESSED, is_remote, open_bytes
-from data.readers.damage import DamagedInputError
+from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.delimited import unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
-from data.readers.volume import content_hash
+from data.readers.transport import Transport, reason_of
+from data.readers.volume import fingerprint
 
-BATCH_ROWS = 1024
-"""Rows held at once."""
+BATCH_ROWS, BATCH_BYTES = 1024, 64_000_000
+"""Rows held at once, and about how many bytes of them at most."""
 
 
 def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
@@ -27,13 +28,15 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
 
     Raises:
         DamagedInputError: the file is no Parquet file, or damaged.
-        UserError: it lacks a text column.
+        UnfitInputError: it is compressed, or lacks a text column.
+        ReadFailedError: the connection failed.
     """
     if file.path.endswith(COMPRESSED):
-        raise UserError(
-            f"{file.path} is a compressed Parquet file",
-            "a Parquet file is read in parts, and is compressed in itself",
+        raise UnfitInputError(
+            file.path,
+            "is a compressed Parquet file",
             "decompress it first",
+            "a Parquet file is read in parts, and is compressed in itself",
         )
     with _opened(file) as parquet:
         schema, facts = parquet.schema_arrow, parquet.metadata
@@ -42,9 +45,9 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
             raise unknown_columns(file, missing, schema.names)
         groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
-    fingerprint = content_hash(file.path)
+    version = fingerprint(file.path)
     for number, (span, first, size) in enumerate(_ranges(sizes, block_bytes)):
-        reference = {"groups": [span.start, span.stop], "first": first, "file": fingerprint}
+        reference = {"groups": [span.start, span.stop], "first": first, "file": version}
         yield Block(number, first + 1, orjson.dumps(reference), bytes=size)
 
 
@@ -74,9 +77,14 @@ def parse_parquet(file: InputFile, block: Block) -> Iterator[Item]:
     with _opened(file) as parquet:
         columns, _ = FieldMap(file).columns(parquet.schema_arrow.names)
         for group in range(*reference["groups"]):  # one by one: a damaged one takes no row of those before it
-            for batch in parquet.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns):
+            for batch in parquet.iter_batches(_rows_at_once(parquet, group), row_groups=[group], columns=columns):
                 yield from documents_of(file, batch, number)
                 number += batch.num_rows
+
+
+def _rows_at_once(parquet: pq.ParquetFile, group: int) -> int:
+    facts = parquet.metadata.row_group(group)
+    return max(1, min(BATCH_ROWS, BATCH_BYTES * facts.num_rows // max(1, facts.total_byte_size)))
 
 
 @contextmanager
@@ -84,14 +92,11 @@ def _opened(file: InputFile) -> Iterator[pq.ParquetFile]:
     stream: Any = file.path
     try:
         if is_remote(file.path):
-            stream = open_bytes(file.path)
+            stream = Transport(file.path, open_bytes(file.path))
         with pq.ParquetFile(stream) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise UserError(f"cannot read {file.path}: {error.strerror}", "inputs are readable files") from None
-        raise DamagedInputError(file.path, f"cannot be read as Parquet: {_first_line(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+        # of the content Arrow itself says what is wrong, without a number of the system
+        if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):
+            raise UserError(f"cannot read {file.path}: {reason_of(error)}", "inputs are readable files") from None
+        raise DamagedInputError(file.path, f"cannot be read as Parquet: {reason_of(error)}") from None

@@ -135,6 +135,9 @@ class FieldMap:
             identity = value_at(record, self._id)
         if isinstance(identity, float) and not isfinite(identity):
             identity = None
+        # a byte is at least a quarter of a character: most texts need not be counted
+        if 4 * len(text) > MAX_RECORD_BYTES and len(text.encode("utf-8", "replace")) > MAX_RECORD_BYTES:
+            return too_long(number)
         source = self._name or record.get(self._source)
         licence = self._licence or record.get(self._own_licence)
         return Document(

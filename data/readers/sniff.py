@@ -7,7 +7,7 @@ import re
 
 from common.errors import UserError
 from common.files import suffix_of
-from data.readers.damage import DamagedInputError
+from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
 from data.readers.json_elements import place_under
 from data.readers.paths import BY_SUFFIX
@@ -36,7 +36,8 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
 
     Raises:
         DamagedInputError: the content is binary.
-        UserError: it is XML that is no MediaWiki dump, or the settings name a data set of the hub.
+        UnfitInputError: it is XML that is no MediaWiki dump.
+        UserError: the settings name a data set of the hub.
     """
     given = file.settings.format
     if given == "hf":
@@ -64,10 +65,11 @@ def _sniff(file: InputFile, head: bytes) -> Format:
     if b"<mediawiki" in head[:SNIFF_BYTES]:
         return "mediawiki"
     if suffix == ".xml":
-        raise UserError(
-            f"{file.path} is XML, and no dump of a MediaWiki",
-            "of XML only pages-articles dumps are read",
+        raise UnfitInputError(
+            file.path,
+            "is XML, and no dump of a MediaWiki",
             "convert the file, or give the source's format",
+            "of XML only pages-articles dumps are read",
         )
     if head[:SNIFF_BYTES].lstrip()[:1] == b"[":
         return _array(head, suffix)

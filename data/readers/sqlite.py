@@ -10,12 +10,15 @@ from pathlib import Path
 
 import orjson
 
-from common.errors import UserError, nearest
+from common.errors import HunminError, nearest
 from common.files import COMPRESSED, is_remote
-from data.readers.damage import DamagedInputError
+from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.delimited import unknown_columns
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
-from data.readers.volume import content_hash
+from data.readers.volume import fingerprint
+
+LOCK_SECONDS = 60.0
+"""How long a database may be locked by a program that writes to it."""
 
 
 def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
@@ -23,13 +26,15 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
 
     Raises:
         DamagedInputError: the file is no database.
-        UserError: it lacks the table or a text column.
+        UnfitInputError: it is no plain local file, or lacks the table or a text column.
+        HunminError: it is locked, or the disk failed.
     """
     if is_remote(file.path) or file.path.endswith(COMPRESSED):
-        raise UserError(
-            f"{file.path} is a database that is not a plain local file",
-            "a SQLite database is read where it lies",
+        raise UnfitInputError(
+            file.path,
+            "is a database that is not a plain local file",
             "fetch and decompress it first",
+            "a SQLite database is read where it lies",
         )
     with _opened(file) as database:
         table = _table(file, database)
@@ -39,12 +44,14 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
             raise unknown_columns(file, missing, columns)
         try:
             borders = _borders(database, table, Path(file.path).stat().st_size, block_bytes)
-        except sqlite3.OperationalError:
-            raise UserError(f"table '{table}' of {file.path} has no row ids", "rows are read by row id") from None
-    content = content_hash(file.path)
+        except sqlite3.OperationalError as error:
+            if "no such column" not in str(error):
+                raise
+            raise UnfitInputError(file.path, "has no row ids in its table", rule="rows are read by row id") from None
+    version = fingerprint(file.path)
     for number, (start, end) in enumerate(pairwise(borders)):
         reference = {"table": table, "columns": needed, "from": start, "before": end}
-        data = orjson.dumps({**reference, "file": content})
+        data = orjson.dumps({**reference, "file": version})
         yield Block(number, start, data, bytes=Path(file.path).stat().st_size // (len(borders) - 1))
 
 
@@ -93,19 +100,32 @@ def _table(file: InputFile, database: sqlite3.Connection) -> str:
         return str(wanted)
     if wanted is None and len(tables) == 1:
         return tables[0]
-    problem = "has no table" if wanted is None and not tables else f"has the tables {', '.join(tables)}"
+    problem = "has several tables" if tables else "has no table"
+    shown = f"it has the tables {', '.join(tables)}" if tables else "it has none"
     if wanted is not None:
         problem = f"has no table '{wanted}'{nearest(wanted, tables)}"
-    raise UserError(f"{file.path} {problem}", "one table is read", "set the source's `table` to one of its tables")
+    raise UnfitInputError(
+        file.path, problem, "set the source's `table` to one of its tables", f"one table is read; {shown}"
+    )
 
 
 @contextmanager
 def _opened(file: InputFile) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(sqlite3.connect(f"{Path(file.path).resolve().as_uri()}?mode=ro", uri=True)) as database:
+        address = f"{Path(file.path).resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, timeout=LOCK_SECONDS, uri=True)) as database:
             # texts that are no UTF-8 are told from the rest one by one
             database.text_factory = bytes
             yield database
+    except sqlite3.OperationalError as error:
+        if "unsupported file format" in str(error):
+            raise DamagedInputError(file.path, f"cannot be read as a SQLite database: {error}") from None
+        # what stands in the way (a lock, the disk) and not what is in the file
+        raise HunminError(
+            f"cannot read {file.path}: {error}",
+            "a database is read while no program writes to it",
+            "let the program that has it open finish, or give a copy; then run the same command again",
+        ) from None
     except sqlite3.DatabaseError as error:
         raise DamagedInputError(file.path, f"cannot be read as a SQLite database: {error}") from None
 

@@ -7,6 +7,7 @@ lists its units; while the file's version stands as it was, its units are known 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any, Protocol
 
 import orjson
 
+from common.errors import UserError
 from common.files import atomic_write
 from common.settings import settings_hash
 from data.executors.failures import Failures, failure_of
-from data.readers import Block, DamagedInputError, Format, InputFile, read_blocks
+from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, read_blocks
 from data.readers.volume import FileVersion, TextSize, file_version
 from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.work import UnitTask, part_path, unit_key
@@ -61,7 +63,9 @@ class Catalog:
         self.finished_bytes = 0
         """Input bytes of units that were found finished."""
         self.damaged: dict[int, str] = {}
-        """Files that were found damaged as they were cut, by their number, and how."""
+        """Files that were found damaged, or unfit, as they were cut, by their number, and how."""
+        self._unfit: set[int] = set()
+        self._alike = Counter(id(file.settings) for file in files)
 
     def text_bytes(self, share: Share | None = None) -> float | None:
         """Return how many bytes of text the files (a share of them) hold, about; None when one's size is not known."""
@@ -118,7 +122,7 @@ class Catalog:
                 continue
             yield UnitTask(file, format, block, keys[-1])
         self._keys[number] = keys
-        self._write_index(file, version, keys, sizes, self.damaged.get(number))
+        self._write_index(number, version, keys, sizes)
 
     def _index_path(self, file: InputFile) -> Path:
         source = {**file.settings.model_dump(mode="json"), "path": None}
@@ -132,11 +136,11 @@ class Catalog:
             return None
         return found
 
-    def _write_index(
-        self, file: InputFile, version: FileVersion, keys: list[str], sizes: list[int], damage: str | None
-    ) -> None:
+    def _write_index(self, number: int, version: FileVersion, keys: list[str], sizes: list[int]) -> None:
+        file = self.files[number]
         settled = version.settled and file_version(file.path).facts == version.facts
-        tree = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes, "damage": damage}
+        tree: dict[str, Any] = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes}
+        tree |= {"damage": self.damaged.get(number), "unfit": number in self._unfit}
         if not self.folder.exists():
             return  # another element of an array has ended the stage, and nothing is to stand here any more
         with atomic_write(self._index_path(file), "wb") as stream:
@@ -167,17 +171,39 @@ class Catalog:
     def _take(self, number: int, index: dict[str, Any]) -> None:
         self._keys[number] = index["keys"]
         if index["damage"] is not None:
-            self._damaged_at(number, index["damage"])
+            self._damaged_at(number, index["damage"], index["unfit"])
 
-    def _damaged_at(self, number: int, reason: str) -> None:
+    def _damaged_at(self, number: int, reason: str, unfit: bool) -> None:
         self.damaged[number] = reason
+        if unfit:
+            self._unfit.add(number)
         self.set_aside.add(self.files[number].path, reason)
 
     def _until_damage(self, number: int, file: InputFile) -> Iterator[tuple[Format, Block]]:
         try:
             yield from read_blocks(file, self._unit_bytes)
         except DamagedInputError as error:
-            self._damaged_at(number, error.reason)
+            unfit = isinstance(error, UnfitInputError)
+            if unfit and self._alike[id(file.settings)] == 1:
+                raise  # the recipe names this one file: its settings are to be mended
+            self._damaged_at(number, error.reason, unfit)
+
+    def refuse_unfit_inputs(self) -> None:
+        """Refuse an input none of whose files fits its settings; all files must have been read.
+
+        Raises:
+            UserError: there is one.
+        """
+        unfit = Counter(id(self.files[number].settings) for number in self._unfit)
+        for number in sorted(self._unfit):
+            settings = self.files[number].settings
+            if unfit[id(settings)] == self._alike[id(settings)]:
+                raise UserError(
+                    f"no file of {settings.path} can be read as it is said: "
+                    f"{self.files[number].path} {self.damaged[number]}",
+                    "single files that do not fit are set aside; of an input at least one fits its settings",
+                    "mend the input's format, text_field or encoding, or take it out of the inputs",
+                )
 
     def parts(self) -> list[Path]:
         """Return the parts of all units, in input order; all files must have been read."""

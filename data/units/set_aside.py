@@ -1,4 +1,4 @@
-"""Damaged inputs: read as far as they are whole, listed, and too many of them end the stage."""
+"""Inputs that are damaged or do not fit their settings: read as far as they can be, listed; too many end the stage."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ SHOWN = 20
 
 
 class TooManyDamagedError(UserError):
-    """More inputs are damaged than may be."""
+    """More inputs are damaged or unfit than may be."""
 
 
 class SetAside:
-    """The damaged inputs that were found so far.
+    """The inputs that were found damaged or unfit so far.
 
     Args:
         files: how many inputs there are.
@@ -35,13 +35,14 @@ class SetAside:
         if path in self._reasons:
             return
         self._reasons[path] = reason
-        say(f"set aside from where it is damaged: {path} {reason}", style="yellow")
+        say(f"set aside from there on: {path} {reason}", style="yellow")
         if len(self._reasons) > self._most:
             named = [f"  - {name} {why}" for name, why in self._reasons.items()]
             more = [f"  - and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
             raise TooManyDamagedError(
-                f"{len(named)} of {self._files} inputs are damaged:\n" + "\n".join(named[:SHOWN] + more),
+                f"{len(named)} of {self._files} inputs are damaged or do not fit their settings:\n"
+                + "\n".join(named[:SHOWN] + more),
                 f"at most max_bad_files = {self._share:.1%} of the inputs may be, or one of several",
-                "fetch or write them again, take them out of the inputs, or raise corpus.max_bad_files; "
-                "what is done is kept",
+                "fetch or write them again, mend their format or text_field, take them out of the inputs, or raise "
+                "corpus.max_bad_files; what is done is kept",
             )

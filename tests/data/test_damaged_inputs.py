@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import random
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,3 +180,74 @@ def test_a_file_that_may_not_be_read_is_no_damage(
     monkeypatch.setattr("data.readers.formats.open_bytes", refuse)
     with pytest.raises(UserError, match="Permission denied"):
         build_corpus(settings(inputs, inputs=[str(inputs / "a.txt")]), tmp_path / "out")
+
+
+def test_a_file_with_two_places_of_damage_is_listed_once(inputs: Path, tmp_path: Path) -> None:
+    path = inputs / "m.parquet"
+    pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=500, compression="zstd", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    for group, length in ((1, 360), (4, 20)):
+        place = pq.read_metadata(path).row_group(group).column(0).data_page_offset
+        content[place + 40 - group : place + 40 - group + length] = bytes(length)
+    path.write_bytes(content)
+    build_corpus(settings(inputs, unit_mb=0.01), tmp_path / "out")
+    assert [entry["source"] for entry in listed(tmp_path / "out")] == ["m"]
+    assert sum(json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"].values()) == 1
+
+
+def test_a_locked_database_is_no_damage(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("data.readers.sqlite.LOCK_SECONDS", 0.1)
+    path = inputs / "m.sqlite"
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("CREATE TABLE t (text TEXT)")
+    writer.executemany("INSERT INTO t VALUES (?)", [(text,) for text in TEXTS[:200]])
+    writer.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(HunminError, match=r"cannot read .*m\.sqlite: database is locked") as caught:
+        build_corpus(settings(inputs), tmp_path / "out")
+    assert "the program that has it open" in str(caught.value)
+    writer.execute("COMMIT")
+    writer.close()
+    build_corpus(settings(inputs), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS[:200] and listed(tmp_path / "out") == []
+
+
+def tables(folder: Path, good: int, bad: int) -> None:
+    """Write CSV files, some of them without the column of the text."""
+    folder.mkdir(exist_ok=True)
+    for number in range(good + bad):
+        column = "text" if number < good else "body"
+        (folder / f"{number:04}.csv").write_text(f"id,{column}\n1,{number}번 표의 글이다.\n", encoding="utf-8")
+
+
+def test_tables_without_the_column_are_set_aside_up_to_the_bound(tmp_path: Path) -> None:
+    tables(tmp_path / "in", 2400, 110)
+    build_corpus(settings(tmp_path / "in", unit_mb=1), tmp_path / "out")
+    found = listed(tmp_path / "out")
+    assert len(found) == 110 and {entry["reason"] for entry in found} == {"has no column 'text'"}
+    assert json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"] == {"has no column 'text'": 110}
+
+
+def test_too_many_tables_without_the_column_end_the_stage(tmp_path: Path) -> None:
+    tables(tmp_path / "in", 90, 10)
+    with pytest.raises(UserError, match="6 of 100 inputs are damaged or do not fit") as caught:
+        build_corpus(settings(tmp_path / "in"), tmp_path / "out")
+    assert "no column 'text'" in str(caught.value) and "text_field" in str(caught.value)
+
+
+def test_one_file_that_the_recipe_names_has_to_fit(inputs: Path, tmp_path: Path) -> None:
+    tables(tmp_path / "tables", 0, 1)
+    single = [str(inputs), str(tmp_path / "tables/0000.csv")]
+    with pytest.raises(UserError, match=r"no column 'text'[\s\S]*columns are id, body"):
+        build_corpus(settings(inputs, inputs=single), tmp_path / "out")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_input_none_of_whose_files_fits_ends_the_stage(
+    inputs: Path, tmp_path: Path, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
+    tables(tmp_path / "tables", 0, 2)
+    chosen = settings(inputs, inputs=[str(inputs), str(tmp_path / "tables")], max_bad_files=0.5)
+    for _ in range(1 + again):  # the second time they are known from the first
+        with pytest.raises(UserError, match=r"no file of .*tables can be read[\s\S]*text_field"):
+            build_corpus(chosen, tmp_path / "out")

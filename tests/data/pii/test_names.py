@@ -44,6 +44,29 @@ def test_what_the_recipe_names_is_its_writers() -> None:
     refuse_personal_names(["s3://me@example.com/in/a.txt"], ["s3://me@example.com/in/*.txt"])
 
 
+@pytest.mark.parametrize("wide", ["", "/*.jsonl"])
+def test_folders_of_inputs_that_would_tell_files_apart_are_refused(tmp_path: Path, wide: str) -> None:
+    """Two inputs of one file name: the folder that the recipe names comes into ids and rejects."""
+    folders = [tmp_path / "hong@example.com", tmp_path / "kim@example.com"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "chat.jsonl").write_text('{"text": "안녕하세요."}\n{}\n', encoding="utf-8")
+    with pytest.raises(UserError, match="the label of input file 1 of 2 holds personal data") as caught:
+        corpus_files(CorpusSettings(inputs=[f"{folder}{wide}" for folder in folders]))
+    assert "hong" not in str(caught.value) and "`name`" in str(caught.value)
+    named = [{"path": f"{folder}{wide}", "name": f"chat{number}"} for number, folder in enumerate(folders)]
+    files = corpus_files(CorpusSettings.model_validate({"inputs": named}))
+    assert [file.label for file in files] == ["chat0", "chat1"]
+
+
+@pytest.mark.parametrize("name", ["hong@example.com", "상담_010-1234-5678"])
+def test_names_of_sources_that_are_personal_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text("안녕하세요.\n", encoding="utf-8")
+    settings = CorpusSettings.model_validate({"inputs": [{"path": str(tmp_path / "a.txt"), "name": name}]})
+    with pytest.raises(UserError, match="the label of input file 1 of 1"):
+        corpus_files(settings)
+
+
 def test_ordinary_names_pass() -> None:
     names = [
         "news-2021-05-20.jsonl",

@@ -1,6 +1,7 @@
 """Parquet: ranges of rows, only the columns needed, other types of text, damage."""
 
 import gzip
+import sqlite3
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,6 +68,34 @@ def test_nested_binary_dictionary_and_missing_text(tmp_path):
     assert texts(read(path)) == ["가"] and rejects(read(path)) == [(1, "not UTF-8")]
     path = write(tmp_path / "d.parquet", {"text": [1, 2]})
     assert rejects(read(path)) == [(1, "text is not a string"), (2, "text is not a string")]
+
+
+def test_a_cell_may_be_as_long_as_a_record(tmp_path, monkeypatch):
+    monkeypatch.setattr("data.readers.records.MAX_RECORD_BYTES", 3000)
+    cells = ["가" * 1000, "가" * 1001, "a" * 3000, "a" * 3001, "끝"]
+    path = write(tmp_path / "a.parquet", {"text": cells})
+    with sqlite3.connect(tmp_path / "b.sqlite") as database:
+        database.execute("CREATE TABLE t (text TEXT)")
+        database.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in cells])
+    database.close()
+    for items in (read(path), read(tmp_path / "b.sqlite")):
+        assert texts(items) == [cells[0], cells[2], "끝"]
+        assert rejects(items) == [(2, "longer than 0.003 MB"), (4, "longer than 0.003 MB")]
+
+
+def test_few_rows_are_held_at_once_where_they_are_long(tmp_path, monkeypatch):
+    monkeypatch.setattr("data.readers.parquet.BATCH_BYTES", 100_000)
+    rows = [f"{n}" * 5000 for n in range(10, 90)]
+    path = write(tmp_path / "a.parquet", {"text": rows}, use_dictionary=False)
+    held = []
+    real = pq.ParquetFile.iter_batches
+
+    def counting(self, size, **options):
+        held.append(size)
+        return real(self, size, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counting)
+    assert texts(read(path)) == rows and 5 <= held[0] <= 10
 
 
 def test_by_content_whatever_the_name(tmp_path):

@@ -35,11 +35,11 @@ def test_tables_are_named(database):
         connection.execute('INSERT INTO "other ""one""" VALUES (?)', ("셋",))
         connection.execute("CREATE TABLE bare (text TEXT PRIMARY KEY) WITHOUT ROWID")
     connection.close()
-    with pytest.raises(UserError, match='has the tables bare, other "one", scrap'):
+    with pytest.raises(UserError, match='it has the tables bare, other "one", scrap'):
         read(database)
     with pytest.raises(UserError, match="did you mean 'scrap'"):
         read(database, table="scraps")
-    with pytest.raises(UserError, match="has no row ids"):
+    with pytest.raises(UserError, match="has no row ids in its table"):
         read(database, table="bare")
     with pytest.raises(UserError, match=r"no column 'text'[\s\S]*id, body, url"):
         read(database, table="scrap")
