@@ -1,5 +1,8 @@
 """A unit: its part, its side file, and that the part comes last."""
 
+import subprocess
+import sys
+
 import orjson
 import pyarrow.parquet as pq
 import pytest
@@ -51,3 +54,18 @@ def test_a_unit_that_fails_leaves_no_part(tmp_path, monkeypatch):
 def test_the_name_says_file_and_line_and_the_key_stays_secret(tmp_path):
     assert task(b"abc").name == "/in/a.txt from line 11 (3 bytes)"
     assert "kkkk" not in repr(work(tmp_path))
+
+
+def test_what_is_loaded_before_the_processes_are_forked_has_the_filters_compiled() -> None:
+    program = (
+        "import data.units.warm\n"
+        "from data.filters import batch, language, repetition, symbols\n"
+        "for module in (batch, language, repetition, symbols):\n"
+        "    for name, one in vars(module).items():\n"
+        "        if hasattr(one, 'signatures') and one.__module__ == module.__name__ and name.startswith('_'):\n"
+        "            print(module.__name__, name, len(one.signatures))\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    compiled = {name: int(count) for _, name, count in map(str.split, said.splitlines())}
+    called = ("_find_words", "_find_lines", "_language", "_duplicate_lines", "_ngrams", "_runs", "_symbols", "_lines")
+    assert all(compiled[name] > 0 for name in called), said
