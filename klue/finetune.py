@@ -53,8 +53,8 @@ def finetune(job: Job) -> Outcome:
     """Fine-tune and return the scores; on a CPU the same job gives the same outcome, on a GPU nearly the same one.
 
     AdamW (eps 1e-8, no decay on biases and layer norms), gradients clipped to norm 1, linear warm-up and decay,
-    dynamic padding, batches of similar length. Scores of every evaluation go to the job's history file, and between
-    them how far it is.
+    dynamic padding, batches of similar length. It ends early after `patience` evaluations without a better score.
+    Scores of every evaluation go to the job's history file, and between them how far it is.
 
     Raises:
         HunminError: the weights do not fill the encoder, or the loss or an output is no longer finite.
@@ -68,7 +68,7 @@ def finetune(job: Job) -> Outcome:
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)
-    total, lengths, step = steps_of(job), train.lengths, 0
+    total, lengths, step, worse = steps_of(job), train.lengths, 0, 0
     best: dict[str, Any] = {}
     last: dict[str, Any] = {}
     predictions: list[Any] = []
@@ -97,11 +97,14 @@ def finetune(job: Job) -> Outcome:
                 scored = task.score(dev.labels, found) | task.published(outputs, dev, tokenizer)
                 scores = {k: defined(v) for k, v in scored.items()}
                 last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
+                worse += 1
                 if not best or _value(last, task) > _value(best, task):
-                    best, predictions = last, found
+                    best, predictions, worse = last, found, 0
                 _log(history, {**last, "loss": round(loss, 6), "of": total})
                 losses.zero_()
                 since = 0
+                if training.patience and worse >= training.patience:
+                    return Outcome(best, last, [example.guid for example in dev.examples], predictions)
     return Outcome(best, last, [example.guid for example in dev.examples], predictions)
 
 

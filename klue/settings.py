@@ -33,6 +33,13 @@ class FineTuneSettings(Settings):
     MRC and WoS 510. A model with fewer positions needs a smaller value."""
     evaluations_per_epoch: int | None = Field(None, ge=1)
     """How often the dev examples are scored in an epoch, evenly spaced, the last one at its end. Authors: 4."""
+    patience: int | None = Field(None, ge=0)
+    """Evaluations without a better score after which training ends early; 0 = never. Authors: STS, NLI and NER 5, all
+    other tasks never."""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """Share of the encoder's states, and of what the head reads of them, that is dropped in training, wherever its
+    configuration names one. None, as the authors have it: what the configuration says, which of a model that was
+    pretrained without is 0. The parser's own layers keep their 0.33."""
     max_train_examples: int | None = Field(None, ge=1)
     """Train on at most so many examples, the same ones for every seed; None = all."""
 
@@ -130,6 +137,8 @@ class Training(Settings):
     weight_decay: float
     max_length: int
     evaluations_per_epoch: int
+    patience: int = 0
+    dropout: float | None = None
     max_train_examples: int | None
     pos_tags: bool = True
     """KLUE-DP only."""

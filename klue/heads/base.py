@@ -14,6 +14,11 @@ from klue.plan import Job
 from klue.tasks.base import Task
 
 ENCODER_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+DROPOUTS = (
+    *("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout", "summary_last_dropout"),
+    *("pooler_dropout", "cls_dropout", "embedding_dropout", "attention_dropout", "mlp_dropout", "hidden_dropout"),
+)
+"""What configurations of encoders call their dropouts."""
 
 
 class Head(nn.Module):
@@ -67,6 +72,9 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any]) -> tuple[Any, dict
     where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(job.model, **where, **configuration)
+        for name in DROPOUTS if job.training.dropout is not None else ():
+            if hasattr(config, name):
+                setattr(config, name, job.training.dropout)
         if job.init == "random":
             return auto.from_config(config, dtype=torch.float32), {}
         found: tuple[Any, dict[str, Any]] = auto.from_pretrained(

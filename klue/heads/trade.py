@@ -40,7 +40,8 @@ class Trade(Head):
         inner = self.encoder.get_input_embeddings().weight.shape[1]
         self.widen = nn.Linear(inner, width) if inner != width else nn.Identity()
         self.narrow = nn.Linear(width, inner) if inner != width else nn.Identity()
-        self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", 0.1))
+        asked = job.training.dropout
+        self.dropout = nn.Dropout(getattr(config, "hidden_dropout_prob", 0.1) if asked is None else asked)
         self.decoder = nn.GRUCell(width, width)
         self.mix = nn.Linear(3 * width, 1)
         self.gate = nn.Linear(width, task.outputs)

@@ -73,6 +73,8 @@ class AuthorsValues:
     weight_decay: float = 0.0
     max_length: int = 128
     evaluations_per_epoch: int = 4
+    patience: int = 0
+    """Evaluations without a better score before training ends; 0 = it does not."""
 
 
 class Task(ABC):

@@ -58,6 +58,7 @@ class Ner(Task):
         warmup_share_large=0.0,
         batch_size_large=8,
         max_length=510,
+        patience=5,
     )
 
     @property

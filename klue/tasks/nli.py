@@ -22,7 +22,7 @@ class Nli(Classification):
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "accuracy"
     authors = AuthorsValues(
-        epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
+        epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2, patience=5
     )
 
     def read(self, record: Any, guid: str) -> list[Example]:

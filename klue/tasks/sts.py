@@ -21,7 +21,7 @@ class Sts(Regression):
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
     authors = AuthorsValues(
-        epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1
+        epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1, patience=5
     )
 
     def read(self, record: Any, guid: str) -> list[Example]:

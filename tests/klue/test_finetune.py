@@ -45,6 +45,20 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     assert TASKS["ynat"].score(labels, outcome.predictions)["macro_f1"] == outcome.best["macro_f1"]
 
 
+@pytest.mark.parametrize(("patience", "evaluations"), [(0, 8), (1, 4), (2, 8), (3, 8)])
+def test_training_ends_when_scores_have_not_risen(
+    patience, evaluations, benchmark, tiny_roberta, tmp_path, monkeypatch
+):
+    scores = iter([1.0, 2.0, 3.0, 3.0, 4.0, 1.0, 5.0, 2.0])  # an equal one is no better one
+    monkeypatch.setattr(TASKS["ynat"], "score", lambda gold, found: {"macro_f1": next(scores)}, raising=False)
+    training = {"max_length": 64, "epochs": 4, "evaluations_per_epoch": 2, "patience": patience}
+    (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
+    outcome = finetune(job)
+    history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
+    assert len([entry for entry in history if "epoch" in entry]) == evaluations
+    assert outcome.best["macro_f1"] == (5.0 if evaluations == 8 else 3.0)
+
+
 @pytest.mark.parametrize("task", ["klue-nli", "klue-sts"])
 def test_bert_and_same_job_same_outcome(benchmark, tiny_bert, tmp_path, task):
     (job,) = make_jobs(benchmark, tiny_bert, tmp_path, tasks=[task])

@@ -19,6 +19,7 @@ from klue.runner import write_features
 from klue.settings import KlueSettings
 from klue.tasks import TASKS
 from klue.tasks.wos import GATES, SLOTS
+from tests.klue.families import write_family
 
 CPU = torch.device("cpu")
 
@@ -93,6 +94,7 @@ def test_same_job_same_outcome_and_any_predictions_are_well_formed(name, sample_
 def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_reader, tmp_path):
     """What is learnt by heart comes out again: heads and decoding speak of the same tokens, words and slots."""
     training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 2 if name == "wos" else 4, "max_length": 64}
+    training["patience"] = 0
     job, _, _ = make_job(name, sample_benchmark, tiny_reader, tmp_path, train=count, **training)
     (Path(job.features) / "dev").rename(tmp_path / "other")
     (Path(job.features) / "dev").symlink_to(Path(job.features) / "train")
@@ -115,6 +117,17 @@ def test_parser_without_gold_parts_of_speech(sample_benchmark, tiny_bert, tmp_pa
     with torch.inference_mode():
         before = model.predict(inputs)["heads"]
         assert torch.equal(before, model.predict({**inputs, "tags": torch.zeros_like(inputs["tags"])})["heads"])
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("family", ["bert", "electra", "deberta-v2", "modernbert"])
+def test_dropout_is_what_the_setting_says(name, family, sample_benchmark, tmp_path):
+    folder = write_family(family, tmp_path / "model")
+    for asked in (0.0, 0.5):
+        job, _, dev = make_job(name, sample_benchmark, folder, tmp_path / str(asked), train=2, dev=2, dropout=asked)
+        model = build_head(job, TASKS[name], dev.shared)
+        found = {part.p for part in model.modules() if isinstance(part, torch.nn.Dropout)}
+        assert found == {asked}
 
 
 def test_parser_is_drawn_as_the_authors_draw_it(sample_benchmark, tiny_roberta, tmp_path):

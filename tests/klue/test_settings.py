@@ -19,6 +19,15 @@ def test_authors_values_are_the_default_and_depend_on_size():
     assert (large.learning_rate, large.warmup_share) == (2e-5, 0.1)
     assert resolve_training(settings, TASKS["ynat"], 1024).warmup_share == 0.2
     assert resolve_training(settings, TASKS["klue-nli"], 768).epochs == 5
+    patience = {name: resolve_training(settings, task, 768).patience for name, task in TASKS.items()}
+    assert {name for name, value in patience.items() if value == 5} == {"klue-sts", "klue-nli", "klue-ner"}
+    assert set(patience.values()) == {0, 5} and base.dropout is None
+    changed = KlueSettings(data="d", training=FineTuneSettings(patience=0, dropout=0.2))
+    assert resolve_training(changed, TASKS["klue-sts"], 768).model_dump() == {
+        **base.model_dump(),
+        "patience": 0,
+        "dropout": 0.2,
+    }
 
 
 def test_a_tasks_own_section_goes_before_the_common_one():
