@@ -5,8 +5,10 @@ Needs root and Debian's packages munge, slurmctld, slurmd and slurm-client.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -57,7 +59,10 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=5
 KillWait=10
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=60
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9
 """
 
 
@@ -120,30 +125,71 @@ def wait_for(what: str, true: object, seconds: float) -> None:
         time.sleep(0.5)
 
 
-def test_a_launch_is_stopped_requeued_resumed_and_scored(slurm: dict[str, str], tmp_path: Path) -> None:
-    recipe = write_mini(
-        tmp_path, micro_batch=8, steps=600, checkpoint_every=300, validate_every=300, log_every=1, validation_samples=0
-    )
-    (tmp_path / "node.env").write_text("MASTER_ADDR=127.0.0.1\nOMP_NUM_THREADS=1\n")  # nobody resolves n1
+def launched(recipe: Path, folder: Path, environment: dict[str, str], *options: str) -> list[str]:
+    """Return the numbers of the three jobs."""
+    (folder / "node.env").write_text("MASTER_ADDR=127.0.0.1\nOMP_NUM_THREADS=1\n")  # nobody resolves n1
     command = [sys.executable, "-m", "hunmin.main", "launch", str(recipe), "klue.tasks=[ynat]", "--launcher", "slurm"]
-    command += ["--nodes", "2", "--devices", "1", "--cpu", "--time", "30", "--environment", str(tmp_path / "node.env")]
-    launched = subprocess.run(command, env=slurm, capture_output=True, text=True, cwd=tmp_path)
-    assert launched.returncode == 0, launched.stderr
-    jobs = [line.rpartition(" ")[2] for line in launched.stderr.splitlines() if line.startswith("submitted")]
+    command += ["--nodes", "2", "--devices", "1", "--cpu", "--environment", "node.env", *options]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    jobs = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("submitted")]
     assert len(jobs) == 3
-    run = tmp_path / "run"
+    return jobs
+
+
+def kill_a_task(recipe: Path) -> None:
+    """Kill a training process as if it had broken."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if b"pretrain" in words and str(recipe).encode() in words and b"srun" not in words[0]:
+                os.kill(int(path.parent.name), signal.SIGKILL)
+                return
+    raise AssertionError("no training process runs")
+
+
+def test_a_launch_is_stopped_requeued_resumed_and_scored(slurm: dict[str, str], tmp_path: Path) -> None:
+    """By the signal before the limit, by another job and by a failure; in a folder that sbatch would take apart."""
+    folder = tmp_path / "my runs # 100%"
+    folder.mkdir()
+    recipe = write_mini(
+        folder, micro_batch=8, steps=1000, checkpoint_every=100, validate_every=300, log_every=1, validation_samples=0
+    )
+    jobs = launched(recipe, folder, slurm, "--time", "30", "--restarts", "1")
+
+    def back(times: int) -> None:
+        shown = lambda: said("scontrol", "show", "job", jobs[1], environment=slurm)  # noqa: E731
+        wait_for(f"back in the queue for the {times}. time", lambda: f"Restarts={times}" in shown(), 120)
+        # twice KillWait, until nothing of the time before is left; Slurm itself waits for two minutes
+        time.sleep(20)
+        said("scontrol", "update", f"JobId={jobs[1]}", "StartTime=now", environment=slurm)
+
+    run = folder / "run"
     log = run / "pretrain.partial" / "logs" / "metrics.jsonl"
     logs = lambda: "\n".join(path.read_text() for path in (run / "logs").rglob("*.log"))  # noqa: E731
-    wait_for("training begins", lambda: log.exists() and log.read_text().count("\n") > 20, 180)
+    wait_for("training begins", lambda: log.exists() and log.read_text().count("\n") > 20, 300)
     assert "n1 n2" in said("scontrol", "show", "hostnames", "n[1-2]", environment=slurm).replace("\n", " ")
     # what Slurm sends five minutes before the limit
     assert not said("scancel", "--batch", "--signal=USR1", jobs[1], environment=slurm)
-    wait_for(
-        "back in the queue", lambda: "Restarts=1" in said("scontrol", "show", "job", jobs[1], environment=slurm), 90
-    )
+    back(1)
+    assert not list(run.rglob("*.failures")), "a stop counts as a failure:\n" + logs()
+    wait_for("training goes on", lambda: "resuming at step" in logs(), 300)
+    before = log.read_text().count("\n")
+    wait_for("training steps", lambda: log.read_text().count("\n") > before + 10, 300)
+    resumed = logs().count("resuming at step")
+    urgent = ["sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 1"]
+    assert "Submitted" in said(*urgent, environment=slurm)
+    back(2)
+    assert not list(run.rglob("*.failures")), "a preemption counts as a failure:\n" + logs()
+    assert "for another job, and saved" in logs()
+    wait_for("training goes on", lambda: logs().count("resuming at step") > resumed, 300)
+    kill_a_task(recipe)
+    back(3)
+    (failures,) = run.rglob("*.failures")
+    assert failures.read_text().count("\n") == 1
     wait_for("training ends", lambda: state(jobs[1], slurm) in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"), 400)
     assert state(jobs[1], slurm) == "COMPLETED", logs()
-    assert "back to the queue" in logs() and "resuming at step" in logs()
+    assert "restart 1 of 1" in logs() and "resuming at step" in logs()
     wait_for("scores", lambda: state(jobs[2], slurm) in ("COMPLETED", "FAILED", "CANCELLED"), 180)
     assert state(jobs[2], slurm) == "COMPLETED", logs()
     assert (run / "klue" / "summary.json").exists() and (run / "report" / "report.md").exists()
@@ -155,6 +201,19 @@ def test_a_launch_is_stopped_requeued_resumed_and_scored(slurm: dict[str, str], 
     assert read_manifest(tmp_path / "straight" / "pretrain")
     one, two = (folder / "pretrain" / "model" / "model.safetensors" for folder in (run, tmp_path / "straight"))
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_job_that_fails_for_good_says_so_and_nothing_follows(slurm: dict[str, str], tmp_path: Path) -> None:
+    recipe = write_mini(tmp_path, micro_batch=8, steps=100_000, checkpoint_every=300, log_every=1)
+    jobs = launched(recipe, tmp_path, slurm, "--restarts", "0")
+    log = tmp_path / "run" / "pretrain.partial" / "logs" / "metrics.jsonl"
+    wait_for("training begins", lambda: log.exists() and log.read_text().count("\n") > 5, 180)
+    kill_a_task(recipe)
+    wait_for("training ends", lambda: state(jobs[1], slurm) in ("COMPLETED", "FAILED"), 120)
+    assert state(jobs[1], slurm) == "FAILED"
+    shown = said("scontrol", "show", "job", jobs[1], environment=slurm)
+    assert "Restarts=0" in shown and "ExitCode=0:0" not in shown
+    wait_for("nothing follows", lambda: state(jobs[2], slurm) == "CANCELLED", 60)
 
 
 def test_an_array_makes_the_same_corpus(slurm: dict[str, str], tmp_path: Path) -> None:
