@@ -124,6 +124,6 @@ def takes_texts(device: torch.device, half: torch.dtype | None, width: int, leng
 
 @contextmanager
 def fastest_kernels() -> Iterator[None]:
-    """Have samples of one length computed by the first kernel of `PRIORITY` that takes them."""
+    """Use the first kernel of `PRIORITY` that supports the inputs, for samples of one length."""
     with sdpa_kernel(list(PRIORITY), set_priority=True):
         yield

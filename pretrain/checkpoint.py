@@ -1,7 +1,7 @@
 """Checkpoints: a folder a step, written under a temporary name and renamed when durable, its metadata last.
 
-A checkpoint holds the whole weights and the whole state of the optimizer, whatever they were shared over, so any number
-of processes, any ZeRO stage and any engine goes on from it. The model's configuration is in its metadata and the
+A checkpoint holds the full weights and the full optimizer state, however they were sharded, so a run can resume from it
+with any number of processes, any ZeRO stage and any engine. The model's configuration is in its metadata and the
 vocabulary beside it, so an export needs nothing else. The first process gathers and writes it; the metadata lists its
 files, which are never looked for.
 """

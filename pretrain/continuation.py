@@ -111,8 +111,8 @@ def _check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings)
         if getattr(config, theirs) != getattr(settings, name)
     }
     if differing:
-        stated = " ".join(f"pretrain.model.{name}={value}" for name, value in differing.items())
-        raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {stated}")
+        remedy = " ".join(f"pretrain.model.{name}={value}" for name, value in differing.items())
+        raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {remedy}")
 
 
 def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:

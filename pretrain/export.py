@@ -19,6 +19,10 @@ from common.files import atomic_write, disk_errors
 from pretrain.checkpoint import TOKENIZER_FILES, WEIGHTS, check_format, library_disk_errors, put_weights, read_metadata
 from pretrain.export_check import check_folder
 from pretrain.model import CLASSES, first_position, model_class
+from pretrain.onnx import FILE as ONNX_FILE
+from pretrain.onnx import check_onnx, refuse_onnx, write_onnx
+from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment
@@ -27,6 +31,10 @@ if not torch.cuda.is_available():
 
 Dtype = Literal["fp32", "bf16", "fp16"]
 DTYPES: dict[Dtype, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+EXPORT_FILES = ("model.safetensors", "config.json")
+"""What every export holds, its tokenizer aside."""
+LIBRARY_FILES = ("generation_config.json",)
+"""What some versions of transformers write beside them."""
 
 
 def save_hub_model(
@@ -43,6 +51,7 @@ def save_hub_model(
         out: folder to write.
         check: raises if something is wrong with the folder; it has another name until then.
     """
+    out = out.resolve()
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     with disk_errors(out), library_disk_errors(out):
@@ -53,15 +62,15 @@ def save_hub_model(
                 shutil.copyfile(tokenizer / name, temporary / name)
         configuration = temporary / "tokenizer_config.json"
         if configuration.exists():
-            stated = json.loads(configuration.read_bytes())
-            stated["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
+            settings = json.loads(configuration.read_bytes())
+            settings["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
             with atomic_write(configuration) as stream:
-                json.dump(stated, stream, ensure_ascii=False, indent=1, sort_keys=True)
+                json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
                 stream.write("\n")
     try:
         check(temporary)
-    except HunminError:
-        shutil.rmtree(temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
     shutil.rmtree(out, ignore_errors=True)
     temporary.rename(out)
@@ -117,23 +126,71 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
     return model.eval()
 
 
-def export_checkpoint(checkpoint: Path, out: Path, dtype: Dtype = "fp32") -> PreTrainedModel:
+def export_checkpoint(
+    checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
+) -> PreTrainedModel:
     """Write a checkpoint as a folder that transformers loads, and return the model that it holds.
 
-    The folder has its name once `check_folder` has found nothing wrong with it.
+    The folder has its name once `check_folder`, and the check of what stands beside the model, have found nothing
+    wrong with it.
 
     Args:
         checkpoint: a step-* folder, wherever it stands.
         out: folder to write.
         dtype: of the weights in it.
+        sentence_embeddings: beside them what sentence-transformers loads.
+        onnx: beside them an ONNX graph.
 
     Raises:
-        UserError: it is not a whole checkpoint, or one of an earlier version, or `dtype` cannot hold its weights.
+        UserError: it is not a whole checkpoint, or one of an earlier version, `dtype` cannot hold its weights, or the
+            graph cannot be made.
         HunminError: what was written is not what it should be.
     """
+    if onnx:
+        refuse_onnx(dtype)
     model = load_checkpoint(checkpoint).to(DTYPES[dtype])
-    save_hub_model(model, checkpoint, out, lambda folder: check_folder(folder, model))
+
+    def finish(folder: Path) -> None:
+        check_folder(folder, model)
+        if sentence_embeddings:
+            write_sentence_embeddings(folder, model)
+            check_sentence_embeddings(folder, model)
+        if onnx:
+            write_onnx(folder, model)
+            check_onnx(folder, model)
+
+    save_hub_model(model, checkpoint, out, finish)
     return model
+
+
+def is_export_of(
+    folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
+) -> bool:
+    """Return whether a folder is what `export_checkpoint` makes of a checkpoint, by what it holds; a card beside it
+    makes no difference.
+
+    Args:
+        folder: that is there.
+        checkpoint: as the rest, of `export_checkpoint`.
+
+    Raises:
+        UserError: `checkpoint` is none.
+    """
+    extra = {*(EMBEDDING_FILES if sentence_embeddings else ()), *((ONNX_FILE,) if onnx else ())}
+    wanted = {*EXPORT_FILES, *(name for name in TOKENIZER_FILES if (checkpoint / name).exists()), *extra}
+    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if held - {"README.md", *LIBRARY_FILES} != wanted:
+        return False
+    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    try:
+        check_folder(folder, model)
+        if sentence_embeddings:
+            check_sentence_embeddings(folder, model)
+        if onnx:
+            check_onnx(folder, model)
+    except (HunminError, OSError, ValueError, KeyError):
+        return False
+    return True
 
 
 @torch.no_grad()

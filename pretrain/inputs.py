@@ -30,7 +30,8 @@ class MicroBatch:
     for each number that it is handed as such."""
     expected: float
     """Tokens that such a batch predicts on average."""
-    samples: int
+    size: int
+    """Samples."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,16 @@ RECTANGLES = InputForm()
 """Rectangles of samples, padded where they are shorter."""
 
 
-def prepare(batch: Batch, masked: MaskedBatch, samples: str, form: InputForm) -> MicroBatch:
+def prepare(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm) -> MicroBatch:
     """Return a micro-batch as the model takes it, still on the host.
 
     Args:
         batch: before masking.
         masked: the same batch, masked.
-        samples: their kind.
+        kind: of the samples.
         form: of the model's inputs.
     """
-    arrays = model_inputs(batch, masked, samples, form)
+    arrays = model_inputs(batch, masked, kind, form)
     inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
     counts = torch.tensor([batch.tokens, batch.ids_BS.size], dtype=torch.float64)
     if form.pinned:
@@ -67,16 +68,16 @@ def prepare(batch: Batch, masked: MaskedBatch, samples: str, form: InputForm) ->
     return MicroBatch(inputs, counts, masked.expected, len(batch.ids_BS))
 
 
-def model_inputs(batch: Batch, masked: MaskedBatch, samples: str, form: InputForm) -> dict[str, np.ndarray]:
+def model_inputs(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm) -> dict[str, np.ndarray]:
     """Return the arguments of `MaskedRowsModel` for a micro-batch; see `prepare`."""
-    if form.texts and (samples != "contiguous" or batch.padded):
-        return _side_by_side(batch, masked, samples)
+    if form.texts and (kind != "contiguous" or batch.padded):
+        return _side_by_side(batch, masked, kind)
     arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
-    if samples == "packed":
+    if kind == "packed":
         arrays["texts_BS"] = batch.texts_BS
     elif batch.padded or form.one_shape:
         arrays["lengths_B"] = batch.lengths_B
-    if samples == "sentence-pairs":
+    if kind == "sentence-pairs":
         arrays |= {"segments_BS": np.maximum(batch.texts_BS, 0), "pairs_P": _pair_labels(batch)}
     return arrays
 
@@ -86,13 +87,13 @@ def _pair_labels(batch: Batch) -> np.ndarray:
     return np.where(batch.counted_B, (~batch.follows_B).astype(np.int64), IGNORE)
 
 
-def _side_by_side(batch: Batch, masked: MaskedBatch, samples: str) -> dict[str, np.ndarray]:
+def _side_by_side(batch: Batch, masked: MaskedBatch, kind: str) -> dict[str, np.ndarray]:
     count, length = batch.ids_BS.shape
     real_BS = np.arange(length) < batch.lengths_B[:, None]
     sample_starts_B = np.concatenate(([0], np.cumsum(batch.lengths_B)[:-1]))
     total = int(batch.lengths_B.sum())
     size = -(-total // FILL) * FILL
-    if samples == "packed":  # each text by itself
+    if kind == "packed":  # each text by itself
         text_T = (batch.texts_BS + np.arange(count)[:, None] * length)[real_BS]
         starts = np.concatenate(([0], np.flatnonzero(np.diff(text_T)) + 1))
         borders = 1 << int(len(starts) + 1).bit_length()  # few sizes, so that shapes repeat
@@ -112,7 +113,7 @@ def _side_by_side(batch: Batch, masked: MaskedBatch, samples: str) -> dict[str, 
         "places_BS": places_T[None],
         "borders_K": borders_K,
     }
-    if samples == "sentence-pairs":
+    if kind == "sentence-pairs":
         segments_T = np.zeros(size, np.int64)
         segments_T[:total] = batch.texts_BS[real_BS]
         arrays |= {"segments_BS": segments_T[None], "pairs_P": _pair_labels(batch), "starts_P": sample_starts_B}

@@ -59,7 +59,7 @@ class Journal:
         Args:
             done: steps.
             lr: of the last one.
-            figures: the meter's.
+            figures: of the window that ends with it.
             guard: figures of the guard.
             spread: of the processes' own work; {} of one process.
         """

@@ -198,7 +198,7 @@ class Lifeline:
         self._until(all_here)
 
     def follow(self, progress: Callable[[], int]) -> None:
-        """Have the signs tell how far this process is.
+        """Report in every heartbeat how far this process is.
 
         Args:
             progress: returns of how many steps it has done its own part; called in the thread.

@@ -23,7 +23,7 @@ from pretrain.export import load_hub_model, save_hub_model
 from pretrain.export_check import check_folder
 from pretrain.guard import GuardFigures
 from pretrain.journal import Journal
-from pretrain.meter import Meter, means
+from pretrain.log_window import LogWindow, means
 from pretrain.schedule import rate_factor
 from pretrain.speed import COMPILED
 from pretrain.spread import gather_own, spread_of
@@ -45,9 +45,9 @@ class Loop:
     def __init__(self, run: Run, out: Path) -> None:
         self._run, self._settings, self._out = run, run.loader.settings, out
         self._done = self._saved = run.step
-        self._meter = Meter(run.engine.device, run.saved)
+        self._window = LogWindow(run.engine.device, run.saved)
         self._trainer = Trainer(run.engine, run.loader, run.guard)
-        run.engine.before_waiting = self._meter.own.end_alone
+        run.engine.before_waiting = self._window.own.end_alone
         self._journal = Journal(run, out) if run.process.first else None
         self._votes: deque[Callable[[], float]] = deque()
         self._warned = run.guard.figures().faults
@@ -71,15 +71,15 @@ class Loop:
                 stack.enter_context(self._journal)
             if self._done == 0:
                 self._validate()
-            self._meter.restart()
-            own, before = self._meter.own, self._done
+            self._window.restart()
+            own, before = self._window.own, self._done
             self._run.process.lifeline.follow(lambda: before + own.parts())
             while self._done < s.steps and not (stopped and self._saved == self._done):
-                with self._meter.waiting():
+                with self._window.waiting():
                     micro_batches = next(batches)
                 lr = s.optimizer.lr * rate_factor(self._done, s.steps, s.optimizer)
                 step = self._trainer.step(self._done, lr, micro_batches, asked())
-                self._meter.add(step.totals)
+                self._window.add(step.totals)
                 self._done += 1
                 last = self._done == s.steps
                 stopped = stopped or self._stop_is_asked(asked(), step.asked)
@@ -113,7 +113,7 @@ class Loop:
         guard = run.guard.figures()
         counts = {
             "steps": self._settings.steps,
-            "tokens": self._meter.tokens,
+            "tokens": self._window.tokens,
             "samples": len(loader.samples),
             "validation_samples": len(loader.validation_ids),
             "epochs": round(loader.epochs, 4),
@@ -152,7 +152,7 @@ class Loop:
 
     def _log(self, lr: float) -> None:
         guard = self._check_skipped()
-        figures = self._meter.line()
+        figures = self._window.line()
         spread = self._spread()
         if self._journal:
             self._journal.write(self._done, lr, figures, guard, spread)
@@ -160,9 +160,9 @@ class Loop:
 
     def _spread(self) -> dict[str, Any]:
         """Return how far the processes' own work in the steps since the last line differs; {} of one process."""
-        process, own = self._run.process, self._meter.own
+        process, own = self._run.process, self._window.own
         own_seconds, step_seconds = own.take()
-        if process.world == 1 or self._run.engine.device.type == "tpu":  # of a TPU the host's clock says nothing
+        if process.world == 1 or self._run.engine.device.type == "tpu":  # the host's clock does not see a TPU's work
             return {}
         spread = spread_of(gather_own(self._run.engine, process.rank, own_seconds).tolist(), step_seconds)
         own.begin()  # processes have waited for each other
@@ -212,14 +212,14 @@ class Loop:
             figures = means(self._trainer.validate().tolist())
             if self._journal:
                 self._journal.write_validation(self._done, figures)
-            self._meter.restart()
+            self._window.restart()
         return figures
 
     def _save(self) -> None:
         guard = self._run.guard.figures()._asdict()
         metadata = {
             **self._run.metadata,
-            **self._meter.state(),
+            **self._window.state(),
             "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
             "samples_seen": self._run.loader.first_sample + self._settings.samples_before(self._done),
         }
@@ -227,7 +227,7 @@ class Loop:
         folder, beside = self._out / "checkpoints", self._run.vocabulary
         save_checkpoint(self._run.engine, folder, self._done, metadata, keep_last, keep_every, beside)
         self._saved = self._done
-        self._meter.restart()
+        self._window.restart()
 
     def _save_last(self, validation: dict[str, float]) -> None:
         """Save after a last step whose batch was skipped, if the weights are not to blame: by their validation, or as

@@ -123,7 +123,7 @@ def leave_processes() -> None:
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn a device's or a machine's want of memory into an error that says what to do."""
+    """Turn running out of memory, on the device or the host, into an error that says what to do."""
     try:
         yield
     except RuntimeError as error:  # torch.OutOfMemoryError is one; a CPU's allocator has none of its own

@@ -29,7 +29,7 @@ def speed_up(
     fuse: bool | None = None,
     world: int = 1,
 ) -> None:
-    """Have the model compute as fast as a device can; the weights and their names stay transformers' own.
+    """Make the model as fast as the device allows; the weights and their names stay transformers' own.
 
     Args:
         model: changed in place.
@@ -98,7 +98,7 @@ def _mark_texts(_: torch.nn.Module, __: tuple[Any, ...], inputs: dict[str, Any])
 
 
 def keep_compiled(out: Path) -> None:
-    """Have compiled kernels kept beside a run's logs, so that it is compiled once and not at every start.
+    """Keep compiled kernels beside a run's logs, so that a resumed run does not compile again.
 
     Args:
         out: the run's folder; where the user has set torch's own variables, those hold.
@@ -110,8 +110,8 @@ def keep_compiled(out: Path) -> None:
 
 
 def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.device) -> None:
-    """Have layer norms give 16 bits: autocast gives them back in single precision, and with them all that is added up
-    between the layers, twice the memory traffic.
+    """Make layer norms return 16 bits. Autocast returns them in fp32, which keeps everything between the layers in fp32
+    as well, at twice the memory traffic.
 
     On a TPU autocast leaves them alone, and TorchTPU lowers no norm of 16 bits with weights of 32: there they are
     handed single precision, as autocast does on a GPU.
@@ -140,7 +140,7 @@ def _attend_fused(
 
 
 def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False) -> None:
-    """Have the layers' matrix products computed in 8 bits, with scales found anew for each tensor (torchao).
+    """Compute the layers' matrix products in 8 bits, with a scale per tensor found at every step (torchao).
 
     Args:
         model: changed in place; the weights stay fp32.

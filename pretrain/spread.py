@@ -41,7 +41,7 @@ class OwnWork:
         self._parts, self._counting = 0, threading.Lock()
 
     def begin(self) -> None:
-        """Have the next step begin here: what came before is no step's."""
+        """Start timing the next step here; what came before belongs to no step."""
         self._began = self._now()
 
     def end_alone(self) -> None:

@@ -93,7 +93,7 @@ def objective(sums: Sums, batch: MicroBatch, weight: Tensor | float = 1.0) -> Te
         batch: the micro-batch.
         weight: of the micro-batch in its step, times the loss scale.
     """
-    return (sums.loss / batch.expected + sums.pair_loss / batch.samples) * weight
+    return (sums.loss / batch.expected + sums.pair_loss / batch.size) * weight
 
 
 def _mean_loss(totals: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ class TorchEngine(Engine):
         return sums
 
     def settle(self, inputs: dict[str, Tensor]) -> None:
-        """Have the buckets of the gradient laid out for good, which torch does after the first backward pass.
+        """Fix the layout of the gradient buckets, which torch does after the first backward pass.
 
         Sums over more than two processes depend on the order of their terms, which differs from place to place in a
         bucket: a resumed run would take its first step with other buckets than a run that was never stopped.

@@ -12,7 +12,7 @@ import torch
 
 from common.errors import DiskFullError
 from pretrain import metrics
-from pretrain.meter import Meter
+from pretrain.log_window import LogWindow
 from pretrain.metrics import MetricsLog, read_metrics
 
 
@@ -58,17 +58,17 @@ def test_a_resumed_run_goes_on_with_its_wandb_run(tmp_path: Path, monkeypatch: p
 def test_a_window_counts_what_was_accepted_and_goes_on_after_a_checkpoint() -> None:
     device = torch.device("cpu")
     totals = torch.tensor([6.0, 1, 3, 0, 0, 0, 60, 64], dtype=torch.float64)
-    whole = Meter(device, {})
+    whole = LogWindow(device, {})
     for _ in range(3):
         whole.add(totals)
-    half = Meter(device, {})
+    half = LogWindow(device, {})
     half.add(totals)
     state = half.state()
     assert state["tokens"] == 60
-    rest = Meter(device, state)
+    rest = LogWindow(device, state)
     for _ in range(2):
         rest.add(totals)
-    lines = [meter.line() for meter in (whole, rest)]
+    lines = [window.line() for window in (whole, rest)]
     for line in lines:
         assert line["loss"] == 2 and line["tokens"] == 180 and line["padding"] == round(1 - 60 / 64, 5)
     whole.add(torch.zeros(8, dtype=torch.float64))  # a batch that was skipped

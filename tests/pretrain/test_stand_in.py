@@ -23,8 +23,8 @@ from pretrain.attention import NAME
 from pretrain.engines.torch_engine import TorchEngine
 from pretrain.guard import StepGuard
 from pretrain.loader import Loader, plan_samples
+from pretrain.log_window import LogWindow
 from pretrain.loop import VOTE_STEPS, Loop
-from pretrain.meter import Meter
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
 from pretrain.speed import compile_layers, speed_up
@@ -95,14 +95,14 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
 
 
 def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
-    """What stands around the steps, of two processes: the meter, votes to stop, the clock of a process's own work."""
+    """What stands around the steps, of two processes: the window of the log, votes to stop, the clocks."""
     trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path)
     loop, votes = cast(Any, Loop.__new__(Loop)), []
     trainer.engine.later = lambda value: lambda: votes.append(value) or 0.0  # type: ignore[method-assign, func-returns-value]
     process = SimpleNamespace(world=2, first=False, lifeline=SimpleNamespace(follow=lambda progress: None))
     loop._run = SimpleNamespace(engine=trainer.engine, loader=trainer.loader, process=process)
     loop._settings, loop._trainer, loop._journal = trainer.settings, trainer, None
-    loop._meter, loop._done, loop._saved, loop._votes = Meter(META, {}), 1, 0, deque()  # after the first validation
+    loop._window, loop._done, loop._saved, loop._votes = LogWindow(META, {}), 1, 0, deque()
     trainer.settings.__dict__.update(log_every=100, validate_every=100, checkpoint_every=100)
 
     class Enough(Exception):

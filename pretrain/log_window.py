@@ -13,7 +13,7 @@ from pretrain.spread import OwnWork
 from pretrain.trainer import TOTALS
 
 
-class Meter:
+class LogWindow:
     """Sums and seconds since the last line; batches that were skipped count for nothing.
 
     Args:
