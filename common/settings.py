@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import UnionType
@@ -69,6 +70,10 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")
+"""A value that YAML would end at a comment: neither quoted, nor a list or a mapping."""
+
+
 def _parse_yaml(text: str) -> Any:
     """Return the data in a YAML text; tags that would make other objects are errors."""
     loader = _Loader(text)
@@ -129,7 +134,8 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         if not isinstance(node, dict):
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
-            node[leaf] = _parse_yaml(text)
+            # a word on the command line has no comments: YAML would cut it at a # without saying so
+            node[leaf] = text if PLAIN_WITH_HASH.match(text) else _parse_yaml(text)
         except yaml.YAMLError:
             raise UserError(f"'{text}' in '{override}' is not a YAML value", remedy="quote it") from None
     return tree

@@ -13,10 +13,11 @@ def own_address(meeting: str) -> str:
     Args:
         meeting: a machine's name or address.
     """
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    family = socket.AF_INET6 if ":" in meeting else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((meeting, 9))  # sends nothing
             own: str = probe.getsockname()[0]
-        except OSError:  # a name or a route of IPv6 alone
+        except OSError:  # no route, or a name of IPv6 alone
             return meeting
-    return meeting if own.startswith("127.") else own
+    return meeting if own == "::1" or own.startswith("127.") else own

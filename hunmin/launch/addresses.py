@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import socket
 
 from common.errors import UserError
-from pretrain.addresses import own_address
 
 PORT = 29500
 """Where none is given: what torchrun is used to."""
@@ -48,20 +46,3 @@ def with_port(host: str, port: int) -> str:
     ('n0:1', '[fd00::1]:1')
     """
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def address_towards(meeting: str) -> str:
-    """Return an address of this machine by which those that reach `meeting` reach it, too.
-
-    Args:
-        meeting: a machine's name or address.
-    """
-    if ":" not in meeting:
-        return own_address(meeting)
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((meeting, 9))  # sends nothing
-            own: str = probe.getsockname()[0]
-        except OSError:  # no route: torchrun says so
-            return meeting
-    return meeting if own == "::1" else own

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.errors import UserError
-from hunmin.launch.addresses import PORT, address_towards, parse_address
+from hunmin.launch.addresses import PORT, parse_address
 from hunmin.recipe import Recipe
+from pretrain.addresses import own_address
 
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
@@ -95,7 +96,7 @@ class Cluster:
             return self.hosts[node]
         if node == 0:
             return host
-        return address_towards(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
+        return own_address(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
 
 
 def parse_nodes(text: str) -> tuple[int, int]:

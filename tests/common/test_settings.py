@@ -61,6 +61,14 @@ def test_overrides_make_sections_and_parse_yaml() -> None:
             apply_overrides(tree, [bad])
 
 
+def test_an_override_has_no_comments() -> None:
+    """YAML ends a value at a # after a space: `out='runs/my run #3'` once wrote into `runs/my run`."""
+    tree = apply_overrides({}, ["a=runs/my run #3", "b=#5", "c=a#b", "d='x # y'", "e=[1, 'p # q']"])
+    assert tree == {"a": "runs/my run #3", "b": "#5", "c": "a#b", "d": "x # y", "e": [1, "p # q"]}
+    with pytest.raises(UserError, match="quote it"):
+        apply_overrides({}, ["a=[x, y #3]"])
+
+
 def test_numbers_in_scientific_notation_work_as_overrides() -> None:
     tree = apply_overrides({"name": "x"}, ["inner.learning_rate=1e-3"])
     assert parse_settings(Outer, tree, "r").inner.learning_rate == 1e-3

@@ -6,10 +6,11 @@ import pytest
 from jobs import job_of, refused
 
 from common.errors import UserError
-from hunmin.launch.addresses import address_towards, parse_address
+from hunmin.launch.addresses import parse_address
 from hunmin.launch.cluster import Cluster
 from hunmin.launch.start import LAUNCHERS, emit
 from hunmin.main import run_command
+from pretrain.addresses import own_address
 
 PODS = {"image": "a", "claim": "x:/y"}
 
@@ -96,5 +97,5 @@ def test_an_address_of_ipv6_reaches_torchrun_and_deepspeed_as_they_read_it(monke
 
 
 def test_the_own_address_towards_one_of_ipv6() -> None:
-    assert address_towards("::1") == "::1"  # this machine itself
-    assert address_towards("2001:db8::1") != "::1"  # no route, or the address of the interface that leads there
+    assert own_address("::1") == "::1"  # this machine itself
+    assert own_address("2001:db8::1") != "::1"  # no route, or the address of the interface that leads there
