@@ -27,6 +27,14 @@ _NOTHING = (
 )
 
 
+_SMALL = {**dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)), **{chr(0x2080 + n): str(n) for n in range(10)}}
+_CIRCLED = {
+    **dict.fromkeys("⓪⓿", "0"),
+    **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
+}
+"""Digits that are also the marks of notes and of lists: one of them beside a number is no part of it."""
+
+
 def _table() -> dict[int, str]:
     table = {}
     for code in (*range(0xFF01, 0xFF5F), *range(0xFE50, 0xFE6C), *range(0x1D400, 0x1D800), *range(0x1FBF0, 0x1FBFA)):
@@ -41,6 +49,7 @@ def _table() -> dict[int, str]:
         | dict.fromkeys(map(ord, _RARE_BLANKS), " ")
         | dict.fromkeys(map(ord, _STOPS), ".")
         | dict.fromkeys(map(ord, "ⓐⒶ"), "@")
+        | {ord(sign): digit for sign, digit in (_SMALL | _CIRCLED).items()}
     )
 
 
@@ -49,6 +58,7 @@ _DROPPED = re.compile(f"[{_NOTHING}]")
 _KEYCAP = re.compile("[\ufe0f\u20e3]*")
 _WRITTEN = re.compile(
     r"&(?:#(?P<code>[0-9]{2,5})|#[xX](?P<hex>[0-9a-fA-F]{2,4})|(?P<name>nbsp|commat|period|hyphen|colon|sol));"
+    r"|(?<=[0-9A-Za-z])%(?P<percent>2[DdEe]|40)(?=[0-9A-Za-z])"
     r"|(?<=[0-9A-Za-z가-힣])[\[({](?P<sign>[.:])[\])}](?=[0-9A-Za-z가-힣/])"
 )
 _NAMES = {"nbsp": " ", "commat": "@", "period": ".", "hyphen": "-", "colon": ":", "sol": "/"}
@@ -63,11 +73,13 @@ _DIGITS_AND_LETTERS = r"\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{1D
 _OTHER_DIGITS = (
     r"\x{0660}-\x{0669}\x{06F0}-\x{06F9}\x{0966}-\x{096F}\x{09E6}-\x{09EF}\x{0E50}-\x{0E59}\x{1FBF0}-\x{1FBF9}"
 )
+_MARKS = _class("".join(_SMALL | _CIRCLED))
 _JOINTS = _class(_RARE_DASHES + _STOPS + "\uff1a\uff0f\uff3f\uff0b")
 _BLANKS = _class(_RARE_BLANKS)
 _INVISIBLE = re.sub("[^-]", lambda m: _class(m[0]), _NOTHING)
 FOLD_GATE = (
     rf"[{_DIGITS_AND_LETTERS}{_OTHER_DIGITS}]"
+    rf"|[{_MARKS}][{_MARKS}]|[{_MARKS}][-.][{_MARKS}]|[0-9A-Za-z]%(?:2[DdEe]|40)[0-9A-Za-z]"
     rf"|[0-9A-Za-z][{_JOINTS}][0-9A-Za-z/\x{{FF0F}}]"
     rf"|[0-9][ {_BLANKS}]?[{_JOINTS}\x{{FF08}}\x{{FF09}}][ {_BLANKS}]?[0-9]|\x{{FF08}}0[1-9]"
     rf"|[0-9@.:/\-][{_INVISIBLE}]+[0-9A-Za-z가-힣@.:/(\-]|[가-힣A-Za-z)][{_INVISIBLE}]+[0-9@.:/\-]|[A-Za-z][{_INVISIBLE}]+[A-Za-z]"
@@ -125,10 +137,14 @@ def _sign(match: re.Match[str]) -> str:
         return match["sign"]
     if match["name"]:
         return _NAMES[match["name"]]
+    if match["percent"]:
+        return chr(int(match["percent"], 16))
     code = int(match["code"]) if match["code"] else int(match["hex"], 16)
     return _TABLE.get(code, chr(code)) if 0x20 <= code < 0xD800 or 0xE000 <= code <= 0xFFFD else " "
 
 
 def is_folded_sign(character: str) -> bool:
     """Return whether a character stands for an ASCII letter or digit."""
-    return character != "" and _TABLE.get(ord(character), " ").isalnum()
+    if character == "" or character in _SMALL or character in _CIRCLED:
+        return False
+    return _TABLE.get(ord(character), " ").isalnum()

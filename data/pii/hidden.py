@@ -8,29 +8,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
+from data.pii.apart import (
+    FLAT_GATE,
+    IP_GATE,
+    MAIL_GATE,
+    PASSPORT_GATE,
+    SECOND_GATE,
+    Hidden,
+    flat,
+    ip_apart,
+    mail_apart,
+    passport_apart,
+    second_number,
+)
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
+from data.pii.types.accounts import MAIL_BRANDS
 from data.pii.types.base import BEFORE, DASH, labelled
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
-
-
-class Hidden(NamedTuple):
-    """A value found: characters start..end of the text, the type, and the value in plain characters."""
-
-    start: int
-    end: int
-    type: str
-    value: str
-
 
 _SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
 _CIRCLES = {
     **dict.fromkeys("⓪⓿", "0"),
     **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
 }
-_ALIKE = {**dict.fromkeys("oOоО", "0"), **dict.fromkeys("lI|", "1"), **dict.fromkeys("Ss", "5"), "Z": "2", "B": "8"}
+_ALIKE = {
+    **dict.fromkeys("oOоОㅇ○◯〇", "0"),
+    **dict.fromkeys("lI|ㅣ∣", "1"),
+    **dict.fromkeys("Ss", "5"),
+    "Z": "2",
+    "B": "8",
+}
 _AS_DIGITS = str.maketrans({**_SYLLABLES, **_CIRCLES})
 _AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
 
@@ -87,10 +96,9 @@ def _whole(digits: str) -> tuple[str, str] | None:
     return None
 
 
-_O, _I = "[0oOоО]", "[1lI|]"
+_O, _I, _LIKE = "[0oOоОㅇ○◯〇]", "[1lI|ㅣ∣]", "[0-9oOоОㅇ○◯〇lI|ㅣ∣SsZB]"
 _LOOKALIKE = re.compile(
-    rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}[0-9oOоОlI|SsZB]{{4}}"
-    rf"[ .{DASH}]{{0,3}}[0-9oOоОlI|SsZB]{{4}}(?![0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}{_LIKE}{{4}}[ .{DASH}]{{0,3}}{_LIKE}{{4}}(?![0-9A-Za-z])"
 )
 
 
@@ -164,26 +172,16 @@ def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
                 yield Hidden(*match.span(), "CARD", plain)
 
 
-_BRANDS = {
-    "네이버": "naver",
-    "다음": "daum",
-    "한메일": "hanmail",
-    "지메일": "gmail",
-    "구글": "google",
-    "네이트": "nate",
-    "카카오": "kakao",
-    "핫메일": "hotmail",
-    "야후": "yahoo",
-}
 _ENDS = {"컴": "com", "넷": "net", "오알지": "org", "케이알": "kr", "씨오": "co"}
-_BRAND = "|".join(_BRANDS)
+_BRAND = "|".join(MAIL_BRANDS)
 _PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
 _END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
-_AT = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?| ?@ ?|#"
-_DOT = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?| ?\. ?|,"
+_AT = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?| ?@ ?|#|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
+_DOT = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?| ?\. ?|,|[_-]dot[_-]"
 _MAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?)"
-    rf"(?:(?P<at>{_AT})|(?P<word> (?:at|앳|에이티) )(?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 쩜 | 점 | ?\[dot)))"
+    rf"(?:(?P<at>{_AT})|(?P<word> (?:at|앳|에이티) )(?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 쩜 | 점 | ?\[dot)"
+    rf"|(?:{_PROVIDER})\.(?:com|net|co\.kr)))"
     rf"(?P<host>(?P<provider>(?:{_PROVIDER}|{_BRAND})(?![A-Za-z0-9-]))|[A-Za-z0-9](?:[A-Za-z0-9-]{{0,40}}[A-Za-z0-9])?)"
     rf"(?P<tail>(?:(?:{_DOT})[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?:{_END}))){{0,2}}(?:{_DOT})(?:{_END})(?![A-Za-z0-9-]))?",
     re.IGNORECASE,
@@ -191,11 +189,29 @@ _MAIL = re.compile(
 _MAIL_GATE = (
     r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
     r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
+    rf"|[a-z0-9_] at (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
     r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"
     r"|[a-z0-9_]@(?:네이버|다음|한메일|지메일|구글|네이트|카카오|핫메일|야후)"
     r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)"
     r"|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
 )
+_ENGLISH = frozenset(
+    (
+        *("look", "looks", "found", "find", "only", "available", "is", "are", "was", "be", "here", "live", "search"),
+        *("start", "buy", "read", "more", "see", "hosted", "visit", "page", "site", "website", "blog", "mail", "email"),
+        *("contact", "arrive", "me", "us", "him", "her", "it", "them", "you", "one", "that", "this", "work", "works"),
+    )
+)
+"""Words before `at naver.com` that name nobody."""
+_WORD_BEFORE = re.compile(r"[A-Za-z][,;:]? $")
+
+
+def _is_english(text: str, match: re.Match[str]) -> bool:
+    """Return whether `… at naver.com` is prose and names a site."""
+    before = text[max(0, match.start() - 3) : match.start()]
+    return match["local"].lower() in _ENGLISH or _WORD_BEFORE.search(before) is not None
+
+
 _MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
@@ -210,14 +226,17 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
         if tail is None and not (provider and _BRACKETED.search(at)):
             continue
         host = provider.lower() if provider else match["host"]
-        domain = _BRANDS.get(host, host)
+        domain = MAIL_BRANDS.get(host, host)
         if tail is None:
             domain += ".com" if "." not in domain else ""
         else:
             pieces = re.findall(f"[A-Za-z0-9-]+|{'|'.join(_ENDS)}", re.sub(r"(?i)dot|닷|점|쩜", ".", tail))
             domain = ".".join([domain, *(_ENDS.get(piece, piece) for piece in pieces)])
-        if at == "@" and tail is not None and re.fullmatch(r"(?:\.[A-Za-z0-9-]+)+", tail):
+        plain = tail is not None and re.fullmatch(r"(?:\.[A-Za-z0-9-]+)+", tail) is not None
+        if at == "@" and plain and host not in MAIL_BRANDS:
             continue  # nothing is hidden
+        if match["word"] and plain and _is_english(text, match):
+            continue
         if " . " in f"{tail}" and not provider and " " not in at and not _BRACKETED.search(at):
             continue
         yield Hidden(*match.span(), "EMAIL", f"{match['local']}@{domain}")
@@ -228,7 +247,7 @@ FOLD = "fold"
 FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
     "lookalike": (
-        rf"[0oO][1lI|][0oO][ .{DASH}]{{0,3}}[0-9oOlI|SsZB]{{4}}[ .{DASH}]{{0,3}}[0-9oOlI|SsZB]{{4}}",
+        rf"{_O}{_I}{_O}[ .{DASH}]{{0,3}}{_LIKE}{{4}}[ .{DASH}]{{0,3}}{_LIKE}{{4}}",
         lookalike,
     ),
     "odd_joints": (_ODD_GATE, odd_joints),
@@ -237,6 +256,11 @@ FINDERS: dict[str, tuple[str, Finder]] = {
         cut_apart,
     ),
     "written_mail": (_MAIL_GATE, written_mail),
+    "mail_apart": (MAIL_GATE, mail_apart),
+    "ip_apart": (IP_GATE, ip_apart),
+    "passport_apart": (PASSPORT_GATE, passport_apart),
+    "second_number": (SECOND_GATE, second_number),
+    "flat": (FLAT_GATE, flat),
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
 HIDDEN_GATES: dict[str, str] = {FOLD: FOLD_GATE, **{name: gate for name, (gate, _) in FINDERS.items()}}

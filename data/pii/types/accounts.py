@@ -17,7 +17,22 @@ FILE_SUFFIXES = frozenset(_SUFFIXES.split())
 """Ends of file names such as icon@2x.png, which look like mail domains."""
 MAIL_ENDS = frozenset({"com", "net", "org", "kr", "local"})
 _DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}(?P<tld>[A-Za-z]{2,18})"
-_KOREAN_DOMAIN = r"(?:[A-Za-z0-9가-힣-]{1,30}\.){1,3}한국"
+_KOREAN_DOMAIN = (
+    r"(?:[A-Za-z0-9가-힣-]{1,30}\.){1,3}한국|(?=[A-Za-z0-9-]{0,29}[가-힣])[A-Za-z0-9가-힣-]{1,30}"
+    r"\.(?:com|net|org|kr|co\.kr|or\.kr|go\.kr|ac\.kr)(?![A-Za-z0-9-])"
+)
+MAIL_BRANDS = {
+    "네이버": "naver",
+    "다음": "daum",
+    "한메일": "hanmail",
+    "지메일": "gmail",
+    "구글": "google",
+    "네이트": "nate",
+    "카카오": "kakao",
+    "핫메일": "hotmail",
+    "야후": "yahoo",
+}
+"""Hosts of mail as they are called in Korean; an address at one is read by hidden.py."""
 _EMAIL = (
     rf"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,127}}|(?<![가-힣])(?=[가-힣A-Za-z0-9._%+-]{{0,31}}[가-힣]@)"
     rf"[가-힣A-Za-z0-9._%+-]{{1,32}})@(?P<domain>{_DOMAIN}|{_KOREAN_DOMAIN})(?![A-Za-z0-9]|-[A-Za-z0-9]|@)"
@@ -74,7 +89,7 @@ def email(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a mail address; icon@2x.png, the account of code hosts (git@…) and members (e@joe.Age) are none."""
     tld = match["tld"]
     if tld is None:
-        return match.span()
+        return None if match["domain"].partition(".")[0] in MAIL_BRANDS else match.span()
     if tld.lower() in FILE_SUFFIXES or match["local"] == "git":
         return None
     # domains are written in one case; phones capitalise the first letter
@@ -106,7 +121,9 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
     ):
         return None
     # handles with dots are lower case; System.Exception and tf.keras are not
-    member = first != handle and (handle != handle.lower() or (first in MODULES and not addressed) or last in ACCESSORS)
+    member = first != handle and (
+        handle != handle.lower() or (first in MODULES and not addressed) or last in ACCESSORS or last in FILE_SUFFIXES
+    )
     return None if member or _COMPARED.match(text, end) else (start, end)
 
 

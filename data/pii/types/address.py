@@ -27,7 +27,9 @@ _PROVINCE = "|".join(
 _DISTRICT = "[가-힣]{1,4}[시군구]"
 _KNOWN = f"(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구"
 _NO_UNIT = rf"(?![0-9]|[.,][0-9]|{UNITS})"
-_BUILDINGS = "아파트|빌라|빌딩|타워|오피스텔|맨션|상가"
+BUILDINGS = "아파트|빌라|빌딩|타워|오피스텔|맨션|상가"
+ROOM = r"(?:[0-9]{1,4}동,? ?[0-9]{1,4}호|(?<=[트라딩워텔션가차지]) ?[0-9]{1,4}호)(?!실|텔|선)"
+"""The number of a flat, behind that of its building, or behind the building's name."""
 _ROAD = (
     r"(?P<road>[가-힣][가-힣0-9·]{0,11}?(?:대로|로|길))"
     r"(?P<branch> ?[0-9]{1,4}[가-하번]?[가-힣]?길)?"
@@ -39,12 +41,13 @@ _LOT = (
 )
 _FLAT = (
     r"(?P<place>[가-힣][가-힣0-9]{0,5}?(?:[동로][0-9]가|동|리|가))"
-    rf",? (?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?: ?(?:{_BUILDINGS}))?(?: ?[0-9]{{1,2}}(?:차|단지))?)"
-    rf",? ?(?P<flat>[0-9]{{1,4}}동,? ?[0-9]{{1,4}}호|(?<=[트라딩워텔션가차지]) ?[0-9]{{1,4}}호)(?!실|텔|선)"
+    rf",? (?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?: ?(?:{BUILDINGS}))?(?: ?[0-9]{{1,2}}(?:차|단지))?)"
+    rf"(?P<flat>,? ?{ROOM}| (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}{_NO_UNIT}(?!-))"
 )
 _DETAIL = (
     r"(?P<detail>(?: ?\([가-힣0-9., ]{2,20}\))?"
-    rf"(?:,? ?[가-힣A-Za-z0-9]{{1,12}}(?:{_BUILDINGS}))?"
+    rf"(?:,? ?[가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS})"
+    rf"|,? [가-힣A-Za-z0-9]{{1,12}}(?=,? [0-9]{{1,4}}동,? ?[0-9]{{1,4}}호))?"
     r"(?:,? ?(?:지하 ?)?[0-9]{1,4}(?:(?:동|층)(?![가-힣]{3})|호(?!실|텔|선))){0,3})"
 )
 _FIRST = "".join(sorted({name[0] for name in (*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|"))}))
@@ -56,9 +59,11 @@ PATTERN = re.compile(
 _UNCOUNTED = rf"(?:[^0-9 .,{SHORT_UNITS}]|[.,](?:[^0-9]|\z)| (?:[^{SHORT_UNITS}]|[{SHORT_UNITS}][가-힣]|\z)|\z)"
 _GATE = (
     f"[가-힣0-9·](?:로|길|동|리|가) ?(?:산 ?|지하 ?)?[0-9]{{1,5}}{_UNCOUNTED}"
-    f"|[0-9]동,? ?[0-9]{{1,4}}호|(?:{_BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}호"
+    f"|[0-9]동,? ?[0-9]{{1,4}}호|(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}호"
+    f"|(?:동|리|가),? ?[가-힣A-Za-z0-9]{{1,12}}(?: ?(?:{BUILDINGS}))?(?: ?[0-9]{{1,2}}(?:차|단지))?"
+    f" [0-9]{{2,4}}-[0-9]{{3,4}}"
 )
-_BUILDING = re.compile(f"[가-힣A-Za-z0-9]+({_BUILDINGS})")
+_BUILDING = re.compile(f"[가-힣A-Za-z0-9]+({BUILDINGS})")
 
 
 def _plain(value: str) -> str:
@@ -72,8 +77,10 @@ def _plain(value: str) -> str:
 
 def _make(value: str, normal: str, draw: Draw) -> str:
     match = PATTERN.match(value)
-    if match is None:
-        raise ValueError("not an address")
+    if match is None:  # a building and a flat alone
+        kind = next((kind for kind in BUILDINGS.split("|") if kind in value), "")
+        room = value.rpartition(kind)[2] if kind else value
+        return INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind + _numbers(room, draw)
     changes: list[tuple[int, int, str]] = []
     if match["province"] or match["sejong"]:
         group = "province" if match["province"] else "sejong"
@@ -88,7 +95,7 @@ def _make(value: str, normal: str, draw: Draw) -> str:
         if match[group]:
             changes.append((*match.span(group), _invent(group, match[group], draw)))
     if match["flat"]:
-        kind = next((kind for kind in _BUILDINGS.split("|") if kind in match["building"]), "")
+        kind = next((kind for kind in BUILDINGS.split("|") if kind in match["building"]), "")
         changes.append((*match.span("building"), INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind))
         end = match.start("flat")
     else:

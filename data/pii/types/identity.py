@@ -31,6 +31,7 @@ from data.pii.types.base import (
 )
 
 _BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+_DOTTED_BIRTH = r"[0-9]{2}(?P<dot>[./])(?:0[1-9]|1[0-2])(?P=dot)(?:0[1-9]|[12][0-9]|3[01])"
 _EARLIEST_BIRTH, _LATEST_BIRTH = 1920, 2035
 """Years of birth of bare digits without a label. Fixed: what is found must not depend on the day of the run."""
 _OTHER_NUMBER = re.compile(
@@ -43,7 +44,12 @@ _COUNTED = re.compile(r"\s?(?:원|달러|개|건|회|명|톤|바이트|번째|�
 _RRN_LABEL = re.compile(r"주민|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
 _FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
 _LICENCE_LABEL = re.compile(r"면허|licen[cs]e", re.IGNORECASE)
-_PASSPORT_LABEL = re.compile(r"여권|passport", re.IGNORECASE)
+PASSPORT_LABEL = re.compile(r"여권|passport", re.IGNORECASE)
+_YEAR = re.compile("(?:19[5-9]|20[0-3])[0-9]{5}")
+_PARTS = re.compile(
+    r"모델|부품|제품|품번|품목|상품|시리얼|일련|주문|접수|자재|도면|문서|사건|기종|학번|사번|코드|(?<![a-z])(?:model|part|serial|order|sku|code|no)(?![a-z])",
+    re.IGNORECASE,
+)
 _HEALTH_LABEL = re.compile(r"건강\s?보험|건보|의료\s?보험|보험증|증\s?번호|health insurance", re.IGNORECASE)
 _TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
 
@@ -54,7 +60,8 @@ def _registration(centuries: str) -> re.Pattern[str]:
         rf"(?=[0-9])(?:{APART_BEFORE}(?P<century>19|20)?{_BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
         rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){_BIRTH}(?P<slash> ?[/~_*:] ?){number}{APART_AFTER}"
         rf"(?![/~_*:][0-9A-Za-z])"
-        rf"|{NOT_BEFORE}{_BIRTH} ?{number}{NOT_AFTER})"
+        rf"|{APART_BEFORE}(?<![0-9A-Za-z]){_DOTTED_BIRTH}(?P<dotted> ?[{DASH}] ?){number}{APART_AFTER}"
+        rf"|(?:{NOT_BEFORE}|(?<=[0-9]{{13}},)){_BIRTH} ?{number}(?:{NOT_AFTER}|(?=,[0-9]{{13}}(?![0-9]))))"
     )
 
 
@@ -71,20 +78,21 @@ def _registered(label: re.Pattern[str]) -> Check:
             return None
         if match["century"] is not None and not str(registration_born(digits)).startswith(match["century"]):
             return None
-        if (match["dash"] or match["slash"]) and digits[6] not in "09":
+        if (match["dash"] or match["slash"] or match["dotted"]) and digits[6] not in "09":
             return start, end
         if labelled(label, text, start, end):
             return start, end
         article = digits.startswith("880") and ean13_ok(digits)  # Korean bar codes
         if digits[6] in "09" or article:
             return None
+        # a check digit that fits makes up for a blank, or for the check of another number that fits too; not for words
+        # that say what else it is, nor for a birth that is still to come
+        other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        if other or not _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH:
+            return None
         if registration_check_ok(digits):
             return start, end
-        plausible = _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH and len(match[0]) == 13
-        other = (
-            ean13_ok(digits) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
-        )
-        return (start, end) if plausible and not other else None
+        return (start, end) if len(match[0]) == 13 and not ean13_ok(digits) else None
 
     return check
 
@@ -123,10 +131,16 @@ def driver_license(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def passport(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part)."""
-    value = match[0]
+    """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part).
+
+    So does what begins with a year (S20210001), and what stands beside a word for models, parts and the like.
+    """
+    value, (start, end) = match[0], match.span()
+    if labelled(PASSPORT_LABEL, text, start, end):
+        return start, end
     clear = value == value.upper() and (value[0] in "MSR" or value[4].isalpha()) and " " not in value
-    return match.span() if clear or labelled(_PASSPORT_LABEL, text, *match.span()) else None
+    serial = _YEAR.match(value, 1) or labelled(_PARTS, text, start, end, BESIDE)
+    return (start, end) if clear and not serial else None
 
 
 def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
@@ -154,7 +168,9 @@ def _make_health_insurance(value: str, normal: str, draw: Draw) -> str:
     return lay(value, "0" + draw.digits(10))
 
 
-_REGISTRATION_GATE = f"[0-9]{{6}}[/~_*:{GATE_GAP[1:]}{{0,3}}[0-9]{{7}}"
+_REGISTRATION_GATE = (
+    f"[0-9]{{6}}[/~_*:{GATE_GAP[1:]}{{0,3}}[0-9]{{7}}|[0-9][./][0-9]{{2}}[./][0-9]{{2}} ?[{DASH}] ?[0-9]{{7}}"
+)
 
 RRN = PiiType(
     "RRN",
@@ -188,7 +204,7 @@ PASSPORT = PiiType(
     re.compile(_PASSPORT),
     "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}",
     _make_passport,
-    label=_PASSPORT_LABEL,
+    label=PASSPORT_LABEL,
     check=passport,
     normalise=lambda value: value.lower().replace(" ", ""),
 )

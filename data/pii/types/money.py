@@ -9,6 +9,7 @@ from data.pii.draw import Draw, lay
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
+    BESIDE,
     DASH,
     GATE_GAP,
     NOT_AFTER,
@@ -35,6 +36,13 @@ _BANK_ACCOUNT = (
 _ACCOUNT_GROUPS = frozenset(
     {(6, 2, 6), (3, 6, 5), (3, 6, 2, 3), (3, 4, 4, 2), (4, 2, 7), (3, 2, 6), (4, 3, 6), (3, 3, 6)}
 )
+_SUBJECTS = frozenset(["100", "110", "140", "150", "155", "160", "161"])
+"""What accounts of three, three and six digits begin with: subjects of the one bank that writes them so."""
+_OTHER_NUMBER = re.compile(
+    r"(?:문서|접수|관리|사건|송장|주문|등록|허가|승인|고유|일련|제)\s?(?:번호)?[^0-9가-힣]{0,4}[은는]?\s?$"
+)
+_OTHER_AFTER = re.compile(r"호(?![가-힣])|호[가는를의로]")
+
 """Groupings of account numbers that hardly anything else uses; others need a label."""
 _AMOUNT = re.compile(r"\s?(?:원|달러|명|주(?![가-힣])|개|건|회|억|만|%|톤|바이트|MB|GB|KB)")
 _BANKS = (
@@ -76,8 +84,13 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
     if not 10 <= sum(groups) <= 14 or (match["sep"] in " ." and len(groups) < 3):
         return None
+    if labelled(_ACCOUNT_LABEL, text, start, end):
+        return start, end
     own = groups in _ACCOUNT_GROUPS and match["sep"] not in " ."
-    return (start, end) if own or labelled(_ACCOUNT_LABEL, text, start, end) else None
+    if groups == (3, 3, 6):
+        own = own and match["groups"][:3] in _SUBJECTS
+    other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _OTHER_AFTER.match(text, end)
+    return (start, end) if own and not other else None
 
 
 def _make_card(value: str, normal: str, draw: Draw) -> str:

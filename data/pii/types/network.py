@@ -6,7 +6,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
 
 from data.pii.draw import Draw
-from data.pii.types.base import BEFORE, RIGHT_BEFORE, Extent, PiiType, labelled
+from data.pii.types.base import BEFORE, BESIDE, RIGHT_BEFORE, Extent, PiiType, labelled
 from data.pii.url import url_end
 
 RESERVED_DOMAINS = ("example.com", "example.org", "example.net")
@@ -27,9 +27,12 @@ _URL = (
     rf"|(?<![A-Za-z0-9@._/\\$:-])(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
     rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-])))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
-    rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
+    rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
+    rf"|(?P<capital>[A-Z][a-z0-9-]{{0,61}}[a-z0-9]\.(?:[A-Z]?[a-z0-9-]{{1,61}}\.){{0,3}}{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
+    rf"|(?<![A-Za-z0-9가-힣@._/\\$:-])(?P<hangul>[가-힣]{{1,20}}(?<![다요죠까])\.{TLD_BARE}"
+    rf"(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
 )
-_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
+_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}|[가-힣]\.{TLD_BARE}"
 _MAC = (
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
@@ -38,18 +41,22 @@ _MAC = (
     r"(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2})"
     r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
 )
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IP = (
-    rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{_OCTET}(?:\.{_OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
-    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z][.,-])(?P<v4>{_OCTET}(?:\.{_OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z][.,-])(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
     r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
-_IP_LABEL = re.compile(
+IP_LABEL = re.compile(
     r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|대역|핑|서브넷|네트워크"
     r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|gateway|router|ping|subnet|network)(?![a-z])",
     re.IGNORECASE,
 )
 _MAC_LABEL = re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE)
+_HASH = re.compile(
+    r"(?:커밋|해시|지문|서명|체크섬|인증서|(?<![a-z])(?:commit|hash|fingerprint|sha[0-9]{0,3}|md5|checksum|thumbprint))[^0-9가-힣]{0,6}$",
+    re.IGNORECASE,
+)
 _VERSION = re.compile(
     r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v|release|build|sdk|update|package"
     r"|firmware|runtime|assembly|nuget|section)|섹션)"
@@ -68,7 +75,17 @@ _HEX = re.compile("[0-9A-Fa-f]")
 
 
 _PROGRAMS = frozenset(
-    ["COMMAND.COM", "FORMAT.COM", "MODE.COM", "MORE.COM", "EDIT.COM", "TREE.COM", "CHCP.COM", "DISKCOPY.COM"]
+    [
+        "COMMAND.COM",
+        "FORMAT.COM",
+        "MODE.COM",
+        "MORE.COM",
+        "EDIT.COM",
+        "TREE.COM",
+        "CHCP.COM",
+        "DISKCOPY.COM",
+        "DEVENV.COM",
+    ]
 )
 
 
@@ -78,7 +95,7 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
     if host is not None and host.lower() in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]"):
         return None
     start = match.start()
-    if match["loud"] in _PROGRAMS:
+    if (match["loud"] or match["capital"] or "").upper() in _PROGRAMS:
         return None
     if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":
         return None
@@ -90,6 +107,8 @@ def mac(text: str, match: re.Match[str]) -> Extent | None:
     if match["told"]:
         return match.span("told")
     value = match[0].lower()
+    if _HASH.search(text, max(0, match.start() - BESIDE), match.start()):
+        return None
     if set(value) <= set("0:-.") or set(value) <= set("f:-."):
         return None
     if not set(value) & set("abcdef") and ":" not in value and not labelled(_MAC_LABEL, text, *match.span()):
@@ -127,8 +146,8 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     # without a word for it right beside it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
     dated = octets[0] < 30 and 1 <= octets[1] <= 12 and 1 <= octets[2] <= 31 and octets[0] != 10
     if (max(octets) < 100 and not four.is_private) or dated:
-        return (start, end) if labelled(_IP_LABEL, text, start, end, RIGHT_BEFORE) else None
-    return (start, end) if octets[3] or labelled(_IP_LABEL, text, start, end) else None
+        return (start, end) if labelled(IP_LABEL, text, start, end, RIGHT_BEFORE) else None
+    return (start, end) if octets[3] or labelled(IP_LABEL, text, start, end) else None
 
 
 def _make_url(value: str, normal: str, draw: Draw) -> str:
@@ -155,7 +174,9 @@ def _make_mac(value: str, normal: str, draw: Draw) -> str:
     return made.upper() if value != value.lower() else made
 
 
-URL = PiiType("URL", re.compile(f"(?=[A-Za-z0-9])(?:{_URL})"), _URL_GATE, _make_url, check=url, normalise=str.lower)
+URL = PiiType(
+    "URL", re.compile(f"(?=[A-Za-z0-9가-힣])(?:{_URL})"), _URL_GATE, _make_url, check=url, normalise=str.lower
+)
 MAC = PiiType(
     "MAC",
     re.compile(_MAC),
@@ -171,7 +192,7 @@ IP = PiiType(
     re.compile(f"(?=[0-9A-Fa-f:])(?:{_IP})"),
     r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:",
     _make_ip,
-    label=_IP_LABEL,
+    label=IP_LABEL,
     check=ip,
     normalise=lambda value: ip_address(value).exploded,
 )

@@ -32,6 +32,8 @@ _PLATE_LABEL = re.compile("번호판|번호|오토바이|이륜차|차량|차주
 _COURT = re.compile("대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원")
 _CASES = frozenset("가나다라마바사아자누두루무부수우주노도로모보고오조구더머저허호하")
 """Letters of case numbers (97누1234, 99다1234): year, kind of the case, number."""
+_FIRST_COURT = 48
+"""Year since which courts have numbered cases so; a number of three digits is no year."""
 _COUNTERS = frozenset("조주도부호수자소로나")
 """Usage letters that are also counters, particles or words ("10조 2000억", "20도 1500")."""
 _AFTER_PLATE = re.compile(
@@ -57,7 +59,7 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
     year = match["space"] and 1800 <= int(match["serial"]) <= 2100
     loose = match["space"] and (match["usage"] in _COUNTERS or text[match.start("usage") - 1] == " ")
     number = int(match[0][: match.start("usage") - start])
-    case = not match["space"] and 80 <= number <= 99 and match["usage"] in _CASES
+    case = not match["space"] and _FIRST_COURT <= number <= 99 and match["usage"] in _CASES
     return None if year or loose or case or match["serial"].endswith("000") else (start, end)
 
 

@@ -1,0 +1,88 @@
+"""Values whose pieces stand apart, or that only what stands before them completes: the second of two numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from data.pii.types.address import BUILDINGS, ROOM
+from data.pii.types.base import BESIDE, DASH, labelled
+from data.pii.types.identity import PASSPORT_LABEL
+from data.pii.types.network import IP_LABEL, OCTET
+
+
+class Hidden(NamedTuple):
+    """A value found: characters start..end of the text, the type, and the value in plain characters."""
+
+    start: int
+    end: int
+    type: str
+    value: str
+
+
+_MAIL = re.compile(
+    r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){2,30}"
+    r"(?: \.(?: [A-Za-z]){2,5}){1,3}(?![A-Za-z0-9])"
+)
+MAIL_GATE = r"[A-Za-z0-9._-] [A-Za-z0-9._-] @ [A-Za-z0-9-] [A-Za-z0-9-]"
+
+
+def mail_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield mail addresses whose letters stand apart (h o n g @ n a v e r . c o m)."""
+    for match in _MAIL.finditer(text, start, end):
+        yield Hidden(*match.span(), "EMAIL", match[0].replace(" ", ""))
+
+
+_IP = re.compile(rf"(?<![0-9.])(?<![0-9.] ){OCTET}(?P<gap> \. ?|\. )(?:{OCTET}(?P=gap)){{2}}{OCTET}(?! ?\.? ?[0-9])")
+IP_GATE = r"[0-9](?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]"
+
+
+def ip_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield network addresses with blanks at their dots, beside a word for them; a date is written so, too."""
+    for match in _IP.finditer(text, start, end):
+        octets = re.findall("[0-9]+", match[0])
+        dated = int(octets[1]) <= 12 and int(octets[2]) <= 31
+        if not dated and labelled(IP_LABEL, text, *match.span(), BESIDE):
+            yield Hidden(*match.span(), "IP", ".".join(octets))
+
+
+_PASSPORT = re.compile(r"(?<![0-9A-Za-z])[MSRODmsrod](?: ?[0-9]){8}(?![0-9A-Za-z]| [0-9])")
+PASSPORT_GATE = "[MSRODmsrod](?: ?[0-9]){8}"
+
+
+def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield passport numbers in groups, beside their label."""
+    for match in _PASSPORT.finditer(text, start, end):
+        if " " in match[0][2:] and labelled(PASSPORT_LABEL, text, *match.span()):
+            yield Hidden(*match.span(), "PASSPORT", match[0].replace(" ", ""))
+
+
+_FIRST = rf"(?:01[016789]|02|0[3-6][1-5]|0[78]0)[)]?[ .{DASH}]?[0-9]{{3,4}}[ .{DASH}]?[0-9]{{4}}"
+_SECOND = re.compile(
+    rf"(?<![0-9])(?<![0-9][{DASH}.])(?P<first>{_FIRST})(?: ?/ ?(?P<more>[0-9]{{4}})| ?[~∼] ?(?P<last>[0-9]{{1,4}}))"
+    rf"(?![0-9]|[{DASH}.,/:~][0-9]| ?(?:년|월|원|시|명|회|분))"
+)
+SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
+
+
+def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield what is left of a second telephone number that shares its beginning (010-1234-5678/5679, 02-123-4567~9)."""
+    for match in _SECOND.finditer(text, start, end):
+        name = "more" if match["more"] else "last"
+        yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
+
+
+_FLAT = re.compile(
+    rf"(?<![가-힣A-Za-z0-9])(?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?)"
+    rf",? ?{ROOM}"
+)
+FLAT_GATE = f"(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}동,? ?[0-9]{{1,4}}호"
+_HOME = re.compile(r"주소|주소지|거주|자택|배송|사는\s?(?:곳|집)|(?<![가-힣])집")
+
+
+def flat(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield a building and a flat without its town, beside a word for where somebody lives."""
+    for match in _FLAT.finditer(text, start, end):
+        if labelled(_HOME, text, *match.span(), BESIDE):
+            yield Hidden(*match.span(), "ADDRESS", match[0])
