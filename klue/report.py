@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from common.errors import UserError
-from klue.results import metrics_of, summarize
+from klue.results import apart, metrics_of, summarize
 from klue.search import values_text
 from klue.tasks import TASKS
 
@@ -22,6 +22,13 @@ CAPTION = (
     "Dev scores × 100, best of the evaluations of each fine-tuning (as in the KLUE paper); mean ± standard deviation "
     "over seeds where there are several."
 )
+AS_PUBLISHED = (
+    "as published: what the authors' code makes of the same outputs, where ours makes something else of them; "
+    "only beside that do published scores stand (docs/klue.md)."
+)
+NONE_BESIDE = "No published scores: no task was trained and scored on the whole of its data."
+FLAG_MARKS = "†‡§¶"
+"""Marks of doubtful published scores."""
 METRIC_WIDTH = 38
 """Columns of the terminal that names of metrics take at most."""
 BESIDE = "KLUE-"
@@ -39,6 +46,8 @@ class Line:
     """How many; empty for published scores."""
     cells: list[str]
     values: list[float | None]
+    flagged: frozenset[int] = frozenset()
+    """Columns whose score is doubtful: it is never the best."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +60,22 @@ class Scores:
     extra: list[tuple[str, list[str]]]
     """Metrics beside the paper's, and those by which evaluations are chosen at the end of training: their names, and
     ours in the order of the lines."""
+    apart: frozenset[int] = frozenset()
+    """Columns of tasks that are split or cut: no score there is the best."""
 
     def best(self, column: int) -> float | None:
-        """Return the highest score of a column."""
-        found = [line.values[column] for line in self.lines]
+        """Return the highest score of a column, of those that can be compared; None where none can."""
+        if column in self.apart:
+            return None
+        found = [line.values[column] for line in self.lines if column not in line.flagged]
         return max((value for value in found if value is not None), default=None)
 
 
 def published_rows(path: Path | None = None) -> dict[str, Any]:
-    """Return {"source", "rows": [{"model", "scores": {task: {metric: number}}}]}, the paper's dev scores.
+    """Return the paper's dev scores.
+
+    They are {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task:
+    {metric: flag}}}]}, with flags where a score is doubtful.
 
     Args:
         path: another file of the same form; None = the one that comes with the package.
@@ -82,15 +98,25 @@ def tabulate(
     """
     summary = summarize(rows)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
-    columns = [(name, metric) for name in tasks for metric in TASKS[name].metrics]
-    extra = [(name, metric, "best") for name in tasks for metric in TASKS[name].extra_metrics]
+    aside = apart(summary)
+    published_in = [] if published is None else [name for name in tasks if name not in aside]
+    columns, extra = [], []
+    for name in tasks:
+        columns += [(name, metric) for metric in TASKS[name].metrics]
+        again = [(name, metric) for metric in TASKS[name].as_published.values()]
+        columns += again if name in published_in else []
+        extra += [] if name in published_in else [(*one, "best") for one in again]
+        extra += [(name, metric, "best") for metric in TASKS[name].extra_metrics]
     extra += [(name, TASKS[name].selection, "last") for name in tasks]
     data_notes = {name: note for name in tasks if (note := _data_note(summary, name))}
+    for name, why in aside.items():
+        data_notes.setdefault(name, why)
+    data_notes = {name: data_notes[name] for name in tasks if name in data_notes}
     marks = {name: "*" * number for number, name in enumerate(data_notes, start=1)}
     header = []
     for name, metric in columns:
         split = " (split of dev)" if "split of dev" in data_notes.get(name, "") else ""
-        header.append(f"{TASKS[name].title} {TASKS[name].metrics[metric]}{split}{marks.get(name, '')}")
+        header.append(f"{TASKS[name].title} {metrics_of(name)[metric]}{split}{marks.get(name, '')}")
     lines, beside = [], []
     for init, title in TITLES.items():
         entries = {entry["task"]: entry for entry in summary if entry["init"] == init}
@@ -101,12 +127,17 @@ def tabulate(
             models = dict.fromkeys(entry["model"] for entry in entries.values() if entry["model"])
             lines.append(Line(", ".join([*models, title]), init, "–".join(map(str, seeds)), cells, values))
             beside.append([_cell(entries.get(name), metric, which) for name, metric, which in extra])
-    for model in (published or {"rows": []})["rows"]:
-        values = [model["scores"].get(name, {}).get(metric) for name, metric in columns]
-        lines.append(Line(f"published: {model['model']}", "", "", [_number(value) for value in values], values))
+    published_lines, flags = _published_lines(published, published_in, columns)
+    lines += published_lines
     notes = [CAPTION]
     if published:
-        notes.append(f"published: {published['source']}.")
+        notes.append(f"published: {published['source']}." if published_lines else NONE_BESIDE)
+    notes += [f"{mark} {text}." for mark, text in flags.items()]
+    if published_lines and aside:
+        left_out = ", ".join(f"{TASKS[name].title} ({aside[name]})" for name in tasks if name in aside)
+        notes.append(f"No published scores beside {left_out}.")
+    if any("as published" in name for name in header):
+        notes.append(AS_PUBLISHED)
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     notes += [
         f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: the best of {entry['tried']} sets of training values, "
@@ -123,7 +154,41 @@ def tabulate(
         f"{TASKS[name].title} {metrics_of(name)[metric]}{', last evaluation' if which == 'last' else ''}"
         for name, metric, which in extra
     ]
-    return Scores(header, lines, notes, [(name, [line[i] for line in beside]) for i, name in enumerate(names)])
+    beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
+    numbers = frozenset(number for number, (name, _) in enumerate(columns) if name in aside)
+    return Scores(header, lines, notes, beside_them, numbers)
+
+
+def _published_lines(
+    published: dict[str, Any] | None, tasks: Sequence[str], columns: Sequence[tuple[str, str]]
+) -> tuple[list[Line], dict[str, str]]:
+    """Return the published models' lines, and the text of each mark in them.
+
+    Args:
+        published: see `tabulate`.
+        tasks: those that their scores may stand beside.
+        columns: task and metric of each; a published score stands in that of the metric as published, if there is one.
+    """
+    if not published or not tasks:
+        return [], {}
+    marks: dict[str, str] = {}
+    place = {(n, TASKS[n].as_published.get(metric, metric)): metric for n in tasks for metric in TASKS[n].metrics}
+    lines = []
+    for model in published["rows"]:
+        cells: list[str] = []
+        values: list[float | None] = []
+        flagged = set()
+        for number, (name, key) in enumerate(columns):
+            metric = place.get((name, key))
+            value = None if metric is None else model["scores"].get(name, {}).get(metric)
+            flag = None if metric is None else model.get("flags", {}).get(name, {}).get(metric)
+            if flag:
+                flagged.add(number)
+                marks.setdefault(flag, FLAG_MARKS[len(marks)])
+            values.append(value)
+            cells.append(_number(value) + (marks[flag] if flag else ""))
+        lines.append(Line(f"published: {model['model']}", "", "", cells, values, frozenset(flagged)))
+    return lines, {mark: published["flags"][flag] for flag, mark in marks.items()}
 
 
 def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
@@ -234,7 +299,7 @@ def as_tree(
 
 def _with_best(scores: Scores, line: Line, form: str) -> list[str]:
     return [
-        form.format(cell) if value is not None and value == scores.best(number) else cell
+        form.format(cell) if number not in line.flagged and value is not None and value == scores.best(number) else cell
         for number, (cell, value) in enumerate(zip(line.cells, line.values, strict=True))
     ]
 
@@ -245,7 +310,8 @@ def _escaped(text: str) -> str:
 
 def _tex(text: str) -> str:
     text = re.sub(r"([&%#_])", r"\\\1", text)
-    return text.replace("±", "$\\pm$").replace("×", "$\\times$").replace("–", "--").replace("*", "$^*$")
+    signs = {"±": "$\\pm$", "×": "$\\times$", "–": "--", "*": "$^*$", "†": "$^\\dagger$", "‡": "$^\\ddagger$"}
+    return "".join(signs.get(character, character) for character in text)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -54,6 +54,26 @@ def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     return {task: count for task, count in scored.items() if count != TASKS[task].dev_examples}
 
 
+def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return task → why, of the tasks whose scores are not to be compared with published ones.
+
+    They were not scored on the whole dev set of KLUE, or not trained on the whole train set.
+
+    Args:
+        rows: result rows of jobs, or entries of a summary.
+    """
+    found: dict[str, str] = {}
+    for row in rows:
+        counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
+        if "split of dev" in note:
+            found[task.name] = "dev is split"
+        elif counts["dev"] != task.dev_examples:
+            found[task.name] = f"{counts['dev']:,} of {task.dev_examples:,} dev examples"
+        elif counts.get("train_cut") or "train from " in note or "trained on " in note:
+            found[task.name] = "train is cut"
+    return found
+
+
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one entry per task and initialisation.
 

@@ -9,13 +9,14 @@ from common.errors import UserError
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, save_recipe
 from klue.report import as_tree, latex, markdown, published_rows, read_rows, results_table, tabulate
+from klue.results import metrics_of
 from klue.tasks import TASKS
 
 VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
 
 def result(task, init, seed, value, model="ours", **values):
-    metrics = {**TASKS[task].metrics, **TASKS[task].extra_metrics}
+    metrics = metrics_of(task)
     return {
         "model": model,
         "task": task,
@@ -24,7 +25,7 @@ def result(task, init, seed, value, model="ours", **values):
         "best": dict.fromkeys(metrics, value),
         "last": dict.fromkeys(metrics, 1.0),
         "data_note": "split of dev: no train file, 7 trained on" if task == "klue-sts" else "",
-        "examples": {"train": 7, "dev": 3},
+        "examples": {"train": 7, "dev": TASKS[task].dev_examples},
         "settings": {**VALUES, **values},
     }
 
@@ -39,22 +40,93 @@ ROWS = [
 
 def test_columns_are_those_of_the_paper_and_lines_ours_then_published():
     scores = tabulate(ROWS, published_rows())
-    assert len(scores.columns) == 14
-    assert scores.columns[:4] == [
+    assert len(scores.columns) == 14 + 6
+    assert scores.columns[:8] == [
         "YNAT macro F1",
         "KLUE-STS Pearson r (split of dev)*",
         "KLUE-STS F1 (split of dev)*",
         "KLUE-NLI accuracy",
+        "KLUE-NER entity F1",
+        "KLUE-NER char F1",
+        "KLUE-NER entity F1, as published",
+        "KLUE-NER char F1, as published",
     ]
-    assert scores.lines[0].title == "ours, pretrained" and scores.lines[0].cells == ["71.00 ± 1.41"] * 14
-    assert scores.lines[1].title == "ours, random initialisation" and scores.lines[1].cells == ["41.00 ± 1.41"] * 14
+    assert scores.lines[0].title == "ours, pretrained" and scores.lines[0].cells == ["71.00 ± 1.41"] * 20
+    assert scores.lines[1].title == "ours, random initialisation" and scores.lines[1].cells == ["41.00 ± 1.41"] * 20
     base = next(line for line in scores.lines if line.title == "published: KLUE-RoBERTa-base")
-    assert base.cells[:4] == ["86.03", "92.70", "85.54", "85.50"] and base.seeds == ""
+    # nothing beside the split task, and where the authors' code scores in another way beside that only
+    assert base.cells[:8] == ["86.03", "–", "–", "85.50", "–", "–", "85.18", "91.81"] and base.seeds == ""
     assert len(scores.lines) == 2 + 9
     assert any("Table 36 (dev)" in note for note in scores.notes)
     assert any(note.startswith("* KLUE-STS: split of dev") for note in scores.notes)
+    assert "No published scores beside KLUE-STS (dev is split)." in scores.notes
     assert scores.extra[0][0] == "KLUE-NER char F1 without O"
     assert scores.best(0) == 87.30  # XLM-R-large
+    assert scores.best(1) is None and scores.best(2) is None
+
+
+def test_every_published_score_stands_in_one_column():
+    rows = [result(task, "pretrained", 42, 70.0) | {"data_note": ""} for task in TASKS]
+    scores = tabulate(rows, published_rows())
+    for model, line in zip(published_rows()["rows"], scores.lines[1:], strict=True):
+        wanted = [value for values in model["scores"].values() for value in values.values()]
+        assert sorted(value for value in line.values if value is not None) == sorted(wanted)
+    assert not any("No published" in note for note in scores.notes)
+
+
+DAMAGED = ("mBERT-base", "XLM-R-base", "XLM-R-large")
+
+
+def test_damaged_published_scores_have_a_footnote_and_are_never_the_best():
+    published = published_rows()
+    for model in published["rows"]:
+        assert model.get("flags", {}) == ({"klue-mrc": {"exact_match": "damaged"}} if model["model"] in DAMAGED else {})
+        if model["model"] == "XLM-R-base":
+            model["scores"]["klue-mrc"]["exact_match"] = 99.0
+    rows = [result("klue-mrc", "pretrained", 42, 70.0)]
+    scores = tabulate(rows, published)
+    at = scores.columns.index("KLUE-MRC EM, as published")
+    cells = {line.title.removeprefix("published: "): line.cells[at] for line in scores.lines}
+    assert (cells["mBERT-base"], cells["XLM-R-base"], cells["KLUE-RoBERTa-base"]) == ("49.96†", "99.00†", "69.65")
+    assert scores.best(at) == 76.46
+    assert any(note.startswith("† looks damaged: exact match far below ROUGE-W") for note in scores.notes)
+    text = markdown(rows, published)
+    assert "99.00†" in text and "**99.00†**" not in text and "**76.46**" in text
+    assert "99.00$^\\dagger$" in latex(rows, published)
+
+
+def test_published_scores_of_another_split_have_another_mark():
+    published = published_rows()
+    published["rows"] = published["rows"][:2]
+    published["rows"][1]["flags"]["ynat"] = {"macro_f1": "other split"}
+    scores = tabulate([result(task, "pretrained", 42, 70.0) for task in ("ynat", "klue-mrc")], published)
+    assert scores.lines[2].cells[0] == "84.52‡" and scores.lines[1].cells[3] == "49.96†"
+    assert [note[0] for note in scores.notes if note[0] in "†‡"] == ["†", "‡"]
+    assert "‡ scored on another split." in scores.notes and scores.best(0) == 82.64
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            {"data_note": "split of dev: no train file, 9 dev examples to train on and the other 8 scored"},
+            "dev is split",
+        ),
+        ({"examples": {"train": 7, "dev": 8}}, "8 of 9,107 dev examples"),
+        ({"examples": {"train": 7, "dev": 9107, "train_cut": 3}}, "train is cut"),
+        ({"data_note": "train from ynat_train.labelled_part.json"}, "train is cut"),
+    ],
+)
+def test_no_published_score_and_no_best_beside_a_split_or_cut_task(changes, why):
+    """ "71.43" from eight examples is not above 87.30."""
+    cut, whole = result("ynat", "pretrained", 42, 99.0) | changes, result("klue-nli", "pretrained", 42, 99.0)
+    scores = tabulate([cut, whole], published_rows())
+    assert all(line.values[0] is None for line in scores.lines[1:]) and scores.lines[1].values[1] == 72.90
+    assert f"No published scores beside YNAT ({why})." in scores.notes and "*" in scores.columns[0]
+    text = markdown([cut, whole], published_rows())
+    assert text.count("**99.00**") == 1 and text.count("99.00") == 2
+    alone = tabulate([cut], published_rows())
+    assert len(alone.lines) == 1 and "No published scores: no task was" in " ".join(alone.notes)
 
 
 def test_without_published_rows_and_with_gaps():
@@ -76,9 +148,9 @@ def test_undefined_score():
 def test_markdown_has_the_best_in_bold():
     text = markdown(ROWS, published_rows())
     assert text.startswith("| model | seeds | YNAT macro F1 |")
-    assert "| published: mBERT-base |  | 82.64 | 82.97 | 75.93 | 72.90 |" in text
+    assert "| published: mBERT-base |  | 82.64 | – | – | 72.90 | – | – | 75.14 |" in text
     assert "| published: XLM-R-large |  | **87.30** |" in text
-    assert text.count("**") == 2 * 14
+    assert text.count("**") == 2 * (20 - 2)
     assert "| KLUE-DP UAS, plain accuracy | 71.00 ± 1.41 | 41.00 ± 1.41 |" in text
 
 
@@ -95,7 +167,7 @@ def test_latex_is_a_whole_table():
     text = latex(ROWS, published_rows())
     assert text.count("\\begin{") == text.count("\\end{") == 2
     widths = {line.count("&") for line in text.splitlines() if line.endswith("\\\\")}
-    assert widths == {15}
+    assert widths == {21}
     assert "\\textbf{87.30}" in text and "71.00 $\\pm$ 1.41" in text
     assert not re.search(r"(?<!\\)[%#_]", text)
 
@@ -143,6 +215,7 @@ def test_examples_that_were_cut_are_said_beside_the_scores():
     rows = [{**result("ynat", init, 42, 70.0), "data_note": note} for init in ("pretrained", "random")]
     scores = tabulate(rows, published_rows())
     assert scores.columns == ["YNAT macro F1*"] and f"* YNAT: {note}." in scores.notes
+    assert len(scores.lines) == 2
     rows[0]["data_note"] = ""
     wanted = f"* YNAT: pretrained: all of the data; random initialisation: {note}."
     assert wanted in tabulate(rows).notes
