@@ -15,8 +15,8 @@ _SURNAME = (
     "선설마길연위표명기반라나왕금옥육인맹제모탁국어은편용봉사부예경복독]"
 )
 _NAME = rf"{_SURNAME}[가-힣]{{1,3}}"
-_FULL_NAME = rf"{_SURNAME}[가-힣]{{2}}(?<![은는을를의한던된])"
-"""A name that needs nothing beside it to be one: 나는 기자 and 유명한 기자 are prose."""
+_FULL_NAME = rf"{_SURNAME}[가-힣]{{2}}(?<![은는을를의한던된부])"
+"""A name that needs nothing beside it to be one: 나는 기자, 유명한 기자, 정치부 기자 and 김치 기자 are prose."""
 _ROLES = ("기자", "특파원", "논설위원", "통신원", "리포터", "앵커")
 _ROLE = rf"(?:(?:선임|수습|인턴|객원|전문|사진)\s?)?(?:{'|'.join(_ROLES)})"
 _MAIL = r"[\w.+-]{1,64}@[\w.-]{1,128}"
@@ -30,7 +30,7 @@ _OUTLET = rf"(?:{'|'.join(_OUTLETS)})"
 _BYLINES = (
     # (서울=한글뉴스) 홍길동 기자 =  at the beginning of a line
     re.compile(rf"^{_PLACE}(?:\s?{_NAME}(?:\s?[·,]\s?{_NAME}){{0,3}}\s?{_ROLE})?(?:\s?[=:])?\s?", re.M),
-    re.compile(rf"^{_NAME}\s?{_ROLE}\s?=\s?", re.M),
+    re.compile(rf"^{_FULL_NAME}\s?{_ROLE}\s?=\s?", re.M),
     # a whole line, or the end of one: 홍길동 기자 hong@example.org
     re.compile(
         rf"^[\[(【]?\s?(?:[가-힣]{{2,12}}\s?=\s?|[가-힣A-Za-z]{{0,10}}{_OUTLET}\s)?{_NAME}(?:\s?[·,]\s?{_NAME}){{0,3}}\s?{_ROLE}"
@@ -46,7 +46,10 @@ _BYLINES = (
     re.compile(rf"(?<=[.!?\"”'’)\]])\s?[\[(【]?{_FULL_NAME}\s?{_ROLE}[)\]】]?$", re.M),
 )
 _PRESS = (re.compile(rf"^[\[(【〔<◀☞]\s?(?:[가-힣A-Za-z0-9 ]{{1,15}})?{_OUTLET}\s?[\])】〕>▶]$", re.M),)
-_CREDIT = r"(?:[^\n.!?]|[.!?](?=\S)){0,60}(?<![다요죠까네])\.?$"
+_CREDIT = (
+    r"(?![^\n]{0,60}[가-힣]\s[가-힣]{0,6}(?:[보하가말두쓰]자|[하마봐]라)\.?$)"
+    r"(?:[^\n.!?]|[.!?](?=\S)){0,60}(?<![다요죠까네])\.?$"
+)
 """The rest of a line that names somebody: short, and neither a sentence nor followed by one."""
 _IMAGES = (
     # ▲ what is seen (사진=whose), whose 제공, … = a press
@@ -64,6 +67,8 @@ _SOURCES = (
     re.compile(rf"^[*※☞-]?\s?(?:출처|자료|자료\s?출처|자료\s?제공|기사\s?출처|원문)\s?[=:]{_CREDIT}", re.M),
 )
 _MARK = r"(?:[ⓒ©Ⓒ]|\([cC]\))"
+_PARTICLES = r"[^\n]{0,60}[가-힣](?:[와과의은는이가을를에]|에서|으로)\s"
+"""Words with a particle: who owns is told by names alone, and 저작권자: 김철수와 이영희 사이의 소송 is a headline."""
 _YEAR = "(?:19|20)[0-9]{2}"
 _NO_SENTENCE = r"(?:[^\n다요]|[다요](?![.!?](?:\s|$)))"
 _TAIL = r"(?:[^\n다요]|[다요](?=[가-힣])){0,200}(?:금(?:지합|지됩|합)니다[.!]?)?\s?[\])】>]?$"
@@ -71,7 +76,7 @@ _TAIL = r"(?:[^\n다요]|[다요](?=[가-힣])){0,200}(?:금(?:지합|지됩|합
 _RIGHTS = (
     # the mark alone is a word like any other: furniture has a year, an owner or a press beside it
     re.compile(
-        rf"[\[(<【]?\s?(?:저작권자\s?(?:{_MARK}|:)|(?:[Cc]opyright|COPYRIGHT)\s?(?:{_MARK}|{_YEAR})"
+        rf"[\[(<【]?\s?(?:저작권자\s?(?:{_MARK}|:(?:(?=[^\n]{{0,80}}(?:무단|재배포|{_OUTLET}))|(?!{_PARTICLES})))|(?:[Cc]opyright|COPYRIGHT)\s?(?:{_MARK}|{_YEAR})"
         rf"|{_MARK}\s?(?:{_YEAR}|[^\n]{{0,40}}{_OUTLET})){_TAIL}",
         re.M,
     ),

@@ -52,6 +52,7 @@ _BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
 _INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|<!doctype[\s\[][^<>]{{0,300}}>|<![a-z\[][^<>\n]{{0,300}}>)"
 _INLINE_TAGS = re.compile(f"{_INLINE_TAG}{_INLINE_TAG}*", re.I)
 _HIDDEN = re.compile(r"<!--|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I)
+_SYLLABLE, _LATIN, _CODE = re.compile("[가-힣]"), re.compile("[A-Za-z]"), re.compile("[{};=]")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(
@@ -65,13 +66,25 @@ _PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
 _HEX = "[0-9a-fA-F]"
 _SAME = "|".join(f"[{letter}{letter.upper()}]{{3}}" for letter in "abcdef")
-_COLOUR = f"(?:{_HEX}{{8}}|{_HEX}{{6}}|(?=[a-fA-F]{{0,2}}[0-9]){_HEX}{{3}}|{_SAME})(?![0-9A-Za-z_])"
-_TAGGED = rf"(?!{_COLOUR})[^\W\d_]\w*"
-_HASHTAG = re.compile(rf"#(?<![\w&/#]#){_TAGGED}(?:#{_TAGGED})*")
-"""A number is the name of an entry, and six hexadecimal digits are a colour."""
+_WORDS = "ace|add|bad|bed|bee|cab|dad|fab|fad|fed|fee|babe|bead|beef|cafe|dead|deaf|deed|face|fade|feed"
+"""Lower-case words that are hexadecimal digits, too: hashtags rather than colours."""
+_COLOUR = (
+    rf"(?!(?:{_WORDS})(?![0-9A-Za-z_]))(?:{_HEX}{{8}}|{_HEX}{{6}}|(?=[a-fA-F]{{0,3}}[0-9]){_HEX}{{3,4}}|{_SAME}"
+    r"|[A-F]{3,4}|[a-f]{3,4})(?![0-9A-Za-z_])"
+)
+_DIRECTIVE = (
+    "(?:(?:define|include|ifdef|ifndef|endif|undef|pragma|elif|endregion)(?![0-9A-Za-z_])"
+    "|(?<=^#)(?:if|else|error|warning|line|region|import|using|nullable)(?![0-9A-Za-z_가-힣]))"
+)
+"""Lines of a preprocessor; those that are words of every day only where a line begins."""
+_TAGGED = rf"(?!{_COLOUR})(?!{_DIRECTIVE})[^\W\d_]\w*"
+_HASHTAG = re.compile(rf"#(?<![\w&/#]#){_TAGGED}(?:#{_TAGGED})*", re.M)
+"""A number is the name of an entry, and three, four, six or eight hexadecimal digits are a colour."""
 _EMPTY_BRACKETS = re.compile(
     r"\([\s,;:·/]*\)|\[[\s,;:·/]*\]|\{[\s,;:·/]*\}|（[\s,;:·/]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
 )
+_CALLED = re.compile(r"(?<![0-9A-Za-z_])[A-Za-z_][0-9A-Za-z_]{0,60}(?:\(\)|\[\])?\Z")
+"""What an empty bracket behind it belongs to: the name of a function or an array."""
 _BRACKET_ENDS = (")", "]", "}", "）", "」", "』", "】", "〉", "》", "］", "〕")
 _ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 REPEATED_LINE = 10
@@ -150,7 +163,10 @@ def _without_html(text: str, counts: Counts) -> str:
 
 
 def _remove_hidden(text: str) -> str:
-    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays."""
+    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays.
+
+    So does what a text about pages says between the names of two tags.
+    """
     kept: list[str] = []
     position = 0
     opened: re.Match[str] | None = None
@@ -159,11 +175,20 @@ def _remove_hidden(text: str) -> str:
         if opened is None:
             opened = None if mark.startswith(("</", "-->")) else match
         elif _closes(opened.group().lower(), mark):
+            if mark != "-->" and _is_prose(text[opened.end() : match.start()]):
+                opened = None
+                continue
             kept.append(text[position : opened.start()])
             position, opened = match.end(), None
             if run_together(kept[-1], text[position : position + 1]):
                 kept.append(" ")
     return "".join([*kept, text[position:]]) if kept else text
+
+
+def _is_prose(content: str) -> bool:
+    """Return whether what stands between tags of a script or a style is Korean prose and no code."""
+    hangul = len(_SYLLABLE.findall(content))
+    return hangul > 4 and hangul > len(_LATIN.findall(content)) and hangul > 10 * len(_CODE.findall(content))
 
 
 def _closes(opening: str, mark: str) -> bool:
@@ -187,10 +212,18 @@ def _remove_control(text: str) -> str:
 
 def _remove_empty_brackets(text: str) -> str:
     for _ in range(3):  # brackets in brackets; deeper nests of nothing do not occur
-        text, found = _EMPTY_BRACKETS.subn(gap, text)
-        if not found:
+        shorter = _EMPTY_BRACKETS.sub(_without_bracket, text)
+        if shorter == text:
             break
+        text = shorter
     return text
+
+
+def _without_bracket(match: re.Match[str]) -> str:
+    """Return what replaces an empty bracket: itself where it belongs to code (f(), arr[], () =>)."""
+    text, (start, end) = match.string, match.span()
+    called = _CALLED.search(text, max(0, start - 64), start) or text.startswith((" =>", "=>"), end)
+    return match[0] if called and match[0] in ("()", "[]", "{}") else gap(match)
 
 
 def _collapse(text: str) -> str:

@@ -23,9 +23,9 @@ class CleanSettings(Settings):
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
     end a line."""
     hashtags: bool = True
-    """Remove hashtags (#단어); not numbers (#12) and colours (#FF0000)."""
+    """Remove hashtags (#단어); not numbers (#12), colours (#FF0000) and lines of a preprocessor (#include)."""
     empty_brackets: bool = True
-    """Remove brackets with nothing inside, as in 훈민정음()."""
+    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and arr[]."""
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False

@@ -36,6 +36,10 @@ def removed(text: str, **switches) -> tuple[str, list[str]]:
         ("▲ 시청 앞 (가람뉴스)", "", "news_image"),
         ("원문: www.example.com/a?b=1", "", "news_source"),
         ("김하늘 기자", "", "news_reporter"),
+        ("김하늘 기자 = 비가 왔다.", "비가 왔다.", "news_reporter"),
+        ("저작권자: 가람", "", "news_copyright"),
+        ("저작권자: 가람뉴스, 무단 전재와 재배포를 금합니다.", "", "news_copyright"),
+        ("출처: 이하자", "", "news_source"),
     ],
 )
 def test_furniture_goes(line, left, rule):
@@ -72,6 +76,12 @@ def test_furniture_goes(line, left, rule):
         "나는 기자",
         "유명한 기자",
         "정말 잘한다! 우리 기자",
+        "원문: 그대로 읽어보자",
+        "출처: 밝히지 않고 쓰지 마라",
+        "김치 기자 = 김치를 다루는 기자",
+        "정치부 기자 = 정치를 다루는 기자",
+        "저작권자: 김철수와 이영희 사이의 소송",
+        "저작권자: 김철수와 이영희…소송 끝에 합의",
     ],
 )
 def test_prose_stays(line):

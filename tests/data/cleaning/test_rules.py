@@ -26,7 +26,15 @@ CASES = [
     ("html", "<a>a@example.com</a><b><a>b@example.com</a></b>", "a@example.com b@example.com"),
     ("html", "<b>A</b>BC<i>d</i><b>한</b>글<b>1</b>호", "ABCd한글1호"),
     ("control", "010-1234-5678\u200b\ufeff010-8765-4321 so\u00adft 1\u200b월", "010-1234-5678 010-8765-4321 soft 1월"),
-    ("empty_brackets", "010-1234-5678()02-123-4567 f()", "010-1234-5678 02-123-4567 f"),
+    ("empty_brackets", "010-1234-5678()02-123-4567 f()", "010-1234-5678 02-123-4567 f()"),
+    ("empty_brackets", "f() arr[] a.b()[] f1() () => x, 글() [ ] 123()", "f() arr[] a.b()[] f1() () => x, 글  123"),
+    (
+        "html",
+        "글 <script> 태그는 스크립트를 넣는다. 본문에서 설명한다. </script> 로 닫는다.",
+        "글  태그는 스크립트를 넣는다. 본문에서 설명한다.  로 닫는다.",
+    ),
+    ("html", "앞<script>var 이름 = '홍길동의 긴 이름'; f(이름);</script>뒤", "앞뒤"),
+    ("html", "앞<style>p { color: red; } /* 글자를 빨갛게 한다 */</style>뒤", "앞뒤"),
     ("hashtags", "오늘 #맛집#서울 갔다 #2020년 C# #1 a#b", "오늘  갔다 #2020년 C# #1 a#b"),
     ("empty_brackets", "훈민정음()은 (, ) [ ] 「」 (())글(字)", "훈민정음은    글(字)"),
     (
@@ -171,6 +179,9 @@ def test_sentence_rules_agree_with_a_slow_count(sentences):
         "문서 #12를 보라. 색은 #FF0000이다.",
         "배경은 #fff, 글자는 #1a2B3c, 테두리는 #00FF00AA",
         "#3월의 일",
+        "색은 #FACE와 #abc, #1abc이다",
+        "#define N 3\n#include <stdio.h>\n#if N\n#else\n#endif",
+        "C의 #define과 #include는 다르다",
     ],
 )
 def test_prose_between_signs_and_after_a_number_sign_stays(text):
@@ -193,6 +204,11 @@ def test_prose_between_signs_and_after_a_number_sign_stays(text):
 )
 def test_tags_go_with_their_attributes(text, left):
     assert clean(text, CleanSettings(), {}) == left
+
+
+def test_hashtags_that_look_like_colours_or_code_go():
+    text = "#cafe 에서 #face 와 #if 를 #line 으로 #abcdx #definition 끝"
+    assert clean(text, CleanSettings(), {}) == "에서 와 를 으로 끝"
 
 
 def test_hidden_text_is_counted_by_itself():
