@@ -33,8 +33,7 @@ from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
-from data.executors import ExecutorName, open_executor
-from data.executors.slurm import ShareDone
+from data.executors import Crew, ExecutorName, crew_of, open_executor
 from data.filters import FilterSettings, build_filters
 from data.pii import (
     PiiSettings,
@@ -50,7 +49,7 @@ from data.shards import SCHEMA
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
-from data.units.runs import STAGE_DONE, do_share, do_units
+from data.units.runs import STAGE_DONE, do_units
 from data.units.set_aside import SetAside
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 
@@ -130,10 +129,9 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         ShareDone: this is an element of an array, and others are still at work or have to end the stage.
         DiskFullError: no space; what was finished stays.
     """
-    out = Path(out)
+    out, crew = Path(out), crew_of(settings.executor)
     if (out / STATISTICS).exists():
-        if settings.executor == "slurm-array":
-            raise ShareDone("the shards are written; should no other element be left, --executor local ends the stage")
+        crew.ended("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
     files = corpus_files(settings)
     check_unnamed(files)
@@ -144,13 +142,10 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
     with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
-        function = _unit_work(settings, key, work)
+        function = _unit_work(settings, key, work, crew)
         set_aside = SetAside(len(files), settings.max_bad_files)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside)
-        if settings.executor == "slurm-array":
-            do_share(catalog, function, execute)
-        else:
-            do_units(catalog, function, execute)
+        do_units(catalog, function, execute, crew)
         catalog.refuse_unfit_inputs()
         units = catalog.parts()
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))
@@ -185,7 +180,7 @@ def reopen_corpus(out: Path) -> None:
     (out / STATISTICS).unlink(missing_ok=True)
 
 
-def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitWork:
+def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Crew) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
     benchmark = _benchmark(settings, key)
     filters = build_filters(settings.filters)
@@ -205,8 +200,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitW
                 shutil.rmtree(other, ignore_errors=True)
         folder.mkdir(exist_ok=True)
     except FileNotFoundError:
-        if settings.executor == "slurm-array":
-            raise ShareDone(STAGE_DONE) from None
+        crew.ended(STAGE_DONE)
         raise
     decontaminator = None
     if settings.decontaminate.enabled:

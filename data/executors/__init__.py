@@ -5,23 +5,30 @@ tasks are picklable and a task's work depends on nothing else, so where it runs 
 
 * `local`: a pool of processes on this machine, or of threads for functions that are compiled code;
 * `ray`: tasks of a Ray cluster (an extra: `pip install ray`);
-* `slurm`: which share of the units is this element's, when the same command runs as a Slurm array.
+* `crew`: whether one process does a stage or several share it; `slurm`: the elements of a Slurm array, which do.
 
 All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).
 """
 
-from data.executors.choice import Executor, ExecutorName, open_executor
+from data.executors.choice import Executor, ExecutorName, crew_of, is_shared, open_executor
+from data.executors.crew import ALONE, Crew, Share, ShareDone
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
 from data.executors.local import run_local
 
 __all__ = [
+    "ALONE",
+    "Crew",
     "Executor",
     "ExecutorName",
     "Failure",
     "Failures",
+    "Share",
+    "ShareDone",
     "Task",
     "WorkFailed",
+    "crew_of",
     "failure_of",
+    "is_shared",
     "open_executor",
     "raise_failures",
     "run_local",

@@ -8,11 +8,27 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from common.process import available_cores
+from data.executors.crew import ALONE, Crew
 from data.executors.failures import Failures, R, T
 from data.executors.local import LocalPool
+from data.executors.slurm import ArrayCrew
 from data.executors.threads import ThreadPool
 
 ExecutorName = Literal["local", "ray", "slurm-array"]
+
+
+_CREWS: dict[str, Crew] = {"slurm-array": ArrayCrew()}
+"""Executors under which several processes with the same command do a stage together."""
+
+
+def crew_of(name: ExecutorName) -> Crew:
+    """Return who does a stage under the executor of that name."""
+    return _CREWS.get(name, ALONE)
+
+
+def is_shared(name: ExecutorName) -> bool:
+    """Return whether several processes do a stage together in one folder under the executor of that name."""
+    return name in _CREWS
 
 
 class Executor(Protocol):

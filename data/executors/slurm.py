@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from common.errors import UserError
+from common.progress import say
+from data.executors.crew import ShareDone
 
 RULE = "an element of a Slurm array has SLURM_ARRAY_TASK_ID, _COUNT and _MIN in its environment"
 
@@ -69,10 +71,6 @@ class ArrayElement:
         return None
 
 
-class ShareDone(Exception):
-    """An array element has done its share; the stage is finished by another one. The message says what is missing."""
-
-
 class ArrayShare:
     """The units of one element; every element makes the same shares out of the same sizes.
 
@@ -83,6 +81,7 @@ class ArrayShare:
 
     def __init__(self, element: ArrayElement, sizes: Sequence[int]) -> None:
         self._element = element
+        self.name = f"element {element.rank}"
         self._owners: dict[int, int] = {}
         most = sum(sizes) / element.count / 2
         loads = [(0, rank) for rank in range(element.count)]
@@ -110,3 +109,37 @@ class ArrayShare:
     def has(self, file: int, block: int) -> bool:
         """Return whether a block of a file is this element's."""
         return self.owner(file, block) == self._element.rank
+
+
+class ArrayCrew:
+    """The elements of the array that this process belongs to."""
+
+    def share(self, sizes: Callable[[], Sequence[int]]) -> ArrayShare:
+        """Return this element's units.
+
+        Raises:
+            UserError: the environment describes no element.
+        """
+        element = ArrayElement.from_environment()
+        share = ArrayShare(element, sizes())
+        say(f"{share.name} of {element.count}")
+        return share
+
+    def finishes(self, folder: Path) -> None:
+        """Return when this element is the one to end the stage.
+
+        Raises:
+            ShareDone: another one is.
+            FileNotFoundError: another one has.
+        """
+        element = ArrayElement.from_environment()
+        owner = element.claim(folder)
+        if owner is not None:
+            raise ShareDone(f"element {element.rank} is done; element {owner} writes the shards")
+
+    def ended(self, message: str) -> None:
+        """Raise a `ShareDone`: another element has ended the stage."""
+        raise ShareDone(message)
+
+
+__all__ = ["ArrayCrew", "ArrayElement", "ArrayShare", "ShareDone"]

@@ -11,31 +11,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
 from common.errors import UserError
 from common.files import atomic_write
 from common.settings import settings_hash
-from data.executors.failures import Failures, failure_of
+from data.executors import Failures, Share, failure_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, read_blocks
 from data.readers.volume import FileVersion, TextSize, file_version
 from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.work import UnitTask, part_path, unit_key
-
-
-class Share(Protocol):
-    """Which units one of several processes with the same inputs does."""
-
-    def reads(self, file: int) -> bool:
-        """Return whether any unit of the file with this number is its own."""
-
-    def has(self, file: int, block: int) -> bool:
-        """Return whether a block of a file that it reads is its own."""
-
-    def portion(self, file: int) -> float:
-        """Return about which part of the file is its own, 0 … 1."""
 
 
 @dataclass(frozen=True)

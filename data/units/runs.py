@@ -1,14 +1,13 @@
-"""Do the units of a catalogue: all that are not finished, or one array element's share of them."""
+"""Do the units of a catalogue: all that are not finished, or this process's share of them."""
 
 from __future__ import annotations
 
 from common.errors import UserError
-from common.progress import ProgressBar, say
-from data.executors import Executor, Failures, raise_failures
-from data.executors.slurm import ArrayElement, ArrayShare, ShareDone
+from common.progress import ProgressBar
+from data.executors import ALONE, Crew, Executor, Failures, Share, ShareDone, raise_failures
 from data.readers import InputFile
 from data.readers.volume import file_bytes, file_version
-from data.units.catalog import Catalog, Missing, Share
+from data.units.catalog import Catalog, Missing
 from data.units.work import UnitDone, UnitWork
 
 STAGE_DONE = "the stage is done: another element has ended it"
@@ -16,8 +15,27 @@ MISSING_SHOWN = 10
 """Files named in the message of an element that is done before others."""
 
 
-def do_units(catalog: Catalog, function: UnitWork, execute: Executor, share: Share | None = None) -> None:
-    """Do every unit that is not finished (of the share, if there is one)."""
+def do_units(catalog: Catalog, function: UnitWork, execute: Executor, crew: Crew = ALONE) -> None:
+    """Do every unit that is not finished and is this process's; return if it is the one to go on with the stage.
+
+    Raises:
+        ShareDone: it is not, and why.
+        HunminError: units failed; all others are done.
+    """
+    share = crew.share(lambda: [_stored_bytes(file) for file in catalog.files])
+    _do(catalog, function, execute, share)
+    if share is None:
+        return
+    try:
+        missing = catalog.missing()
+        if missing:
+            raise ShareDone(_still_missing(missing, catalog, share))
+        crew.finishes(function.folder)
+    except FileNotFoundError:
+        crew.ended(STAGE_DONE)
+
+
+def _do(catalog: Catalog, function: UnitWork, execute: Executor, share: Share | None) -> None:
     failures = Failures()
     size = catalog.text_bytes(share)
     rejects = 0
@@ -37,27 +55,6 @@ def do_units(catalog: Catalog, function: UnitWork, execute: Executor, share: Sha
     raise_failures(failures)
 
 
-def do_share(catalog: Catalog, function: UnitWork, execute: Executor) -> None:
-    """Do this array element's units; return if it is the one to finish the stage.
-
-    Raises:
-        ShareDone: it is not, and why.
-    """
-    element = ArrayElement.from_environment()
-    share = ArrayShare(element, [_stored_bytes(file) for file in catalog.files])
-    say(f"element {element.rank} of {element.count}")
-    do_units(catalog, function, execute, share)
-    try:
-        missing = catalog.missing()
-        if missing:
-            raise ShareDone(_still_missing(missing, catalog, share, element))
-        owner = element.claim(function.folder)
-    except FileNotFoundError:
-        raise ShareDone(STAGE_DONE) from None
-    if owner is not None:
-        raise ShareDone(f"element {element.rank} is done; element {owner} writes the shards")
-
-
 def _stored_bytes(file: InputFile) -> int:
     size = file_bytes(file.path)
     if size is None or file_version(file.path).facts is None:
@@ -69,7 +66,7 @@ def _stored_bytes(file: InputFile) -> int:
     return size
 
 
-def _still_missing(missing: list[Missing], catalog: Catalog, share: ArrayShare, element: ArrayElement) -> str:
+def _still_missing(missing: list[Missing], catalog: Catalog, share: Share) -> str:
     """Return what an element says when others have not done their shares."""
     owners = {share.owner(one.file, block) for one in missing for block in (one.blocks or (None,))}
     names = [
@@ -79,7 +76,7 @@ def _still_missing(missing: list[Missing], catalog: Catalog, share: ArrayShare, 
     names += [f"and {len(missing) - MISSING_SHOWN} files more"] if len(missing) > MISSING_SHOWN else []
     ranks = ", ".join(str(owner) for owner in sorted(owner for owner in owners if owner is not None))
     return (
-        f"element {element.rank} is done; not there yet: " + ", ".join(names) + "\n"
+        f"{share.name} is done; not there yet: " + ", ".join(names) + "\n"
         f"  of elements {ranks or 'that read the largest files'}: they wait or work, or are lost\n"
         "  the last one finishes the stage; should none be left, the same command with --executor local does the rest"
     )
