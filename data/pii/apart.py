@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from data.pii.types.address import BUILDINGS, ROOM
+from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
 from data.pii.types.base import BESIDE, DASH, labelled
 from data.pii.types.identity import PASSPORT_LABEL
-from data.pii.types.network import IP_LABEL, OCTET
+from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE
+from data.pii.url import url_end
 
 
 class Hidden(NamedTuple):
@@ -73,11 +74,24 @@ def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
         yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
 
 
+_HOST = re.compile(
+    rf"(?<![A-Za-z0-9가-힣@._/\\$:-])[가-힣]{{1,20}}(?<![다요죠까])\.{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])"
+)
+HOST_GATE = rf"[가-힣]\.{TLD_BARE}"
+
+
+def korean_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield addresses of pages whose host is in Hangul and stands alone (한글.kr); 예스24.com is the name of a shop."""
+    for match in _HOST.finditer(text, start, end):
+        last = min(end, url_end(text, match.end()))
+        yield Hidden(match.start(), last, "URL", text[match.start() : last])
+
+
 _FLAT = re.compile(
     rf"(?<![가-힣A-Za-z0-9])(?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?)"
     rf",? ?{ROOM}"
 )
-FLAT_GATE = f"(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}동,? ?[0-9]{{1,4}}호"
+FLAT_GATE = ROOM_GATE
 _HOME = re.compile(r"주소|주소지|거주|자택|배송|사는\s?(?:곳|집)|(?<![가-힣])집")
 
 

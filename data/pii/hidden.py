@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from data.pii.apart import (
     FLAT_GATE,
+    HOST_GATE,
     IP_GATE,
     MAIL_GATE,
     PASSPORT_GATE,
@@ -18,6 +19,7 @@ from data.pii.apart import (
     Hidden,
     flat,
     ip_apart,
+    korean_host,
     mail_apart,
     passport_apart,
     second_number,
@@ -261,6 +263,7 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "passport_apart": (PASSPORT_GATE, passport_apart),
     "second_number": (SECOND_GATE, second_number),
     "flat": (FLAT_GATE, flat),
+    "korean_host": (HOST_GATE, korean_host),
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
 HIDDEN_GATES: dict[str, str] = {FOLD: FOLD_GATE, **{name: gate for name, (gate, _) in FINDERS.items()}}

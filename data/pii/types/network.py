@@ -29,10 +29,8 @@ _URL = (
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
     rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<capital>[A-Z][a-z0-9-]{{0,61}}[a-z0-9]\.(?:[A-Z]?[a-z0-9-]{{1,61}}\.){{0,3}}{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
-    rf"|(?<![A-Za-z0-9가-힣@._/\\$:-])(?P<hangul>[가-힣]{{1,20}}(?<![다요죠까])\.{TLD_BARE}"
-    rf"(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
 )
-_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}|[가-힣]\.{TLD_BARE}"
+_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
 _MAC = (
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
@@ -174,9 +172,7 @@ def _make_mac(value: str, normal: str, draw: Draw) -> str:
     return made.upper() if value != value.lower() else made
 
 
-URL = PiiType(
-    "URL", re.compile(f"(?=[A-Za-z0-9가-힣])(?:{_URL})"), _URL_GATE, _make_url, check=url, normalise=str.lower
-)
+URL = PiiType("URL", re.compile(f"(?=[A-Za-z0-9])(?:{_URL})"), _URL_GATE, _make_url, check=url, normalise=str.lower)
 MAC = PiiType(
     "MAC",
     re.compile(_MAC),

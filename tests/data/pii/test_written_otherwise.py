@@ -77,6 +77,7 @@ FOUND = {
     ),
     "flat_with_a_dash": ("⟦ADDRESS:서울 강남구 역삼동 래미안 101-1203⟧ 거주", "서울 강남구 역삼동 래미안 101-1203"),
     "flat_beside_its_label": ("주소: ⟦ADDRESS:래미안아파트 101동 1203호⟧", "래미안아파트 101동 1203호"),
+    "flat_of_one_building_beside_its_label": ("집은 ⟦ADDRESS:푸른빌라 203호⟧입니다", "푸른빌라 203호"),
     "two_numbers_in_short": ("전화 010-1234-5678/⟦TEL:5679⟧ 로", "010-1234-5679"),
     "a_range_of_numbers": ("전화 02-123-4567~⟦TEL:4569⟧ 로", "02-123-4569"),
     "capital_host": ("⟦URL:Naver.com⟧에서", "Naver.com"),
