@@ -1,11 +1,13 @@
-"""The memory that a plan expects, against what a process takes for two steps of training."""
+"""The memory that a plan expects, against what a process takes for some steps of training."""
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from pretrain.flops import parameters
 from pretrain.settings import PretrainSettings
 
 VOCABULARY = 4000
+GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+"""An allocator that gives back at once what is freed: what is in use is what is resident."""
 SETTINGS: dict[str, object] = {
     "model": {"layers": 6, "hidden": 512, "heads": 8, "dropout": 0.1},
     "length": 128,
@@ -26,7 +30,7 @@ SETTINGS: dict[str, object] = {
     "compile": False,
 }
 CHILD = """
-import json, re, sys
+import json, os, re, sys
 from pathlib import Path
 
 import torch
@@ -38,6 +42,8 @@ from pretrain.settings import PretrainSettings
 from pretrain.speed import speed_up
 
 torch.set_num_threads(1)
+if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    torch.distributed.init_process_group("gloo")
 tree, vocabulary = json.loads(sys.argv[1])
 special = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 
@@ -69,7 +75,7 @@ tiny = {**tree, "model": {**tree["model"], "layers": 1, "hidden": 32, "heads": 2
 train(PretrainSettings.model_validate(tiny), 1)  # libraries load what they need when it is first needed
 Path("/proc/self/clear_refs").write_text("5")  # the peak from here on
 before = status("VmRSS")
-count = train(PretrainSettings.model_validate(tree), 2)
+count = train(PretrainSettings.model_validate(tree), 3)  # in the second one torch lays out the buckets anew
 print(json.dumps({"bytes": status("VmHWM") - before, "parameters": count}))
 """
 
@@ -85,16 +91,42 @@ def measured(tree: dict[str, object], environment: dict[str, str]) -> dict[str, 
     return numbers
 
 
+@pytest.mark.drill
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
+    """In use in each of two processes, at every ZeRO stage, to 15%.
+
+    Not what is resident: glibc keeps so much of what DeepSpeed frees that at stages 1 and 3 a fifth to a half is added.
+    """
+    tree = {**SETTINGS, "zero_stage": stage, "global_batch": 8}
+    settings = PretrainSettings.model_validate(tree)
+    count = parameters(settings.model, VOCABULARY, settings.length + 2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        meeting = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    with ThreadPoolExecutor(2) as pool:
+        ranks = [
+            {**meeting, "RANK": str(rank), "LOCAL_RANK": str(rank), "DS_ACCELERATOR": "cpu", **GIVES_BACK}
+            for rank in range(2)
+        ]
+        found = list(pool.map(lambda environment: measured(tree, environment), ranks))
+    expected = memory(settings, VOCABULARY, count, 2, Arithmetic("cpu", 4, compiled=False), settings.chosen_engine)
+    total = expected.total - expected.gaps
+    for rank in found:
+        off = total / rank["bytes"] - 1
+        print(f"ZeRO {stage}: expected {total / 1e6:.0f} MB, measured {rank['bytes'] / 1e6:.0f} MB: {off:+.1%}")
+        assert abs(off) < 0.15
+
+
 @pytest.mark.parametrize(
     ("environment", "gaps", "bound"),
     [
         ({}, True, 0.15),
-        # an allocator that gives back at once what is freed: what is in use is what is resident
-        pytest.param({"MALLOC_MMAP_THRESHOLD_": "65536"}, False, 0.10, marks=pytest.mark.slow),
+        pytest.param(GIVES_BACK, False, 0.10, marks=pytest.mark.slow),
     ],
     ids=["resident", "in use"],
 )
-def test_two_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
+def test_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
     settings = PretrainSettings.model_validate(SETTINGS)
     count = parameters(settings.model, VOCABULARY, settings.length + 2)
     found = measured(SETTINGS, environment)
