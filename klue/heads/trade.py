@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from transformers import AutoModel
 
 from klue.heads.base import Head, encoder_inputs, load_encoder
+from klue.heads.written import Copies, choice, loss_and_choice
 from klue.plan import Job
 from klue.tasks.base import Task
 from klue.tasks.wos import GATES
@@ -22,8 +23,6 @@ from klue.tasks.wos import GATES
 TEACHER_FORCING = 0.5
 """Share of the batches that are trained with the gold tokens as the decoder's inputs."""
 TEXT = GATES.index("ptr")
-SMALLEST = 1e-12
-"""Probabilities below count as this much: the logarithm of none has no gradient."""
 
 
 class Trade(Head):
@@ -58,17 +57,30 @@ class Trade(Head):
         lengths = (values != self.pad).sum(-1)
         order = lengths.argsort(dim=1, descending=True, stable=True)
         values, word = values.gather(1, _like(order, values)), word.gather(1, _like(order, word))
+        weight, same = self.encoder.get_input_embeddings().weight, None if forced else _same(ids)
+        rows: list[tuple[Tensor, ...]] = []
         lost: list[Tensor] = []
         gates = None
-        for going in (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist():
-            target = values[:, :going, len(lost)]
-            logits, copied, mixed, state, context = self._step(word[:, :going], state[:, :going], memory, mask)
+        for step, going in enumerate(
+            (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist()
+        ):
+            target = values[:, :going, step]
+            copied, mixed, state, context = self._step(word[:, :going], state[:, :going], memory, mask)
             gates = self.gate(context) if gates is None else gates  # every slot is in the first step
-            written = -F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="none").view_as(target)
+            there = target != self.pad
             found = (copied * (ids[:, None] == target[:, :, None])).sum(-1)
-            chance = mixed * written.exp() + (1 - mixed) * found
-            lost.append((-chance.clamp_min(SMALLEST).log() * (target != self.pad)).sum())
-            word = self._embed(target if forced else _likeliest(logits, copied, mixed, ids))
+            written = self.narrow(state[there])
+            if same is None:  # told the gold tokens: all steps' losses at once, below
+                rows.append((written, mixed[there], found[there], target[there]))
+                word = self._embed(target)
+                continue
+            copies = _copies(ids, copied, same, there)
+            part, best = loss_and_choice(written, weight, mixed[there], found[there], target[there], copies)
+            lost.append(part)
+            word = self._embed(target.masked_scatter(there, best))
+        if rows:
+            written, some_mixed, some_found, targets = (torch.cat(parts) for parts in zip(*rows, strict=True))
+            lost.append(loss_and_choice(written, weight, some_mixed, some_found, targets, None)[0])
         assert gates is not None
         wanted = inputs["gates"].gather(1, order)
         return torch.stack(lost).sum() / lengths.sum() + F.cross_entropy(gates.flatten(0, 1).float(), wanted.flatten())
@@ -78,21 +90,27 @@ class Trade(Head):
 
         Only slots whose gate says that they hold a text are decoded; others have padding.
         """
-        ids = inputs["input_ids"]
+        ids, weight = inputs["input_ids"], self.encoder.get_input_embeddings().weight
         state, memory, mask = self._encode(inputs)
-        logits, copied, mixed, state, context = self._step(self._slot_words(len(state)), state, memory, mask)
+        copied, mixed, state, context = self._step(self._slot_words(len(state)), state, memory, mask)
         gates = self.gate(context).argmax(-1)
         held = gates == TEXT
-        order = held.int().argsort(dim=1, descending=True, stable=True)[:, : max(1, int(held.sum(1).max()))]
-        state = state.gather(1, _like(order, state))
-        words = [_likeliest(*(part.gather(1, _like(order, part)) for part in (logits, copied, mixed)), ids)]
-        for _ in range(self.steps - 1):
-            logits, copied, mixed, state, _ = self._step(self._embed(words[-1]), state, memory, mask)
-            words.append(_likeliest(logits, copied, mixed, ids))
         values = ids.new_full((*gates.shape, self.steps), self.pad)
-        written = torch.stack(words, -1)
-        values.scatter_(1, _like(order, written), written)
-        return {"gates": gates, "values": values.masked_fill(~held[..., None], self.pad).flatten(1)}
+        most = int(held.sum(1).max())
+        if most:
+            same = _same(ids)
+            order = held.int().argsort(dim=1, descending=True, stable=True)[:, :most]
+            there = held.gather(1, order)
+            state, copied, mixed = (part.gather(1, _like(order, part)) for part in (state, copied, mixed))
+            words: list[Tensor] = []
+            for step in range(self.steps):
+                if step:
+                    copied, mixed, state, _ = self._step(self._embed(words[-1]), state, memory, mask)
+                best = choice(self.narrow(state[there]), weight, mixed[there], _copies(ids, copied, same, there))
+                words.append(ids.new_full(there.shape, self.pad).masked_scatter(there, best))
+            written = torch.stack(words, -1)
+            values.scatter_(1, _like(order, written), written)
+        return {"gates": gates, "values": values.flatten(1)}
 
     def _encode(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the decoder's first state, (B, J, D), the tokens' states, (B, S, D), and which are there, (B, S)."""
@@ -109,35 +127,28 @@ class Trade(Head):
         there = (self.slots != self.pad).unsqueeze(-1)
         return (self._embed(self.slots) * there).sum(1).expand(inputs, -1, -1)
 
-    def _step(
-        self, word: Tensor, state: Tensor, memory: Tensor, mask: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Return, after one step: logits over the vocabulary, (B, J, V); the share of each token of the dialogue,
-        (B, J, S); how much of the vocabulary there is in the mixture, (B, J); state and context, (B, J, D)."""
+    def _step(self, word: Tensor, state: Tensor, memory: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return, after one step: the share of each token of the dialogue, (B, J, S); how much of the vocabulary there
+        is in the mixture, (B, J); state and context, (B, J, D)."""
         word = self.dropout(word)
         state = self.decoder(word.flatten(0, 1), state.flatten(0, 1)).view_as(state)
         attention = (state @ memory.transpose(1, 2)).float().masked_fill(~mask[:, None], float("-inf"))
         copied = attention.softmax(-1)
         context = copied.to(memory.dtype) @ memory
         mixed = self.mix(torch.cat([word, state, context], -1)).squeeze(-1).float().sigmoid()
-        logits = (self.narrow(state) @ self.encoder.get_input_embeddings().weight.T).float()
-        return logits, copied, mixed, state, context
+        return copied, mixed, state, context
+
+
+def _same(ids: Tensor) -> Tensor:
+    """Return which tokens of the dialogue are the same, (B, S, S)."""
+    return (ids[:, :, None] == ids[:, None]).float()
 
 
 @torch.no_grad()
-def _likeliest(logits: Tensor, copied: Tensor, mixed: Tensor, ids: Tensor) -> Tensor:
-    """Return the likeliest token of each slot, (B, J), of vocabulary and dialogue together.
-
-    It is the likeliest of the vocabulary or a token of the dialogue: nothing else gains by the mixture.
-    """
-    total = logits.logsumexp(-1, keepdim=True)
-    best, first = logits.max(-1)
-    here = ids[:, None].expand(-1, logits.size(1), -1)
-    # a token's share of the dialogue is that of all its places
-    together = copied @ (ids[:, :, None] == ids[:, None]).to(copied.dtype)
-    there = mixed[..., None] * (logits.gather(-1, here) - total).exp() + (1 - mixed[..., None]) * together
-    chance, place = there.max(-1)
-    return torch.where(chance >= mixed * (best - total[..., 0]).exp(), here.gather(-1, place[..., None])[..., 0], first)
+def _copies(ids: Tensor, copied: Tensor, same: Tensor, there: Tensor) -> Copies:
+    """Return what the slots that are `there`, (B, J), may copy."""
+    here = ids[:, None].expand(-1, there.size(1), -1)
+    return Copies(here[there], (copied @ same)[there])
 
 
 def _like(order: Tensor, values: Tensor) -> Tensor:

@@ -149,7 +149,6 @@ def test_parser_is_drawn_as_the_authors_draw_it(sample_benchmark, tiny_roberta, 
     assert arc[512, 512] == 0 and not labels[:, 256, 256].any()
 
 
-@torch.no_grad()
 def slow_trade(model, inputs, steps, teacher=None):
     """TRADE by its definition: every slot alone, the whole distribution over the vocabulary at every step."""
     hidden = model.encoder(**{k: inputs[k] for k in ("input_ids", "attention_mask") if k in inputs})
@@ -177,8 +176,10 @@ def slow_trade(model, inputs, steps, teacher=None):
 @pytest.mark.parametrize("forced", [True, False])
 def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp_path, monkeypatch):
     import klue.heads.trade as trade
+    from klue.heads import written
 
     job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
+    monkeypatch.setitem(written.BLOCK, "cpu", 7 * 1000)  # some rows at a time
     model = build_head(job, TASKS["wos"], train.shared).eval()
     inputs = batch_tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
     values = inputs["values"].view(3, len(SLOTS), -1)
@@ -188,7 +189,18 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
     likelihood = chances.gather(-1, values.unsqueeze(-1)).squeeze(-1).clamp_min(1e-12).log()
     wanted = -(likelihood * there).sum() / there.sum() + F.cross_entropy(gates.flatten(0, 1), inputs["gates"].flatten())
     with torch.no_grad():
-        assert model.loss(inputs) == pytest.approx(wanted.item(), rel=1e-4)
+        assert model.loss(inputs).item() == pytest.approx(wanted.item(), rel=1e-5)
+    wanted.backward()
+    gradients = {name: part.grad for name, part in model.named_parameters()}
+    model.zero_grad(set_to_none=True)
+    model.loss(inputs).backward()
+    for name, part in model.named_parameters():
+        if gradients[name] is None:
+            assert part.grad is None, name
+        else:
+            size = max(gradients[name].abs().max().item(), 1e-6)  # some are 0 but for rounding
+            assert torch.allclose(part.grad, gradients[name], rtol=0, atol=1e-5 * size), name
+    model.zero_grad(set_to_none=True)
     if forced:
         return
     with torch.no_grad():  # so that some of the slots are to be written
@@ -198,13 +210,45 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
         scores = slow_trade(model, inputs, 1)[0][..., GATES.index("ptr")].flatten().sort().values
         gap = int(scores.diff().argmax())  # the widest: elsewhere a processor's rounding decides
         model.gate.bias[GATES.index("ptr")] = -(scores[gap] + scores[gap + 1]) / 2
-    gates, chances = slow_trade(model, inputs, model.steps)
-    found = model.predict(inputs)
+    with torch.no_grad():
+        gates, chances = slow_trade(model, inputs, model.steps)
+        found = model.predict(inputs)
     assert torch.equal(found["gates"], gates.argmax(-1))
     held = gates.argmax(-1) == GATES.index("ptr")
     assert 0 < held.sum() < held.numel()
     written = found["values"].view(3, len(SLOTS), -1)
     assert torch.equal(written[held], chances.argmax(-1)[held]) and (written[~held] == model.pad).all()
+
+
+def test_no_vocabulary_where_no_gate_says_text(sample_benchmark, tiny_roberta, tmp_path, monkeypatch):
+    import klue.heads.trade as trade
+
+    job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
+    model = build_head(job, TASKS["wos"], train.shared).eval()
+    inputs = batch_tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
+    with torch.no_grad():
+        model.gate.weight.zero_()
+        model.gate.bias.copy_(torch.eye(len(GATES))[0])
+        monkeypatch.setattr(trade, "choice", None)
+        found = model.predict(inputs)
+    assert not found["gates"].any() and (found["values"] == model.pad).all()
+
+
+def test_trade_in_reduced_precision_learns_nearly_the_same(sample_benchmark, tiny_roberta, tmp_path):
+    job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
+    model = build_head(job, TASKS["wos"], train.shared).eval()
+    inputs = batch_tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
+    losses, gradients = [], []
+    for enabled in (False, True):
+        torch.manual_seed(0)
+        model.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            loss = model.loss(inputs)
+        loss.backward()
+        losses.append(loss.item())
+        gradients.append(model.encoder.get_input_embeddings().weight.grad)
+    assert losses[1] == pytest.approx(losses[0], rel=0.02) and gradients[1].dtype == torch.float32
+    assert torch.cosine_similarity(gradients[0].flatten(), gradients[1].flatten(), dim=0) > 0.98
 
 
 def test_trade_with_embeddings_narrower_than_states(sample_benchmark, tiny_roberta, tmp_path):

@@ -1,0 +1,133 @@
+"""The tokens that TRADE writes, out of a mixture of vocabulary and dialogue: their loss, and the likeliest.
+
+Logits over the vocabulary are by far the largest thing in a step. They are made for a block of rows at a time, and
+their one normalisation serves the loss, its gradient and the choice of the likeliest token; nothing keeps them.
+Lengths: N rows (a slot of an input at a step), V vocabulary, D width, S tokens of the dialogue.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+SMALLEST = 1e-12
+"""Probabilities below count as this much: the logarithm of none has no gradient."""
+BLOCK = {"cpu": 1 << 22, "cuda": 1 << 28}
+"""Logits at once at most: what a processor's caches hold."""
+
+
+class Copies(NamedTuple):
+    """The tokens of the dialogue that a row may copy."""
+
+    ids: Tensor
+    """(N, S)."""
+    share: Tensor
+    """Of the dialogue, a token's share at all its places together, (N, S)."""
+
+
+def loss_and_choice(
+    state: Tensor, weight: Tensor, mixed: Tensor, found: Tensor, target: Tensor, copies: Copies | None
+) -> tuple[Tensor, Tensor]:
+    """Return the sum of the tokens' negative log likelihoods, and with `copies` the likeliest token of each row.
+
+    Args:
+        state: what the logits are made of, (N, D).
+        weight: embeddings of the vocabulary, (V, D).
+        mixed: share of the vocabulary in the mixture, (N,).
+        found: share of the target in the dialogue, (N,).
+        target: the tokens, (N,).
+        copies: None where the likeliest token is not asked for, and `target` comes back in its place.
+    """
+    lost, best = _Lost.apply(state, weight, mixed, found, target, copies)  # type: ignore[no-untyped-call]
+    return lost, best
+
+
+@torch.no_grad()
+def choice(state: Tensor, weight: Tensor, mixed: Tensor, copies: Copies) -> Tensor:
+    """Return the likeliest token of each row, (N,); see `loss_and_choice`."""
+    best = []
+    for rows in _blocks(state, weight):
+        logits = (state[rows] @ weight.T).float()
+        highest, first = logits.max(-1)
+        here = logits.gather(-1, copies.ids[rows])
+        total = highest + logits.sub_(highest[:, None]).exp_().sum(-1).log()
+        best.append(_likeliest(highest, first, here, total, mixed[rows], Copies(*(part[rows] for part in copies))))
+    return torch.cat(best) if best else state.new_empty(0, dtype=torch.long)
+
+
+class _Lost(torch.autograd.Function):
+    """`loss_and_choice`; gradients are made on the way, while a block's logits are there."""
+
+    @staticmethod
+    def forward(ctx: Any, *given: Any) -> tuple[Tensor, Tensor]:
+        """Return the loss and the likeliest tokens (none where they are not asked for)."""
+        state, weight, mixed, found, target, copies = given
+        learns = any(ctx.needs_input_grad)
+        reduced = torch.is_autocast_enabled(state.device.type)
+        kind = torch.get_autocast_dtype(state.device.type) if reduced else state.dtype
+        taken, table = state.to(kind), weight.to(kind)
+        lost = state.new_zeros((), dtype=torch.float32)
+        to_state, to_weight = torch.empty_like(state), torch.zeros_like(weight) if learns else weight
+        to_mixed, to_found = torch.empty_like(mixed), torch.empty_like(found)
+        best = []
+        with torch.autocast(state.device.type, enabled=False):
+            for rows in _blocks(state, weight):
+                logits = (taken[rows] @ table.T).float()
+                highest, first = logits.max(-1) if copies else (logits.amax(-1), target)
+                at = logits.gather(-1, target[rows, None])[:, 0]
+                here = logits.gather(-1, copies.ids[rows]) if copies else at
+                summed = logits.sub_(highest[:, None]).exp_().sum(-1)
+                total = highest + summed.log()
+                if copies:
+                    its = Copies(*(part[rows] for part in copies))
+                    best.append(_likeliest(highest, first, here, total, mixed[rows], its))
+                written = (at - total).exp()
+                chance = mixed[rows] * written + (1 - mixed[rows]) * found[rows]
+                lost -= chance.clamp_min(SMALLEST).log().sum()
+                if learns:
+                    over = torch.where(chance >= SMALLEST, 1 / chance, 0)
+                    to_mixed[rows] = (found[rows] - written) * over
+                    to_found[rows] = (mixed[rows] - 1) * over
+                    pull = mixed[rows] * written * over
+                    logits.mul_((pull / summed)[:, None])
+                    logits.scatter_add_(-1, target[rows, None], -pull[:, None])
+                    wanted = logits.to(kind)
+                    to_state[rows] = (wanted @ table).to(state.dtype)
+                    if reduced:
+                        to_weight += wanted.T @ taken[rows]
+                    else:
+                        to_weight.addmm_(wanted.T, taken[rows])
+        ctx.save_for_backward(to_state, to_weight, to_mixed, to_found)
+        chosen = torch.cat(best) if best else target
+        ctx.mark_non_differentiable(chosen)
+        return lost, chosen
+
+    @staticmethod
+    def backward(ctx: Any, *given: Any) -> tuple[Tensor | None, ...]:
+        """Return the gradients, scaled by that of the loss."""
+        return (*(part * given[0].to(part.dtype) for part in ctx.saved_tensors), None, None)
+
+
+def _blocks(state: Tensor, weight: Tensor) -> list[slice]:
+    size = max(1, BLOCK.get(state.device.type, BLOCK["cpu"]) // len(weight))
+    return [slice(start, start + size) for start in range(0, len(state), size)]
+
+
+def _likeliest(highest: Tensor, first: Tensor, here: Tensor, total: Tensor, mixed: Tensor, copies: Copies) -> Tensor:
+    """Return the likeliest token of each row, of vocabulary and dialogue together.
+
+    It is the likeliest of the vocabulary or a token of the dialogue: nothing else gains by the mixture.
+
+    Args:
+        highest: the highest logit, (N,).
+        first: its token, (N,).
+        here: logits of the dialogue's tokens, (N, S).
+        total: logarithm of the sum over the vocabulary, (N,).
+        mixed: share of the vocabulary in the mixture, (N,).
+        copies: the dialogue's tokens.
+    """
+    there = mixed[:, None] * (here - total[:, None]).exp() + (1 - mixed[:, None]) * copies.share
+    chance, place = there.max(-1)
+    return torch.where(chance >= mixed * (highest - total).exp(), copies.ids.gather(-1, place[:, None])[:, 0], first)
