@@ -186,9 +186,9 @@ def test_a_file_with_two_places_of_damage_is_listed_once(inputs: Path, tmp_path:
     path = inputs / "m.parquet"
     pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=500, compression="zstd", use_dictionary=False)
     content = bytearray(path.read_bytes())
-    for group, length in ((1, 360), (4, 20)):
-        place = pq.read_metadata(path).row_group(group).column(0).data_page_offset
-        content[place + 40 - group : place + 40 - group + length] = bytes(length)
+    for group, before, length, sign in ((1, 40, 360, b"\0"), (4, 0, 30, b"\xff")):  # of a page, and of its head
+        place = pq.read_metadata(path).row_group(group).column(0).data_page_offset + before
+        content[place : place + length] = sign * length
     path.write_bytes(content)
     build_corpus(settings(inputs, unit_mb=0.01), tmp_path / "out")
     assert [entry["source"] for entry in listed(tmp_path / "out")] == ["m"]
