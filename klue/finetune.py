@@ -17,6 +17,7 @@ from klue.batches import evaluation_batches, evaluation_steps, learning_rate_sha
 from klue.features import load_features, load_tokenizer
 from klue.heads import Head, build_head
 from klue.plan import Job, steps_of
+from klue.saved import save_model
 from klue.score import defined
 from klue.tasks import get_task
 from klue.tasks.base import Features, Outputs, Task
@@ -72,6 +73,7 @@ def finetune(job: Job) -> Outcome:
     best: dict[str, Any] = {}
     last: dict[str, Any] = {}
     predictions: list[Any] = []
+    kept: dict[str, torch.Tensor] = {}
     Path(job.history).parent.mkdir(parents=True, exist_ok=True)
     with Path(job.history).open("w", encoding="utf-8") as history:
         for epoch in range(training.epochs):
@@ -100,11 +102,17 @@ def finetune(job: Job) -> Outcome:
                 worse += 1
                 if not best or _value(last, task) > _value(best, task):
                     best, predictions, worse = last, found, 0
+                    kept = _weights(model) if job.save_model else {}
                 _log(history, {**last, "loss": round(loss, 6), "of": total})
                 losses.zero_()
                 since = 0
                 if training.patience and worse >= training.patience:
-                    return Outcome(best, last, [example.guid for example in dev.examples], predictions)
+                    break
+            if training.patience and worse >= training.patience:
+                break
+    if job.save_model:
+        model.load_state_dict(kept)
+        save_model(model, job, train.shared, best)
     return Outcome(best, last, [example.guid for example in dev.examples], predictions)
 
 
@@ -195,6 +203,11 @@ def batch_arrays(
     lengths_B1 = np.array([[len(features.columns["input_ids"][i])] for i in batch])
     arrays["attention_mask"] = (np.arange(arrays["input_ids"].shape[1])[None, :] < lengths_B1).astype(np.int64)
     return arrays
+
+
+def _weights(model: Head) -> dict[str, torch.Tensor]:
+    """Return a copy of the weights, in main memory."""
+    return {name: part.detach().to("cpu", copy=True) for name, part in model.state_dict().items()}
 
 
 def _precision(device: torch.device) -> Any:

@@ -17,7 +17,10 @@ from klue.results import sort_rows, summarize
 def finished_row(job: Job) -> dict[str, Any] | None:
     """Return the result row of a job that finished with the same settings, model and data, else None."""
     row = _read(Path(job.out) / "result.json")
-    return row if row and row.get("fingerprint") == job.fingerprint else None
+    if row is None or row.get("fingerprint") != job.fingerprint:
+        return None
+    # one that is to leave its model and has not is done again
+    return row if not job.save_model or (Path(job.out) / "model" / "klue.json").is_file() else None
 
 
 def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str], out: Path) -> None:

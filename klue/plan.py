@@ -55,6 +55,8 @@ class Job(Settings):
     """What must be said where the scores stand; may be empty."""
     examples: dict[str, int]
     """Counts of examples: train, dev, and those left out."""
+    save_model: bool = False
+    """Whether the model of the best evaluation is kept, too."""
     inputs: int = 0
     """Inputs of a model that the train examples make; known when the features are made."""
 
@@ -117,6 +119,7 @@ def plan_jobs(
                     device=device,
                     data_note=splits[name].note,
                     examples=splits[name].counts,
+                    save_model=settings.save_model == "best",
                 )
             )
     return sorted(jobs, key=lambda job: -job.examples["train"] * job.training.epochs)

@@ -90,6 +90,9 @@ class KlueSettings(Settings):
     The set with the best mean over seeds of the task's selection metric is reported: chosen on dev, as in the paper."""
     published: bool = runtime(True)
     """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
+    save_model: Literal["none", "best"] = runtime("none")
+    """best: every job leaves its model by the best evaluation on dev in jobs/NAME/model, for `hunmin klue predict`,
+    each as large as the model in single precision."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
     workers: int | None = runtime(None, ge=1)

@@ -59,6 +59,14 @@ def finetune(
             help="slurm-array = this process is an element of a Slurm array and does its share; same results.",
         ),
     ] = "local",
+    save_model: Annotated[
+        Literal["none", "best"] | None,
+        typer.Option(
+            "--save-model",
+            help="best = keep each job's model by its best evaluation, for `hunmin klue predict`.",
+            show_default="the setting klue.save_model",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
     published: Published = None,
     as_json: AsJson = False,
@@ -75,6 +83,7 @@ def finetune(
 
     tree = {"data": data, "seeds": seeds, "baseline_random": baseline_random, "search": search}
     tree |= {"tasks": task} if task else {}
+    tree |= {"save_model": save_model} if save_model else {}
     settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
     if dry_run:
         print(plan_stage(settings, Path(model), Path(out)))
@@ -153,6 +162,31 @@ def score(
         else:
             table.add_row(name, f"{value:.4f}" if isinstance(value, float) else str(value))
     console(stderr=False).print(table)
+
+
+@app.command(epilog="Example: hunmin klue predict scores/jobs/ynat-pretrained-42/model ynat --in t.jsonl --out p.jsonl")
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left.")],
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="What it was fine-tuned for: ynat …", autocompletion=completion.tasks),
+    ],
+    given: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields but for the label.")],
+    out: Annotated[str, typer.Option("--out", help='JSON Lines to write, {"guid", "prediction"}.')],
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 …")] = "cpu",
+    as_json: AsJson = False,
+) -> None:
+    """Predict labels for texts without, by a fine-tuned model.
+
+    A file of the benchmark will do, too: its labels are not looked at.
+    """
+    from klue.predict import predict_file
+
+    count = predict_file(Path(model), task, Path(given), Path(out), device)
+    if as_json:
+        print(json.dumps({"predictions": count, "out": out}, ensure_ascii=False))
+    else:
+        say(f"{count:,} predictions: {out}")
 
 
 @app.command(epilog="Example: hunmin klue report runs/quickstart --format latex > table.tex")

@@ -145,9 +145,30 @@ class Task(ABC):
             ValueError: a field holds what the task does not allow.
         """
 
+    unlabelled_fields: ClassVar[str] = "those of its records but for the label"
+    """What a record without a label has, for people."""
+
+    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the examples of a record without a label; theirs is any that the task allows.
+
+        Args:
+            record: a JSON object.
+            guid: its name.
+
+        Raises:
+            KeyError: a field is missing.
+            ValueError: a field holds what the task does not allow, or the task takes none without labels.
+        """
+        raise ValueError(f"{self.name} takes no texts without labels")
+
     def document(self, example: Example) -> str:
         """Return what an example shares with its neighbours: where dev is split, they stay on one side."""
         return example.texts[0]
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Return the labels that a saved model of the library's says, in the order of its outputs; or none."""
+        return ()
 
     @property
     @abstractmethod
@@ -254,6 +275,15 @@ class Classification(Sentences):
     """A task with one label of a closed set."""
 
     labels: ClassVar[tuple[str, ...]]
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Return the labels."""
+        return self.labels
+
+    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example, with the first label."""
+        return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
 
     @property
     def outputs(self) -> int:

@@ -8,7 +8,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, shown
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, shown, text_field
 from klue.tsv import Sentence, read_sentences
 
 LABELS = (
@@ -42,6 +42,9 @@ class DependencyParsing(Task):
     head = "biaffine"
     offsets = True
     fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "relations": IGNORED, "tags": len(TAGS)}
+    unlabelled_fields = (
+        "text, its words parted by blanks; and pos, a part of speech a word, where the parser reads them"
+    )
     metrics: ClassVar[dict[str, str]] = {"uas_macro_f1": "UAS", "las_macro_f1": "LAS"}
     extra_metrics: ClassVar[dict[str, str]] = {
         "uas_micro_f1": "UAS, plain accuracy",
@@ -88,6 +91,17 @@ class DependencyParsing(Task):
         last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
         return [Example(guid, tuple(words), self._parse([int(head) for head in heads], list(labels), len(words)), last)]
 
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        """Return the words; without parts of speech (`pos`) `given` is None."""
+        words = text_field(record, "text").split()
+        if not words:
+            raise ValueError("'text' is empty")
+        tags = record.get("pos")
+        if tags is not None and (not isinstance(tags, list) or len(tags) != len(words)):
+            raise ValueError(f"'pos' is a list of a part of speech for each of the {len(words)} words")
+        last = tags and [one_of(str(tag).split("+")[-1], TAGS, "parts of speech") for tag in tags]
+        return [Example(guid, tuple(words), {"heads": [0] * len(words), "labels": [LABELS[0]] * len(words)}, last)]
+
     def document(self, example: Example) -> str:
         """Return the sentence."""
         return " ".join(example.texts)
@@ -126,7 +140,8 @@ class DependencyParsing(Task):
             columns["last"].append(ends[:kept])  # after [CLS]
             columns["heads"].append(np.where(heads <= kept, heads, IGNORED))
             columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
-            columns["tags"].append([TAGS.index(tag) for tag in example.given[:kept]])
+            tags = example.given or [TAGS[-1]] * kept
+            columns["tags"].append([TAGS.index(tag) for tag in tags[:kept]])
         if token_types:
             columns["token_type_ids"] = [[0] * len(row) for row in columns["input_ids"]]
         return {"owner": list(range(len(examples))), **columns}

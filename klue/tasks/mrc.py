@@ -44,6 +44,7 @@ class ReadingComprehension(Task):
     offsets = True
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
     writes_text = True
+    unlabelled_fields = "question, context"
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
     as_published: ClassVar[dict[str, str]] = {
         "exact_match": "exact_match_as_published",
@@ -100,6 +101,10 @@ class ReadingComprehension(Task):
                 raise ValueError(f"an answer is not at character {start} of the context")
         texts = [answer["text"] for answer in answers]
         return [Example(record.get("guid", guid), (question, context), texts, int(answers[0]["answer_start"]))]
+
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        """Return question and passage."""
+        return [Example(guid, (text_field(record, "question"), text_field(record, "context")), [], None)]
 
     def document(self, example: Example) -> str:
         """Return the passage."""

@@ -17,7 +17,7 @@ import numpy as np
 from klue.authors.ner import token_places
 from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
 from klue.metrics.entities import LABELS, TYPES
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, text_field
 from klue.tokens import marks_continuations, only_space
 from klue.tsv import Sentence, read_sentences
 
@@ -40,6 +40,7 @@ class Ner(Task):
     offsets = True
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends", "authors")
+    unlabelled_fields = "text"
     metrics: ClassVar[dict[str, str]] = {
         "entity_macro_f1": "entity F1",
         "character_macro_f1": "char F1",
@@ -86,6 +87,18 @@ class Ner(Task):
         kept = [one_of(label, LABELS, self.name) for c, label in zip(characters, labels, strict=True) if c != " "]
         given = record.guid if isinstance(record, Sentence) else record.get("guid")
         return [Example(given or guid, (text,), kept)]
+
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        """Return the text."""
+        text = text_field(record, "text")
+        if not text.strip(" "):
+            raise ValueError("'text' is empty")
+        return [Example(guid, (text,), ["O"] * sum(character != " " for character in text))]
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Return the labels of tokens."""
+        return LABELS
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool

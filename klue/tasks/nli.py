@@ -19,6 +19,7 @@ class Nli(Classification):
     dev_examples = 3000
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")
+    unlabelled_fields = "premise, hypothesis"
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "accuracy"
     authors = AuthorsValues(

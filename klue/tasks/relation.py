@@ -63,6 +63,7 @@ class RelationExtraction(Classification):
         "per:religion",
         "per:title",
     )
+    unlabelled_fields = "sentence, subject_entity and object_entity with start_idx and end_idx"
     metrics: ClassVar[dict[str, str]] = {"micro_f1": "micro F1", "auprc": "AUPRC"}
     selection = "micro_f1"
     authors = AuthorsValues(

@@ -18,6 +18,7 @@ class Sts(Regression):
     hub_config = "sts"
     dev_examples = 519
     folder = "klue-sts-v1.1"
+    unlabelled_fields = "sentence1, sentence2"
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
     authors = AuthorsValues(
@@ -28,6 +29,10 @@ class Sts(Regression):
         """Return the pair with its unrounded mean rating."""
         pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
         return [Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))]
+
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        """Return the pair."""
+        return self.read({**record, "guid": guid, "labels": {"real-label": 0.0}}, guid)
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
         """Return Pearson's r and the F1 of similar pairs."""

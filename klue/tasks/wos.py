@@ -47,6 +47,7 @@ class DialogueStates(Task):
     dev_examples = 7224  # the turns of the user in 1,000 dialogues
     head = "trade"
     writes_text = True
+    unlabelled_fields = "dialogue, a list of turns with role (user, sys) and text"
     metrics: ClassVar[dict[str, str]] = {"joint_goal_accuracy": "JGA", "slot_micro_f1": "slot F1"}
     extra_metrics: ClassVar[dict[str, str]] = {"slot_true_micro_f1": "slot F1, true micro"}
     selection = "slot_micro_f1"
@@ -82,6 +83,10 @@ class DialogueStates(Task):
             split_state(state)
             yield Example(f"{name}-{number}", tuple(turns), list(state), name)
             number, system = number + 1, ""
+
+    def unlabelled(self, record: Any, guid: str) -> Iterator[Example]:
+        """Yield one example a user turn."""
+        yield from self.read({"guid": guid, "dialogue": [{**turn, "state": []} for turn in record["dialogue"]]}, guid)
 
     def document(self, example: Example) -> str:
         """Return the dialogue's name."""

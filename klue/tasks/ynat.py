@@ -20,6 +20,7 @@ class Ynat(Classification):
     folder = "ynat-v1.1"
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"train": ("ynat_train.labelled_part.*.json",)}
     labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")
+    unlabelled_fields = "title"
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
     selection = "macro_f1"
     authors = AuthorsValues(

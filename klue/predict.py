@@ -1,0 +1,91 @@
+"""Predictions of a saved model for texts without labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from common.errors import UserError
+from common.files import atomic_write, decompression_errors, open_bytes
+from klue.examples import read_examples
+from klue.features import load_tokenizer, make_features
+from klue.finetune import predict
+from klue.hub import SUFFIX
+from klue.model_folder import read_model_folder
+from klue.saved import load_model
+from klue.score import write_predictions
+from klue.tasks import get_task
+from klue.tasks.base import Example, Task
+
+
+def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = "cpu") -> int:
+    """Write {"guid", "prediction"} lines for every text of a file, in its order, and return how many.
+
+    Args:
+        folder: of a saved model.
+        name: of its task.
+        given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
+            the line's number from 0); or a file of the benchmark, whose labels are not looked at.
+        out: file to write.
+        device: where to compute.
+
+    Raises:
+        UserError: the folder holds no model of the task, or a line lacks what the task reads.
+    """
+    task = get_task(name)
+    examples = _benchmark_file(task, given) or read_unlabelled(task, given)
+    model, job = load_model(folder, task)
+    if job.training.pos_tags and any(example.given is None for example in examples if task.key == "dp"):
+        raise UserError(
+            f"{given}: there are words without a part of speech (pos)",
+            "this parser was trained with gold parts of speech and reads them",
+            "give them, or train one without: hunmin klue finetune … dp.pos_tags=false",
+        )
+    torch.set_num_threads(job.threads)
+    tokenizer = load_tokenizer(folder)
+    features = make_features(task, examples, tokenizer, read_model_folder(folder), job.training.max_length)
+    where = torch.device(device)
+    outputs = predict(model.to(where), features, task, job, where)
+    found = task.decode(outputs, features, tokenizer)
+    with atomic_write(out) as stream:
+        write_predictions(stream, [example.guid for example in examples], found)
+    return len(found)
+
+
+def read_unlabelled(task: Task, path: Path) -> list[Example]:
+    """Return the examples of a JSON Lines file without labels.
+
+    Raises:
+        UserError: a line is no object, or lacks a field; it is named.
+    """
+    rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
+    examples: list[Example] = []
+    seen: set[str] = set()
+    with decompression_errors(path), open_bytes(path) as stream:
+        for number, line in enumerate(stream):
+            if not line.strip():
+                continue
+            try:
+                record: Any = json.loads(line)
+                found = list(task.unlabelled(record, str(record.get("guid", number))))
+            except KeyError as error:
+                raise UserError(f"{path}, line {number + 1}: field {error} is missing", rule) from None
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+                raise UserError(f"{path}, line {number + 1}: {error}", rule) from None
+            twice = [example.guid for example in found if example.guid in seen]
+            if twice:
+                raise UserError(f"{path}, line {number + 1}: guid {twice[0]!r} is there twice", rule)
+            seen.update(example.guid for example in found)
+            examples += found
+    if not examples:
+        raise UserError(f"{path} holds no texts", rule)
+    return examples
+
+
+def _benchmark_file(task: Task, path: Path) -> list[Example] | None:
+    """Return the examples of a file of the benchmark; None where it is none, by its name."""
+    kinds = {f".{task.suffix}", SUFFIX}
+    return read_examples(task, path) if kinds & set(path.suffixes) else None

@@ -1,0 +1,123 @@
+"""A fine-tuned model in a folder: encoder, as transformers loads it, head, labels, a card; written and read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from common.errors import UserError
+from common.files import publish_folder
+from klue.heads import Head, build_head
+from klue.model_folder import BESIDE_TOKENIZER, TOKENIZER_FILES
+from klue.plan import Job
+from klue.tasks import get_task
+from klue.tasks.base import Task
+
+FACTS, REST = "klue.json", "head.safetensors"
+_PLACES = ("model", "features", "out", "history")
+FOLDER = "model"
+"""Name of the folder among a job's files."""
+
+
+def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any]) -> None:
+    """Write the model into the job's folder; it appears only when it is whole.
+
+    Args:
+        model: encoder and head, with the weights to save.
+        job: what it was fine-tuned as.
+        shared: what the head knows of the tokenizer (`Features.shared`).
+        scores: of these weights, for the card.
+    """
+    task = get_task(job.task)
+    inner = _library_part(model)
+    if labels := task.label_names:
+        inner.config.id2label = dict(enumerate(labels))
+        inner.config.label2id = {label: number for number, label in enumerate(labels)}
+    folder = Path(job.out) / f".{FOLDER}.tmp"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    inner.save_pretrained(folder)
+    ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
+    rest = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
+    save_file({name: part.contiguous().clone() for name, part in rest.items()}, folder / REST)
+    for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
+        if (Path(job.model) / name).is_file():
+            shutil.copy(Path(job.model) / name, folder / name)
+    # where it was made is nobody's business
+    facts = {
+        "job": {**job.model_dump(), **dict.fromkeys(_PLACES, "")},
+        "shared": shared,
+        "scores": scores,
+        "labels": list(labels),
+    }
+    (folder / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(_card(task, job, scores), encoding="utf-8")
+    publish_folder(folder, Path(job.out) / FOLDER)
+
+
+def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
+    """Return a saved model and a job with the values that it was fine-tuned with.
+
+    Raises:
+        UserError: the folder holds no saved model, or one of another task.
+        HunminError: its weights do not load.
+    """
+    rule = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune --save-model best`"
+    try:
+        stored = json.loads((folder / FACTS).read_bytes())
+        job = Job.model_validate(stored["job"])
+        shared = stored["shared"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{folder} holds no fine-tuned model ({FACTS})", rule, "name such a folder") from None
+    if job.task != task.name:
+        raise UserError(f"{folder} was fine-tuned for {job.task}, not {task.name}", rule, f"name the task {job.task}")
+    job = job.model_copy(update={"model": str(folder.resolve()), "init": "pretrained", "device": "cpu"})
+    model = build_head(job, task, shared)
+    try:
+        rest = load_file(folder / REST)
+    except Exception as error:
+        raise UserError(f"{folder / REST} does not load: {error}", rule, "save the model again") from None
+    with torch.no_grad():
+        for name, part in _tensors(model).items():
+            if name in rest:
+                part.copy_(rest[name])
+    return model, job
+
+
+def _library_part(model: Head) -> Any:
+    """Return what of a head the library can save: the model with its own head, or the encoder."""
+    return getattr(model, "model", None) or model.encoder
+
+
+def _tensors(model: Head) -> dict[str, torch.Tensor]:
+    kept = model.state_dict().keys()
+    return {name: part for name, part in [*model.named_parameters(), *model.named_buffers()] if name in kept}
+
+
+def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:
+    names = {**task.metrics, **task.extra_metrics}
+    lines = [f"| {names[key]} | {scores[key]:.2f} |" for key in names if isinstance(scores.get(key), float)]
+    values = job.training
+    return "\n".join(
+        [
+            f"# {job.model_name}, fine-tuned for {task.title}",
+            "",
+            f"Seed {job.seed}, learning rate {values.learning_rate:g}, {values.epochs} epochs of batches of "
+            f"{values.batch_size}, inputs of {values.max_length} tokens at most, "
+            f"{'from random initialisation' if job.init == 'random' else 'from pretrained weights'}; "
+            f"{job.examples['train']:,} train examples.",
+            "",
+            "| metric, best evaluation on dev | × 100 |",
+            "|---|---:|",
+            *lines,
+            "",
+            *([f"Data: {job.data_note}.", ""] if job.data_note else []),
+            f"`hunmin klue predict . {task.name} --in texts.jsonl --out predictions.jsonl`",
+            "",
+        ]
+    )

@@ -1,0 +1,140 @@
+"""Saved models: their predictions are those of their job, on the same file and on texts without labels."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from hunmin.main import run_command
+from klue.examples import find_file, load_splits
+from klue.finetune import finetune
+from klue.job import run_job
+from klue.predict import predict_file, read_unlabelled
+from klue.tasks import TASKS
+from tests.klue.test_heads import make_job
+
+
+def lines(path):
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def unlabelled(task, example, words):
+    """A record without a label, as one that predicts would write it."""
+    texts = example.texts
+    fields = {
+        "ynat": ("title",), "klue-sts": ("sentence1", "sentence2"), "klue-nli": ("premise", "hypothesis"),
+        "klue-ner": ("text",), "klue-re": ("sentence",), "klue-mrc": ("question", "context"),
+    }.get(task.name, ())  # fmt: skip
+    record = {"guid": example.guid, **dict(zip(fields, texts, strict=False))}
+    if task.name == "klue-re":
+        spans = zip(("subject_entity", "object_entity"), example.given, strict=True)
+        record |= {role: {"start_idx": start, "end_idx": end - 1} for role, (start, end) in spans}
+    if task.name == "klue-dp":
+        record |= {"text": " ".join(texts), "pos": example.given}
+    return record
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, tiny_bert, tmp_path):
+    task = TASKS[name]
+    job, _, dev = make_job(name, sample_benchmark, tiny_bert, tmp_path, train=12, dev=12, learning_rate=1e-3, epochs=2)
+    job = job.model_copy(update={"save_model": True})
+    run_job(job)
+    folder, wanted = Path(job.out) / "model", lines(Path(job.out) / "predictions.jsonl")
+    predict_file(folder, name, find_file(task, sample_benchmark, "dev"), tmp_path / "all.jsonl")
+    if name != "wos":  # batches are of other inputs there, and rounding may decide
+        found = {record["guid"]: record for record in lines(tmp_path / "all.jsonl")}
+        assert len(found) == len(load_splits(task, sample_benchmark).dev)
+    given = tmp_path / "given.jsonl"
+    if name == "wos":
+        records = json.loads(find_file(task, sample_benchmark, "dev").read_text(encoding="utf-8"))
+        names = {example.given for example in dev.examples}
+        chosen = [record for record in records if record["guid"] in names]
+        records = [
+            {"guid": r["guid"], "dialogue": [{k: t[k] for k in ("role", "text")} for t in r["dialogue"]]}
+            for r in chosen
+        ]
+    else:
+        records = [unlabelled(task, example, dev) for example in dev.examples]
+    given.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
+    out = tmp_path / "out.jsonl"
+    assert run_command(["klue", "predict", str(folder), name, "--in", str(given), "--out", str(out)]) == 0
+    found = lines(out)
+    if name == "wos":  # of the last dialogue, turns that were not among the dev examples
+        found = found[: len(wanted)]
+    if name in ("klue-sts", "klue-re"):
+        values = [[r["prediction"] if name == "klue-sts" else r["prediction"]["probabilities"] for r in side]
+                  for side in (found, wanted)]  # fmt: skip
+        assert [r["guid"] for r in found] == [r["guid"] for r in wanted]
+        assert [pytest.approx(value, abs=1e-5) for value in values[0]] == values[1]
+    else:
+        assert found == wanted
+
+
+def test_the_model_is_that_of_the_best_evaluation(benchmark, tiny_roberta, tmp_path, monkeypatch):
+    job, _, _ = make_job("ynat", benchmark, tiny_roberta, tmp_path, train=40, dev=30, epochs=4, learning_rate=5e-3)
+    values = iter([1.0, 3.0, 2.0, 1.0])
+    monkeypatch.setattr(TASKS["ynat"], "score", lambda gold, found: {"macro_f1": next(values)})
+    outcome = finetune(job.model_copy(update={"save_model": True}))
+    assert outcome.best["step"] < outcome.last["step"]
+    predict_file(Path(job.out) / "model", "ynat", find_file(TASKS["ynat"], benchmark, "dev"), tmp_path / "out.jsonl")
+    found = {record["guid"]: record["prediction"] for record in lines(tmp_path / "out.jsonl")}
+    assert [found[guid] for guid in outcome.guids] == outcome.predictions
+    card = (Path(job.out) / "model" / "README.md").read_text(encoding="utf-8")
+    assert "fine-tuned for YNAT" in card and "| macro F1 | 3.00 |" in card
+    assert not [path for path in (Path(job.out) / "model").glob("*.*") if str(tmp_path).encode() in path.read_bytes()]
+
+
+def test_the_library_loads_it_with_its_labels(benchmark, tiny_roberta, tmp_path):
+    from transformers import AutoModelForSequenceClassification
+
+    job, _, _ = make_job("ynat", benchmark, tiny_roberta, tmp_path, train=8, dev=8)
+    run_job(job.model_copy(update={"save_model": True}))
+    config = AutoModelForSequenceClassification.from_pretrained(Path(job.out) / "model").config
+    assert tuple(config.id2label[i] for i in range(7)) == TASKS["ynat"].labels
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("ynat", '{"text": "가"}\n', "line 1: field 'title' is missing"),
+        ("ynat", '{"title": "가"}\n[]\n', "line 2"),
+        ("ynat", "", "holds no texts"),
+        ("ynat", '{"guid": "a", "title": "가"}\n{"guid": "a", "title": "나"}\n', "'a' is there twice"),
+        ("klue-ner", '{"text": "  "}\n', "'text' is empty"),
+        ("klue-dp", '{"text": "가 나", "pos": ["NNG"]}\n', "each of the 2 words"),
+        ("wos", '{"dialogue": [{"role": "user"}]}\n', "field 'text' is missing"),
+    ],
+)
+def test_texts_that_lack_something_are_named(name, text, message, tmp_path):
+    path = tmp_path / "given.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_unlabelled(TASKS[name], path)
+
+
+def test_folders_that_hold_no_such_model(benchmark, tiny_roberta, tmp_path):
+    given = tmp_path / "given.jsonl"
+    given.write_text('{"title": "가", "premise": "가", "hypothesis": "나"}\n', encoding="utf-8")
+    with pytest.raises(UserError, match="holds no fine-tuned model"):
+        predict_file(tiny_roberta, "ynat", given, tmp_path / "out")
+    job, _, _ = make_job("ynat", benchmark, tiny_roberta, tmp_path, train=8, dev=8)
+    run_job(job.model_copy(update={"save_model": True}))
+    with pytest.raises(UserError, match="fine-tuned for ynat, not klue-nli"):
+        predict_file(Path(job.out) / "model", "klue-nli", given, tmp_path / "out")
+
+
+def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, tiny_bert, tmp_path):
+    given = tmp_path / "given.jsonl"
+    given.write_text('{"text": "나는 간다"}\n', encoding="utf-8")
+    for number, tags in enumerate((True, False)):
+        job, _, _ = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path / str(number), train=4, dev=4)
+        training = job.training.model_copy(update={"pos_tags": tags})
+        run_job(job.model_copy(update={"save_model": True, "training": training}))
+        folder = Path(job.out) / "model"
+        if tags:
+            with pytest.raises(UserError, match="words without a part of speech"):
+                predict_file(folder, "klue-dp", given, tmp_path / "out")
+        else:
+            assert predict_file(folder, "klue-dp", given, tmp_path / "out") == 1
