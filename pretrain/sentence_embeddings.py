@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from transformers import PreTrainedModel
+import torch
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
+from common.errors import HunminError
 from common.files import atomic_write
 from pretrain.model import first_position
 
 POOLING = "1_Pooling/config.json"
+TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다.")
+TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+"""Largest difference of a vector's entry, as a share of the largest entry."""
 FILES = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", POOLING)
 
 
@@ -46,3 +51,56 @@ def write_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
         with atomic_write(path) as stream:
             json.dump(content, stream, indent=1)
             stream.write("\n")
+
+
+@torch.no_grad()
+def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
+    """Refuse files by which sentence-transformers does not give the mean over tokens; where it is not installed, files
+    that do not say so.
+
+    Args:
+        folder: with the model, its tokenizer and `FILES`.
+        model: that is there.
+
+    Raises:
+        HunminError: they do not.
+    """
+    _check_files(folder, model)
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        return
+    found = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    vectors_BH = found.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    batch = tokenizer(list(TEXTS), padding=True, truncation=True, return_tensors="pt")
+    encoder = AutoModel.from_pretrained(folder, local_files_only=True, add_pooling_layer=False).eval()
+    hidden_BTH = encoder(**batch).last_hidden_state.float()
+    mask_BT1 = batch["attention_mask"].unsqueeze(-1)
+    means_BH = (hidden_BTH * mask_BT1).sum(1) / mask_BT1.sum(1)
+    difference = ((vectors_BH - means_BH).abs().max() / means_BH.abs().max()).item()
+    if vectors_BH.shape != means_BH.shape or not difference <= TOLERANCE[model.dtype]:
+        raise _fail(f"its vectors differ from the mean over tokens by {difference:.3g} of the largest entry")
+
+
+def _check_files(folder: Path, model: PreTrainedModel) -> None:
+    """Refuse files that do not name an encoder and the mean over its tokens, of the model's sizes."""
+    try:
+        modules, bounds, _, pooling = (json.loads((folder / name).read_bytes()) for name in FILES)
+        kinds = [one["type"].rpartition(".")[2] for one in modules]
+        means = [name for name, value in pooling.items() if name.startswith("pooling_mode") and value]
+        width, longest = pooling["word_embedding_dimension"], bounds["max_seq_length"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _fail(f"{type(error).__name__}: {error}") from None
+    positions = model.config.max_position_embeddings - first_position(model.config)
+    stated = (kinds, means, width, longest)
+    if stated != (["Transformer", "Pooling"], ["pooling_mode_mean_tokens"], model.config.hidden_size, positions):
+        raise _fail(f"they say {kinds}, {means}, width {width}, length {longest}")
+
+
+def _fail(what: str) -> HunminError:
+    return HunminError(
+        f"the files for sentence-transformers are not sound: {what}",
+        "they make the mean over a text's tokens",
+        "report this with the version of sentence-transformers; export without --sentence-embeddings meanwhile",
+    )

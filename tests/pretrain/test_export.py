@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from common.errors import HunminError, UserError
-from pretrain import export_check
+from pretrain import export_check, sentence_embeddings
 from pretrain.checkpoint import complete_checkpoints
-from pretrain.export import Dtype, export_checkpoint, load_checkpoint, save_hub_model
+from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hub_model
 from pretrain.export_check import check_folder
-from pretrain.sentence_embeddings import write_sentence_embeddings
+from pretrain.sentence_embeddings import check_sentence_embeddings
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -184,7 +184,7 @@ def test_checkpoints_that_cannot_be_exported(checkpoint: Path, tmp_path: Path) -
 
 def test_sentence_vectors_are_means_over_tokens(checkpoint: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("sentence_transformers")
-    write_sentence_embeddings(tmp_path / "model", export_checkpoint(checkpoint, tmp_path / "model"))
+    export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True)
     found = transformers.SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(["w1 w2 w3", "w4"])
     text = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)
     model = load_checkpoint(checkpoint).base_model
@@ -193,13 +193,34 @@ def test_sentence_vectors_are_means_over_tokens(checkpoint: Path, tmp_path: Path
         torch.testing.assert_close(torch.from_numpy(vector), hidden[0].mean(0), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("pooling_mode_cls_token", True), ("pooling_mode_mean_tokens", False), ("word_embedding_dimension", 7)],
+)
+def test_files_of_other_vectors_are_refused(
+    key: str, value: object, installed: bool, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    model = export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True)
+    file = tmp_path / "model" / sentence_embeddings.POOLING
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), key: value}))
+    with pytest.raises(HunminError, match="files for sentence-transformers are not sound"):
+        check_sentence_embeddings(tmp_path / "model", model)
+    # an export that goes wrong there has no name
+    monkeypatch.setattr("pretrain.export.write_sentence_embeddings", lambda folder, model: None)
+    with pytest.raises(HunminError, match="not sound: FileNotFoundError"):
+        export_checkpoint(checkpoint, tmp_path / "other", sentence_embeddings=True)
+    assert not (tmp_path / "other").exists() and not list(tmp_path.glob(".*"))
+
+
 def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     from pretrain import onnx
 
-    model = export_checkpoint(checkpoint, tmp_path / "model")
-    assert onnx.write_onnx(tmp_path / "model", model) <= 1e-4
+    model = export_checkpoint(checkpoint, tmp_path / "model", onnx=True)
     session = runtime.InferenceSession(str(tmp_path / "model" / onnx.FILE))
     ids = torch.tensor([[0, 7, 8, 4, 2, 1, 1]])
     mask = (ids != 1).long()
@@ -207,8 +228,56 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     found = session.run(None, {name: tensor.numpy() for name, tensor in feeds.items()})[0]
     wanted = load_checkpoint(checkpoint)(ids, attention_mask=mask).logits
     torch.testing.assert_close(torch.from_numpy(found)[:, :5], wanted[:, :5], atol=1e-4, rtol=0)
-    with pytest.raises(UserError, match="16-bit"):
-        onnx.write_onnx(tmp_path / "model", model.to(torch.bfloat16))
+    assert onnx.check_onnx(tmp_path / "model", model) <= 1e-4
     monkeypatch.setattr(onnx, "TOLERANCE", -1.0)
     with pytest.raises(HunminError, match="logits differ"):
-        onnx.write_onnx(tmp_path / "model", load_checkpoint(checkpoint))
+        export_checkpoint(checkpoint, tmp_path / "wrong", onnx=True)
+    assert not (tmp_path / "wrong").exists() and not list(tmp_path.glob(".*"))
+
+
+def test_an_onnx_graph_tells_nothing_of_the_machine(
+    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnxscript")
+    from pretrain import onnx
+
+    export_checkpoint(checkpoint, tmp_path / "model", onnx=True)
+    graph = (tmp_path / "model" / onnx.FILE).read_bytes()
+    for word in (b"site-packages", b".py", b'File "', b"/usr/", b"forward", str(Path.home()).encode() + b"/"):
+        assert word not in graph, word
+    said = capfd.readouterr()
+    assert "torchvision" not in said.out + said.err
+
+
+@pytest.mark.parametrize("missing", ["onnx", "onnxruntime", "onnxscript"])
+def test_a_graph_that_cannot_be_made_is_refused_before_any_work(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pretrain import onnx
+
+    def work(checkpoint: Path) -> None:
+        raise AssertionError("it has begun")
+
+    monkeypatch.setattr("pretrain.export.load_checkpoint", work)
+    with pytest.raises(UserError, match="16-bit"):
+        export_checkpoint(tmp_path, tmp_path / "model", "bf16", onnx=True)
+    real = onnx.importlib.util.find_spec
+    monkeypatch.setattr(onnx.importlib.util, "find_spec", lambda name: None if name == missing else real(name))
+    with pytest.raises(UserError, match=f"needs {missing}, which is not installed"):
+        export_checkpoint(tmp_path, tmp_path / "model", onnx=True)
+
+
+def test_an_export_is_known_by_what_it_holds(checkpoint: Path, tmp_path: Path) -> None:
+    made = tmp_path / "model"
+    export_checkpoint(checkpoint, made, sentence_embeddings=True)
+    (made / "README.md").write_text("a card")
+    assert is_export_of(made, checkpoint, sentence_embeddings=True)
+    assert not is_export_of(made, checkpoint) and not is_export_of(made, checkpoint, "bf16", True)
+    assert not is_export_of(made, checkpoint, sentence_embeddings=True, onnx=True)
+    (made / "notes.txt").write_text("mine")
+    assert not is_export_of(made, checkpoint, sentence_embeddings=True)
+    (made / "notes.txt").unlink()
+    weights = load_file(made / "model.safetensors")
+    weights["lm_head.bias"][0] += 1e-3
+    save_file(weights, made / "model.safetensors", {"format": "pt"})
+    assert not is_export_of(made, checkpoint, sentence_embeddings=True)
