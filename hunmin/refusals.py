@@ -6,11 +6,13 @@ from pathlib import Path
 
 from common.errors import UserError
 from hunmin.recipe import Recipe
-from hunmin.run import SHARED_EXECUTOR, SHARED_STAGE
+
+SHARED_STAGE = "corpus"
+"""The stage that several processes can do together in one run folder."""
 
 
-def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) -> None:
-    """Refuse the executor by which an array does the corpus stage, in a run of other stages.
+def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) -> bool:
+    """Return whether several processes do the corpus stage together; refuse it in a run of other stages.
 
     Args:
         recipe: the run.
@@ -20,12 +22,17 @@ def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) 
     Raises:
         UserError: it is the recipe's, and there are other stages.
     """
-    if recipe.corpus.executor == SHARED_EXECUTOR and (first or last != SHARED_STAGE):
+    from data.executors import is_shared
+
+    executor = recipe.corpus.executor
+    share = is_shared(executor)
+    if share and (first or last != SHARED_STAGE):
         raise UserError(
-            f"corpus.executor={SHARED_EXECUTOR} in a run of other stages",
+            f"corpus.executor={executor} in a run of other stages",
             f"the elements of an array do the stage '{SHARED_STAGE}' alone",
-            f"submit hunmin corpus build RECIPE --executor {SHARED_EXECUTOR}; then run the recipe without it",
+            f"submit hunmin corpus build RECIPE --executor {executor}; then run the recipe without it",
         )
+    return share
 
 
 def refuse_processes_without_gpu(recipe: Recipe) -> None:

@@ -16,11 +16,9 @@ from common.lock import locked
 from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
+from hunmin.refusals import refuse_shared_executor
 from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
 from hunmin.state import WORK_MARK, RunFolder, Verdict, begun_with, judge
-
-SHARED_STAGE, SHARED_EXECUTOR = "corpus", "slurm-array"
-"""The stage that several processes can do together in one run folder, and the executor by which they do."""
 
 
 def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
@@ -67,13 +65,7 @@ def run(
     """
     works = works or {}
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(first, last)]
-    share = recipe.corpus.executor == SHARED_EXECUTOR
-    if share and (first or last != SHARED_STAGE):
-        raise UserError(
-            f"corpus.executor={SHARED_EXECUTOR} in a run of other stages",
-            f"the elements of an array do the stage '{SHARED_STAGE}' alone",
-            f"submit hunmin corpus build RECIPE --executor {SHARED_EXECUTOR}; then run the recipe without it",
-        )
+    share = refuse_shared_executor(recipe, first, last)
     for stage in stages:
         stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)

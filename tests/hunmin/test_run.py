@@ -14,7 +14,7 @@ from common.errors import UserError
 from common.manifest import MANIFEST, read_manifest
 from data.readers.volume import FileVersion
 from hunmin import run as engine
-from hunmin import stages, state
+from hunmin import refusals, stages, state
 from hunmin.recipe import Recipe
 from hunmin.stages import Stage
 
@@ -224,7 +224,7 @@ def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(
 def test_elements_of_an_array_share_the_folder_and_keep_others_out(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "SHARED_STAGE", "a")
+    monkeypatch.setattr(refusals, "SHARED_STAGE", "a")
     array = {"inputs": ["x"], "executor": "slurm-array"}
     with (
         pytest.raises(UserError, match="the elements of an array do the stage 'a' alone"),
