@@ -13,8 +13,8 @@ import pytest
 from common.errors import UserError
 from common.manifest import MANIFEST, read_manifest
 from data.readers.volume import FileVersion
-from hunmin import run as engine
 from hunmin import refusals, stages, state
+from hunmin import run as engine
 from hunmin.recipe import Recipe
 from hunmin.stages import Stage
 
