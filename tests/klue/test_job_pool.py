@@ -34,8 +34,8 @@ def test_exit_codes_logs_and_a_killed_server(tmp_path):
         pool.start(broken, tmp_path / "broken.log")
         ended = []
         wait_for(lambda: ended.extend(pool.ended(0.2)) or ended)
-        assert ended == [(broken, 1)]
-        assert "ValidationError" in (tmp_path / "broken.log").read_text()
+        assert ended == [(broken, 2)]
+        assert "describes no job" in (tmp_path / "broken.log").read_text()
         os.kill(pool._process.pid, signal.SIGKILL)
         with pytest.raises(HunminError, match="has died"):
             while True:
