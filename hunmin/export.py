@@ -6,7 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from hunmin.recipe import Recipe, save_recipe
+from common.files import atomic_write
+from hunmin.hub.scrub import public_recipe
+from hunmin.recipe import Recipe
 
 
 def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
@@ -27,5 +29,6 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     for file in model.iterdir():
         file.replace(out / file.name)
     shutil.rmtree(model)
-    save_recipe(recipe, out / "hunmin-recipe.yaml", drop="runtime")
+    with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
+        stream.write(public_recipe(recipe, run))
     return {"step": step, "parameters": reference.num_parameters(), "largest_logit_difference": difference}

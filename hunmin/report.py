@@ -16,8 +16,8 @@ from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
+from hunmin.hub.index import index_of
 from hunmin.recipe import Recipe
-from hunmin.scores import model_index
 from klue.plot import draw_scores
 from klue.report import markdown, published_rows, read_rows, results_table
 from klue.tasks import TASKS
@@ -42,7 +42,7 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     draw_loss(metrics, out / "loss.png")
     draw_scores(collected["klue"], collected["published"], out / "klue.png")
     with atomic_write(out / "model-index.yaml") as stream:
-        yaml.safe_dump(model_index(recipe.name, collected["klue"]), stream, allow_unicode=True, sort_keys=False)
+        yaml.safe_dump(index_of(recipe.name, collected["klue"]), stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}
 
 

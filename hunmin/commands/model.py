@@ -65,20 +65,22 @@ def export(
     public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
     language: Annotated[Language | None, typer.Option("--language", help="Of the card; default: the recipe's.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Export, and print what would be pushed, and the card.")
+        bool, typer.Option("--dry-run", help="Print what would be pushed, and the card; nothing is kept or sent.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a checkpoint as a folder that transformers loads, checked; with --push-to-hub, upload it with its card."""
-    from pretrain.export import export_checkpoint
-
     source, target = Path(checkpoint), Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"{out} is not an empty folder", "an export replaces nothing", "give another --out")
+    if target.resolve() == Path.cwd():
+        raise UserError(
+            f"{out} is the folder that you are in",
+            "an export takes its name when it is whole, in the place of an empty folder",
+            "name a folder in it: --out model",
+        )
     run = None
     if push_to_hub:
         from hunmin.hub.publish import run_of
-        from hunmin.hub.push import check_name
+        from hunmin.hub.push import check_name, prepare
 
         check_name(push_to_hub)
         run = run_of(source)
@@ -93,26 +95,48 @@ def export(
         raise UserError(
             "--dry-run, --public and --language are of an upload", remedy="give --push-to-hub OWNER/NAME as well"
         )
-    model = export_checkpoint(source, target, dtype)
-    if sentence_embeddings:
-        from pretrain.sentence_embeddings import write_sentence_embeddings
-
-        write_sentence_embeddings(target, model)
     if onnx:
-        from pretrain.onnx import write_onnx
+        from pretrain.onnx import refuse_onnx
 
-        write_onnx(target, model)
+        refuse_onnx(dtype)
+    if dry_run and run and push_to_hub:
+        from hunmin.hub.publish import show_export
+
+        show_export(source, run, push_to_hub, not public, language, dtype, sentence_embeddings, onnx)
+        return
+    _refuse_other_content(source, target, dtype, sentence_embeddings, onnx)
+    if push_to_hub:
+        prepare(push_to_hub, not public)
+    if not (target.is_dir() and any(target.iterdir())):
+        from pretrain.export import export_checkpoint
+
+        export_checkpoint(source, target, dtype, sentence_embeddings, onnx)
     url = None
     if push_to_hub and run:
         from hunmin.hub.publish import publish
 
-        url = publish(target, run, push_to_hub, not public, language, dry_run, source)
+        url = publish(target, run, push_to_hub, not public, language, checkpoint=source)
     if as_json:
         print(json.dumps({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}))
-    elif not dry_run:
+    else:
         say(f"{target}: written; AutoModelForMaskedLM.from_pretrained loads it", style="green")
         if url:
             say(f"{url}: pushed", style="green")
+
+
+def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_embeddings: bool, onnx: bool) -> None:
+    """Refuse a folder that holds anything but this very export, as a command that was stopped at its upload leaves."""
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    from pretrain.export import is_export_of
+
+    if not target.is_dir() or not is_export_of(target, source, dtype, sentence_embeddings, onnx):
+        raise UserError(
+            f"{target} is neither an empty folder nor this export",
+            "an export replaces nothing",
+            "give another --out",
+        )
+    say(f"{target} holds this export already")
 
 
 def card(

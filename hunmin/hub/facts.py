@@ -9,18 +9,13 @@ from typing import Any
 
 from common.errors import UserError
 from common.manifest import read_manifest
+from hunmin.hub.scrub import base_model, public_recipe
+from hunmin.hub.work import Work, work_of
 from hunmin.recipe import Recipe, load_recipe
 from hunmin.report import contamination
 from hunmin.watch import training_folder
 from klue.report import read_rows
-from pretrain.metrics import read_metrics
-from pretrain.peak import known_device
-
-WATTS = {
-    "V100": 300, "V100-16GB": 300, "A100": 400, "A100-40GB": 400, "H100": 700, "H100 PCIe": 350, "H100 NVL": 400,
-    "H200": 700, "H200 NVL": 600, "B200": 1000, "L40S": 350, "RTX 4090": 450,
-}  # fmt: skip
-"""Board power of GPUs as their makers' data sheets state it, by the names of `pretrain.cost.devices`."""
+from pretrain.metrics import STARTS, read_metrics
 
 
 @dataclass(frozen=True)
@@ -42,18 +37,12 @@ class Facts:
     step: int
     tokens: int
     """Real tokens trained on, those of a parent run included."""
-    device: str
-    devices: int
     dtype: str
-    hours: float
-    """In which steps were taken, without pauses, starts and validation."""
-    flops: float
-
-    @property
-    def kilowatt_hours(self) -> float | None:
-        """Energy of the accelerators at their stated power, None of devices whose power is not known."""
-        watts = WATTS.get(known_device(self.device) or "")
-        return watts * self.devices * self.hours / 1000 if watts else None
+    work: Work
+    public_recipe: str
+    """As the world may read it, YAML."""
+    base_model: str | None
+    """Name on the hub of the model that training began from."""
 
 
 def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
@@ -69,7 +58,9 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     from pretrain.checkpoint import complete_checkpoints, read_metadata
 
     if not (run / "recipe.yaml").is_file():
-        raise UserError(f"{run} is no run folder", "a run folder holds recipe.yaml", "give the `out` of a recipe")
+        raise UserError(
+            f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
+        )
     training = training_folder(run)
     found = complete_checkpoints(training / "checkpoints") if training else []
     saved = checkpoint or (read_metadata(found[-1][1]) if found else None)
@@ -86,9 +77,10 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
     statistics, card = run / "corpus" / "statistics.json", run / "tokenizer" / "README.md"
-    hours, flops = _work(read_metrics(training / "logs" / "metrics.jsonl"), saved["step"])
+    recipe = load_recipe(run / "recipe.yaml", [f"out={json.dumps(str(run))}"])
+    others = [kept for _, path in found if (kept := read_metadata(path))]
     return Facts(
-        recipe=load_recipe(run / "recipe.yaml", [f"out={run}"]),
+        recipe=recipe,
         counts=counts,
         versions=versions,
         statistics=json.loads(statistics.read_bytes()) if statistics.is_file() else {},
@@ -98,21 +90,10 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         scores=read_rows(run / "klue") if counts["klue"] and saved["step"] == counts["pretrain"].get("steps") else [],
         step=saved["step"],
         tokens=saved["tokens"],
-        device=saved.get("device", "?"),
-        devices=saved["world"],
         dtype=saved["dtype"],
-        hours=hours,
-        flops=flops,
+        work=work_of(
+            read_metrics(training / "logs" / "metrics.jsonl"), read_metrics(training / "logs" / STARTS), others, saved
+        ),
+        public_recipe=public_recipe(recipe, run),
+        base_model=base_model(recipe, run),
     )
-
-
-def _work(metrics: list[dict[str, Any]], step: int) -> tuple[float, float]:
-    """Return hours and FLOPs of the steps up to `step`, from the rates of the log's lines."""
-    seconds = flops = 0.0
-    before = 0
-    for row in metrics:
-        if row["step"] > step or not row.get("tokens_per_second"):
-            continue
-        took = (row["tokens"] - before) / row["tokens_per_second"]
-        seconds, flops, before = seconds + took, flops + took * row.get("tflops", 0.0) * 1e12, row["tokens"]
-    return seconds / 3600, flops

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,59 +12,127 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from common.errors import HunminError
 from common.progress import say
+from hunmin.hub.calls import told
+from hunmin.hub.push import steps_pushed
 from hunmin.recipe import Recipe
 from hunmin.watch import checkpoints
 
 LOG = Path("logs") / "hub.log"
 """In the run's folder: what the uploads have printed."""
 LOOK_EVERY = 10.0
-"""Seconds between two looks for checkpoints."""
+"""Seconds between two looks for checkpoints; after an upload that failed twice as many as before it, and so on."""
+LONGEST_WAIT = 600.0
+"""Seconds between two looks, at most."""
+PLACES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+"""Variables by which a process knows its place in a training; an upload has none."""
 
 
 @contextmanager
-def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY) -> Iterator[None]:
-    """Push checkpoints that appear in a run during the body, one at a time, the newest that is due.
+def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: bool = True) -> Iterator[None]:
+    """Push checkpoints of a run that its repository lacks during the body, one at a time, the oldest first.
 
-    An upload that fails is told and written to `LOG`; a later checkpoint is tried again. At the end the upload that is
-    under way is waited for.
+    What has been pushed is known by the repository's tags, so that a command that goes on pushes what an earlier one
+    did not come to. An upload that fails is told, written to `LOG`, and tried again. Where the body ends in order, what
+    is lacking then is pushed, the last checkpoint with it; else the upload that is under way is waited for.
 
     Args:
-        recipe: the run; without `hub.repository` and `hub.every` nothing is done.
+        recipe: the run; without `hub.repository` nothing is done, without `hub.every` the last checkpoint alone.
         run: its folder.
         look_every: seconds between two looks.
+        last: push the last checkpoint at the end; False where it is pushed later, with its scores.
     """
-    if not (recipe.hub.repository and recipe.hub.every):
+    if not recipe.hub.repository:
         yield
         return
+    follower = _Follower(recipe, run)
     end = threading.Event()
-    thread = threading.Thread(target=_follow, args=(recipe, run, end, look_every), name="hub", daemon=True)
-    thread.start()
+    thread = threading.Thread(target=follower.follow, args=(end, look_every), name="hub", daemon=True)
+    if recipe.hub.every:
+        thread.start()
     try:
         yield
     finally:
         end.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
+    follower.finish(last)
 
 
-def _follow(recipe: Recipe, run: Path, end: threading.Event, look_every: float) -> None:
-    every = recipe.hub.every
-    assert every is not None
-    done = max((step for step, _ in checkpoints(run)), default=0)  # those that were there have been pushed
-    while not end.wait(look_every):
-        due = [(step, path) for step, path in checkpoints(run) if step > done and step % every == 0]
-        if not due:
-            continue
-        step, path = due[-1]
-        code = _push(recipe, run, path)
-        done = step
-        if code:
+class _Follower:
+    """What has been seen and pushed of a run."""
+
+    def __init__(self, recipe: Recipe, run: Path) -> None:
+        self.recipe, self.run = recipe, run
+        self.done: set[int] | None = None
+        """Steps that the repository has; None as long as it has not been asked."""
+        self.waiting: set[int] = set()
+        self.told: set[int] = set()
+
+    def follow(self, end: threading.Event, look_every: float) -> None:
+        """Push what is due until `end`."""
+        for left in (self.run / "logs").glob("hub-*"):  # a killed command's
+            shutil.rmtree(left, ignore_errors=True)
+        wait = look_every
+        while not end.wait(wait):
+            wait = look_every if self.push_lacking(end=end) else min(2 * wait, LONGEST_WAIT)
+
+    def finish(self, last: bool) -> None:
+        """Push what is lacking at the end, and say what could not be."""
+        if not self.push_lacking(last) and self.waiting:
+            steps = ", ".join(f"{step:,}" for step in sorted(self.waiting))
             say(
-                f"step {step:,} was not pushed to {recipe.hub.repository}; see {LOG} in the run's folder",
+                f"{self.recipe.hub.repository} lacks step {steps}; the same command pushes what is there still",
                 style="yellow",
             )
-        else:
-            say(f"step {step:,} pushed to {recipe.hub.repository}")
+
+    def push_lacking(self, last: bool = False, end: threading.Event | None = None) -> bool:
+        """Push the checkpoints that are due and lacking, and return False after the first that could not be.
+
+        Args:
+            last: the last one is due in any case.
+            end: after which no other one is begun.
+        """
+        every, there = self.recipe.hub.every, checkpoints(self.run)
+        steps = {step for step, _ in there}
+        for step in sorted(self.waiting - steps):
+            say(f"step {step:,} was removed before it was pushed; pretrain.keep_every keeps more", style="yellow")
+        self.waiting &= steps
+        due = [(s, p) for s, p in there if (every and s % every == 0) or (last and s == there[-1][0])]
+        if not due:
+            return True
+        if self.done is None:
+            try:
+                self.done = steps_pushed(str(self.recipe.hub.repository))
+            except (HunminError, OSError) as error:
+                self._tell(max(steps), told(error) if isinstance(error, OSError) else str(error))
+                return False
+        lacking = [(step, path) for step, path in due if step not in self.done]
+        self.waiting |= {step for step, _ in lacking}
+        for step, path in lacking:
+            if end is not None and end.is_set():
+                break
+            if _push(self.recipe, self.run, path):
+                self._tell(step)
+                return False
+            say(f"step {step:,} pushed to {self.recipe.hub.repository}")
+            self.done.add(step)
+            self.waiting.discard(step)
+        return True
+
+    def _tell(self, step: int, why: str = "") -> None:
+        """Say once of a step that it could not be pushed."""
+        if why:
+            with (self.run / LOG).open("a", encoding="utf-8") as log:
+                log.write(f"{why}\n")
+        if step not in self.told:
+            self.told.add(step)
+            say(
+                f"step {step:,} was not pushed to {self.recipe.hub.repository}; see {LOG} in the run's folder; "
+                "it is tried again",
+                style="yellow",
+            )
 
 
 def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
@@ -74,8 +143,7 @@ def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
         command += ["--push-to-hub", str(hub.repository), "--dtype", hub.dtype]
         if not hub.private:
             command.append("--public")
-        places = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")  # it is no process of the training
-        environment = {name: value for name, value in os.environ.items() if name not in places}
+        environment = {name: value for name, value in os.environ.items() if name not in PLACES}
         environment |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.run(
             ["nice", "-n", "10", *command], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log

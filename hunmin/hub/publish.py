@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 from common.errors import UserError
 from common.progress import say
 from hunmin.hub.card import Language, write_card
 from hunmin.hub.facts import Facts, read_facts
-from hunmin.hub.push import Item, check_name, describe, push
-from hunmin.hub.scrub import public_recipe, refuse_private
+from hunmin.hub.private import refuse_private
+from hunmin.hub.push import Item, check_name, describe, prepare, push
 from hunmin.recipe import Recipe
 from pretrain.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
-from pretrain.export import export_checkpoint
+from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
+from pretrain.onnx import FILE as ONNX_FILE
 from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
 
-MODEL_FILES = ("model.safetensors", "config.json", *TOKENIZER_FILES, *EMBEDDING_FILES, "onnx/model.onnx")
+MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""
-CARD, RECIPE = "README.md", "recipe.yaml"
+CARD, RECIPE, RESULTS = "README.md", "recipe.yaml", "klue/results.jsonl"
+OURS = (*MODEL_FILES, CARD, RECIPE, RESULTS)
+"""Files that a push removes from its revision where it does not bring them: those of another checkpoint."""
 
 
 def run_of(checkpoint: Path) -> Path | None:
@@ -37,16 +41,14 @@ def items_of(folder: Path, facts: Facts, card: str, scores: Path | None = None) 
         scores: results.jsonl of KLUE, or None.
 
     Raises:
-        UserError: a text holds a secret or personal data.
+        UserError: a file holds a secret or personal data.
     """
-    recipe = public_recipe(facts.recipe)
-    texts = {CARD: card, RECIPE: recipe}
-    refuse_private(texts, facts.recipe.corpus.pii.key_env)
-    items = [Item(name, folder / name) for name in MODEL_FILES if (folder / name).is_file()]
-    items += [Item(name, text.encode()) for name, text in texts.items()]
+    files: dict[str, str | Path] = {name: folder / name for name in MODEL_FILES if (folder / name).is_file()}
+    files |= {CARD: card, RECIPE: facts.public_recipe}
     if scores and scores.is_file():
-        items.append(Item("klue/results.jsonl", scores))
-    return items
+        files[RESULTS] = scores
+    refuse_private(files, facts.recipe.corpus.pii.key_env)
+    return [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
 
 
 def publish(
@@ -70,7 +72,7 @@ def publish(
     check_name(repository)
     facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
-    items = items_of(folder, facts, card, run / "klue" / "results.jsonl" if facts.scores else None)
+    items = items_of(folder, facts, card, run / RESULTS if facts.scores else None)
     tag = f"step-{facts.step}"
     if dry_run:
         print(describe(items, repository, tag, private))
@@ -78,7 +80,26 @@ def publish(
         return None
     (folder / CARD).write_text(card, encoding="utf-8")
     message = f"Step {facts.step:,}, {facts.tokens:,} tokens"
-    return push(items, repository, message, tag, private)
+    return push(items, repository, message, tag, private, OURS)
+
+
+def show_export(
+    checkpoint: Path, run: Path, repository: str, private: bool, language: Language | None, dtype: Dtype,
+    sentence_embeddings: bool, onnx: bool,
+) -> None:  # fmt: skip
+    """Print what a push of a checkpoint would send, and its card; its export is made in a folder that goes.
+
+    Args:
+        checkpoint: a step-* folder in `run`.
+        run, repository, private, language: of `publish`.
+        dtype, sentence_embeddings, onnx: of `export_checkpoint`.
+
+    Raises:
+        HunminError: as these two.
+    """
+    with tempfile.TemporaryDirectory(prefix="hunmin-") as folder:
+        export_checkpoint(checkpoint, Path(folder) / "model", dtype, sentence_embeddings, onnx)
+        publish(Path(folder) / "model", run, repository, private, language, True, checkpoint)
 
 
 def publish_run(recipe: Recipe) -> None:
@@ -90,6 +111,7 @@ def publish_run(recipe: Recipe) -> None:
     hub, run = recipe.hub, Path(recipe.out)
     if not hub.repository:
         return
+    prepare(hub.repository, hub.private)
     step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
     folder = run / "logs" / "hub"  # the stage's own folder stays as its manifest says
     try:
@@ -107,10 +129,10 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
         folder: written by `hunmin tokenizer train`.
         repository: OWNER/NAME.
         private: see `push`.
-        dry_run: only print what would be pushed.
+        dry_run: only print what would be pushed, and the card.
 
     Raises:
-        UserError: the folder holds no tokenizer, or its card a secret or personal data.
+        UserError: the folder holds no tokenizer, or a secret or personal data.
         HunminError: as `push`.
     """
     check_name(repository)
@@ -118,12 +140,15 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
         raise UserError(
             f"{folder} holds no tokenizer.json", "a tokenizer folder is what hunmin tokenizer train writes", "name one"
         )
-    items = [Item(name, folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()]
+    files: dict[str, str | Path] = {name: folder / name for name in TOKENIZER_FILES if (folder / name).is_file()}
+    card = ""
     if (folder / CARD).is_file():
         card = "---\nlanguage: ko\ntags: [hunmin, tokenizer, korean]\n---\n\n" + (folder / CARD).read_text("utf-8")
-        refuse_private({CARD: card})
-        items.append(Item(CARD, card.encode()))
+        files[CARD] = card
+    refuse_private(files)
+    items = [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
     if dry_run:
         print(describe(items, repository, None, private))
+        print(f"\n{card}", end="")
         return None
-    return push(items, repository, "Tokenizer", private=private)
+    return push(items, repository, "Tokenizer", private=private, ours=(*TOKENIZER_FILES, CARD))

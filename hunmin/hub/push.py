@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import human_size
 from common.progress import say
-
-ATTEMPTS = 6
-"""How often a call is made before the hub is given up."""
-LONGEST_WAIT = 60.0
-"""Seconds between two attempts, at most."""
-AGAIN = (408, 409, 412, 425, 429, 500, 502, 503, 504)
-"""Answers after which the same call may succeed: busy, in conflict with another commit, or broken for a while."""
+from hunmin.hub.calls import again
 
 T = TypeVar("T")
+STEP = re.compile(r"step-(\d+)")
+"""A tag of a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -37,34 +34,152 @@ class Item:
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
 
+class Hub:
+    """A repository of the hub, in which calls are made again while the hub is busy or not reached.
+
+    Args:
+        repository: OWNER/NAME.
+        sleep: waits so many seconds between attempts.
+
+    Raises:
+        UserError: the name is none, or there is no network or no token.
+    """
+
+    def __init__(self, repository: str, sleep: Callable[[float], None] = time.sleep) -> None:
+        from huggingface_hub import HfApi
+
+        check_name(repository)
+        _refuse_without_way(repository)
+        self.api = HfApi()
+        self.repository = repository
+        self._sleep = sleep
+
+    def call(self, what: str, function: Callable[[], T]) -> T:
+        """Return what a call returns; see `again`."""
+        return again(what, self.repository, function, self._sleep)
+
+    def tags(self) -> dict[str, str]:
+        """Return tag → commit."""
+        refs = self.call("look at the tags of", lambda: self.api.list_repo_refs(self.repository))
+        return {ref.name: ref.target_commit for ref in refs.tags}
+
+    def files(self, revision: str) -> set[str]:
+        """Return the names of the files in a revision."""
+        listed = self.call("look at the files of", lambda: self.api.list_repo_files(self.repository, revision=revision))
+        return set(listed)
+
+
+def prepare(repository: str, private: bool = True, sleep: Callable[[float], None] = time.sleep) -> str:
+    """Make a repository where there is none, and return its address: what an upload would be refused for shows here,
+    before any work.
+
+    Args:
+        repository: OWNER/NAME.
+        private: whether it is seen by its owner alone.
+        sleep: waits so many seconds between attempts.
+
+    Raises:
+        UserError: there is no network or no token, the token may not write there, or the repository is public while
+            a private one is wanted.
+        HunminError: the hub did not answer, or not as it should.
+    """
+    hub = Hub(repository, sleep)
+    url = hub.call("make the repository", lambda: hub.api.create_repo(repository, private=private, exist_ok=True))
+    if private and not hub.call("look at the repository", lambda: hub.api.model_info(repository)).private:
+        raise UserError(
+            f"{repository} is there already and is public",
+            "an upload is private unless a public one is asked for",
+            "--public (in a recipe hub.private=false), another repository, or make this one private on its page",
+        )
+    return str(url)
+
+
+def steps_pushed(repository: str, sleep: Callable[[float], None] = time.sleep) -> set[int]:
+    """Return the steps whose checkpoints a repository has, by its tags; none of one that is not there.
+
+    Raises:
+        HunminError: as `prepare`.
+    """
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    hub = Hub(repository, sleep)
+
+    def tags() -> list[str]:
+        try:
+            return [ref.name for ref in hub.api.list_repo_refs(repository).tags]
+        except RepositoryNotFoundError:
+            return []
+
+    return {int(found[1]) for tag in hub.call("look at the tags of", tags) if (found := STEP.fullmatch(tag))}
+
+
 def push(
     items: Sequence[Item],
     repository: str,
     message: str,
     tag: str | None = None,
     private: bool = True,
+    ours: Collection[str] = (),
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
     """Upload files as one commit, tag it, and return the address of the repository.
 
     The repository is made if there is none. Large files that an earlier attempt has brought there are not sent again,
-    and files that have not changed make no commit. A tag that stands elsewhere is moved.
+    and files that have not changed make no commit. A tag that stands elsewhere is moved. `main` never goes back: a
+    checkpoint older than the newest one that is tagged is committed beside it, and has its tag alone.
 
     Args:
         items: the files.
         repository: OWNER/NAME.
         message: of the commit.
-        tag: name for the commit, or None.
-        private: whether a new repository is seen by its owner alone; one that is there stays as it is.
+        tag: name for the commit, or None; `step-N` of a checkpoint.
+        private: see `prepare`.
+        ours: names of files that are removed where this commit does not bring them.
         sleep: waits so many seconds between attempts.
 
     Raises:
-        UserError: there is no network or no token, or the token may not do it.
-        HunminError: the hub did not answer, or not as it should.
+        UserError, HunminError: as `prepare`.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi, get_token
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    check_name(repository)
+    url = prepare(repository, private, sleep)
+    hub = Hub(repository, sleep)
+    tags = hub.tags() if tag else {}
+    newest = max((int(found[1]) for name in tags if (found := STEP.fullmatch(name))), default=-1)
+    branch = None
+    if tag and (found := STEP.fullmatch(tag)) and int(found[1]) < newest:
+        branch, begin = f"hunmin-{tag}", tags.get(tag)
+        hub.call(
+            "make a branch in",
+            lambda: hub.api.create_branch(repository, branch=str(branch), revision=begin, exist_ok=True),
+        )
+        say(f"{repository}: main stays at step {newest:,}; {tag} is its tag alone")
+    there = hub.files(branch or "main") if ours else set()
+    gone = sorted((there & set(ours)) - {item.name for item in items})
+    # a fresh list for each attempt: huggingface_hub notes in it what it has sent
+    commit = hub.call(
+        "upload",
+        lambda: hub.api.create_commit(
+            repository,
+            [
+                *(CommitOperationAdd(item.name, item.content) for item in items),
+                *(CommitOperationDelete(name) for name in gone),
+            ],
+            commit_message=message,
+            revision=branch,
+        ),
+    )
+    if tag:
+        hub.call(f"set the tag {tag}", lambda: _set_tag(hub.api, repository, tag, commit.oid))
+    if branch:
+        hub.call("remove a branch of", lambda: _remove_branch(hub.api, repository, branch))
+    return url
+
+
+def _refuse_without_way(repository: str) -> None:
+    """Refuse an upload without network or token."""
+    from huggingface_hub import get_token
+
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "TRUE", "YES", "ON"):
         raise UserError(
             "HF_HUB_OFFLINE is set",
@@ -77,24 +192,6 @@ def push(
             "the model hub takes uploads of known users alone; tokens come from the environment or a login",
             "set HF_TOKEN to a token with write access, or run: hf auth login",
         )
-    api = HfApi()
-
-    def call(what: str, function: Callable[[], T]) -> T:
-        return _again(what, repository, function, sleep)
-
-    url = call("make the repository", lambda: api.create_repo(repository, private=private, exist_ok=True))
-    if private and not call("look at the repository", lambda: api.model_info(repository)).private:
-        say(f"warning: {repository} is there already and is public; it stays so", style="yellow")
-    # a fresh list for each attempt: huggingface_hub notes in it what it has sent
-    commit = call(
-        "upload",
-        lambda: api.create_commit(
-            repository, [CommitOperationAdd(item.name, item.content) for item in items], commit_message=message
-        ),
-    )
-    if tag:
-        call(f"set the tag {tag}", lambda: _set_tag(api, repository, tag, commit.oid))
-    return str(url)
 
 
 def check_name(repository: str) -> None:
@@ -130,81 +227,10 @@ def _set_tag(api: Any, repository: str, tag: str, commit: str) -> None:
     api.create_tag(repository, tag=tag, revision=commit)
 
 
-def _again(what: str, repository: str, function: Callable[[], T], sleep: Callable[[float], None]) -> T:
-    """Return what a call returns, made again while the hub is busy or not reached.
-
-    Raises:
-        UserError: the hub refuses it.
-        HunminError: it did not work `ATTEMPTS` times, or the hub answers something that no attempt will change.
-    """
-    from huggingface_hub.errors import HfHubHTTPError
-
-    for attempt in range(ATTEMPTS):
-        try:
-            return function()
-        except HfHubHTTPError as error:
-            status = error.response.status_code
-            if status not in AGAIN:
-                raise _refused(what, repository, status, error) from None
-            fault, wait = f"the hub answered {status}", _asked_wait(error.response.headers, attempt)
-        except Exception as error:
-            if type(error).__name__ == "XetAuthenticationError":
-                raise _refused(what, repository, 401, error) from None
-            if not _is_network(error):
-                raise
-            fault, wait = f"the hub was not reached ({type(error).__name__})", _asked_wait({}, attempt)
-        if attempt + 1 < ATTEMPTS:
-            say(f"{what}: {fault}; once more in {wait:.0f} s", style="yellow")
-            sleep(wait)
-    raise HunminError(
-        f"could not {what} {repository}: {fault}, {ATTEMPTS} times",
-        "an upload needs the hub",
-        "give the same command again when it is to be reached; what was uploaded is not sent again",
-    )
-
-
-def _is_network(error: BaseException | None) -> bool:
-    """Return whether an exception, or what it came from, is one of the network: the hub's library has changed its own
-    (requests, httpx), so that they are known by their names."""
-    names = ("Timeout", "ConnectError", "ConnectionError", "NetworkError", "ReadError", "WriteError", "ProtocolError")
-    while error is not None:
-        if isinstance(error, (ConnectionError, TimeoutError)) or type(error) is RuntimeError:  # hf_xet's
-            return True
-        if any(cls.__name__.endswith(names) for cls in type(error).__mro__):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _asked_wait(headers: Any, attempt: int) -> float:
-    """Return the seconds that the hub asks to wait, or twice as many as before the last attempt."""
-    try:
-        asked = float(headers.get("Retry-After", ""))
-    except ValueError:
-        asked = 2.0**attempt
-    return min(max(asked, 0.0), LONGEST_WAIT)
-
-
-def _refused(what: str, repository: str, status: int, error: Any) -> HunminError:
-    """Return what to tell of an answer that no further attempt will change."""
-    said = (getattr(error, "server_message", None) or "").strip()
-    told = f"could not {what} {repository}: the hub answered {status}" + (f" ({said})" if said else "")
-    owner = repository.partition("/")[0]
-    if status == 401:
-        return UserError(told, "the token must be valid", "set HF_TOKEN to a valid token, or run: hf auth login")
-    if status in (403, 404):
-        return UserError(
-            told,
-            f"the token must have write access to {owner}",
-            "make a token with write access, or push to an owner that you may write to",
-        )
-    if status == 413:
-        return UserError(
-            told,
-            "the hub bounds the size of a file and of a repository",
-            "free space there, or export with --dtype bf16",
-        )
-    return HunminError(told, "the hub takes well-formed requests", "update huggingface_hub, or report this")
+def _remove_branch(api: Any, repository: str, branch: str) -> None:
+    """Remove a branch, unless an attempt before has."""
+    if branch in {ref.name for ref in api.list_repo_refs(repository).branches}:
+        api.delete_branch(repository, branch=branch)
 
 
 def describe(items: Sequence[Item], repository: str, tag: str | None, private: bool) -> str:

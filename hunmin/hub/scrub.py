@@ -1,83 +1,120 @@
-"""What may leave for the hub: a recipe without this machine's paths, no text with a secret or personal data."""
+"""A recipe for the world to read: one that runs, without this machine's paths, addresses' secrets and keys."""
 
 from __future__ import annotations
 
-import os
+import json
 import re
-from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 
-from common.errors import UserError
+from common.manifest import read_manifest
 from common.settings import dump_settings
+from data.readers import HUB
 from hunmin.recipe import Recipe
+from hunmin.state import WORK_MARK
 
-SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-"""Variables of the environment whose values never leave; with them the variable of the pseudonyms' key."""
-TOKEN_SHAPES = re.compile(
-    r"\bhf_[A-Za-z0-9]{30,}|\b(?:ghp|gho|github_pat)_\w{30,}|\bAKIA[0-9A-Z]{16}\b|\bsk-[\w-]{32,}"
-)
-"""Of keys that services give out."""
-PUBLIC = ("URL", "MENTION")
-"""Types of personal data that a card may hold."""
-LONG_ENOUGH = 8
-"""Characters from which a secret is looked for: a shorter one would be found in any text."""
+HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
+"""Of a model on the hub: NAME or OWNER/NAME."""
+PLACES = ("path", "benchmark", "data", "base", "branch_from", "inputs")
+"""Keys of a recipe whose strings name places: the last name of each stays."""
+NEEDED = (("pretrain", "micro_batch"), ("klue", "published"))
+"""Settings that change no result but are part of a recipe that can be run again: the batch is divided by the first, and
+by the second scores of invented tasks do not stand beside published ones."""
+HEAD = """\
+# Files are named by their last names alone. Where yours lie elsewhere, say so:
+#   hunmin run recipe.yaml corpus.inputs='[…]' klue.data=…
+"""
 
 
-def public_recipe(recipe: Recipe) -> str:
-    """Return a recipe as YAML for the world to read: what its results depend on, with files by their last name alone.
+def public_recipe(recipe: Recipe, run: Path | None = None) -> str:
+    """Return a recipe as YAML that anyone may read and `hunmin run` takes: what its results depend on, with files by
+    their last names alone.
 
     Args:
         recipe: of the run.
+        run: its folder, which tells a model's folder from a name on the hub.
     """
     tree: dict[str, Any] = dump_settings(recipe, drop="runtime")
     tree.pop("hub", None)
-    return yaml.safe_dump(_bare(tree), allow_unicode=True, sort_keys=False)
+    for section, key in NEEDED:
+        tree[section][key] = getattr(getattr(recipe, section), key)
+    tree = bare(tree)
+    if recipe.pretrain.init_from:
+        tree["pretrain"]["init_from"] = base_model(recipe, run) or f"./{last_name(recipe.pretrain.init_from)}"
+    out = re.sub(r"[^\w.-]+", "-", recipe.name).strip(".-") or "run"
+    tree = {"name": tree.pop("name"), "out": f"runs/{out}", **tree}
+    return HEAD + yaml.safe_dump(tree, allow_unicode=True, sort_keys=False)
 
 
-def _bare(value: Any) -> Any:
-    """Return a tree with each path cut to its last name: the folders before it name machines and people."""
-    if isinstance(value, dict):
-        return {key: _bare(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_bare(each) for each in value]
-    if isinstance(value, str) and (value.startswith(("/", "~", ".", "file:")) or value.count("/") > 1):
-        parts = PurePosixPath(value).parts
-        # a pattern says nothing by itself: its folder goes with it
-        return "/".join(parts[-2:]) if "*" in parts[-1] and len(parts) > 1 else parts[-1]
-    return value
-
-
-def refuse_private(texts: Mapping[str, str], key_variable: str | None = None) -> None:
-    """Refuse texts that hold a secret of this environment, a service's key, or personal data.
+def base_model(recipe: Recipe, run: Path | None = None) -> str | None:
+    """Return the name on the hub of the model that a run began from; None where it was a folder, or there was none.
 
     Args:
-        texts: name of a file → its text.
-        key_variable: of the environment, with the key of the pseudonyms.
-
-    Raises:
-        UserError: one holds something of the kind; the message says which and where, not what.
+        recipe: of the run.
+        run: its folder: a folder's files are among the inputs of its training, a name is not. Without one, or before
+            the training, a name that is a folder's here is one.
     """
-    from data.pii import find_spans
-
-    secrets = {name: os.environ.get(name, "") for name in (*SECRETS, *([key_variable] if key_variable else []))}
-    for name, text in texts.items():
-        for variable, value in secrets.items():
-            if len(value) >= LONG_ENOUGH and value in text:
-                raise _private(name, text, text.index(value), f"the value of {variable}")
-        if found := TOKEN_SHAPES.search(text):
-            raise _private(name, text, found.start(), "what looks like a service's key")
-        for span in find_spans(text):
-            if span.type not in PUBLIC:
-                raise _private(name, text, span.start, f"what looks like personal data ({span.type})")
+    source = recipe.pretrain.init_from
+    if not source or not HUB_NAME.fullmatch(source):
+        return None
+    inputs = _training_inputs(run) if run else None
+    if inputs is None:
+        return None if Path(source).exists() else source
+    return None if set(inputs) - {"tokenizer", "encode"} else source
 
 
-def _private(name: str, text: str, start: int, what: str) -> UserError:
-    line = text.count("\n", 0, start) + 1
-    return UserError(
-        f"{name}, line {line}, holds {what}",
-        "nothing with secrets or personal data leaves for the hub",
-        "take it out of the recipe or of the card's note, and push again",
-    )
+def _training_inputs(run: Path) -> dict[str, str] | None:
+    """Return the inputs of a run's training, finished or under way, or None before it."""
+    if manifest := read_manifest(run / "pretrain"):
+        return manifest.inputs
+    try:
+        found: dict[str, str] = json.loads((run / "pretrain.partial" / WORK_MARK).read_bytes())["inputs"]
+    except (OSError, ValueError, KeyError):
+        return None
+    return found
+
+
+def bare(value: Any, key: str = "") -> Any:
+    """Return a tree of settings with each place cut to its last name: the folders before it name machines and people.
+
+    Args:
+        value: the tree.
+        key: that it stands under.
+    """
+    if isinstance(value, dict):
+        return {name: bare(each, name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [bare(each, key) for each in value]
+    if not isinstance(value, str):
+        return value
+    if key in PLACES or (value.startswith(("/", "~/", "./", "../", "file:")) and "/" in value[1:]):
+        return last_name(value)
+    return re.sub(r"\S+://\S+", lambda found: _open(found[0]), value)
+
+
+def last_name(place: str) -> str:
+    """Return the last name of a path or URL, without what logs in there (`user:password@`, `?signature=…`); the name of
+    a data set of the hub (`hf:OWNER/NAME`) stays whole."""
+    if place.startswith(HUB):
+        return place
+    place = place.rpartition("::")[2]  # fsspec's chains: the last is where the bytes lie
+    if "://" in place:
+        try:
+            found = urlsplit(place)
+        except ValueError:  # a bracket amid the host
+            return "input"
+        place = found.path.partition(";")[0].strip("/") or found.netloc.rpartition("@")[2]
+    parts = PurePosixPath(place.replace("\\", "/")).parts or (".",)
+    return "~" if parts[-1].startswith("~") else parts[-1] if parts[-1] not in ("/", "..") else "."
+
+
+def _open(url: str) -> str:
+    """Return a URL that stands in a text without what logs in there."""
+    try:
+        found = urlsplit(url)
+    except ValueError:
+        return ""
+    return urlunsplit((found.scheme, found.netloc.rpartition("@")[2], found.path, "", ""))

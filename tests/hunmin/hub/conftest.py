@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
+
+from common.manifest import Manifest, write_manifest
+from hunmin.main import run_command
+from klue.results import metrics_of
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from hub_server import TOKEN, Hub
+from mini import write_mini
 
 
 @pytest.fixture
@@ -26,3 +35,33 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)  # its protocol is hf_xet's own, in Rust
         monkeypatch.setattr(http.time, "sleep", lambda seconds: None)  # the library's own attempts
         yield server
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run as far as its export, steps 10 and 20, in a folder with a blank and Hangul in its name."""
+    folder = tmp_path_factory.mktemp("한글 폴더")
+    recipe = write_mini(folder, steps=20, checkpoint_every=10, keep_last=9, wandb="off")
+    tree = yaml.safe_load(recipe.read_text())
+    tree["hub"] = {"license": "cc-by-sa-4.0", "source_licenses": {"books": "CC0"}, "note": "Made for a test."}
+    recipe.write_text(yaml.safe_dump(tree), encoding="utf-8")
+    assert run_command(["run", str(recipe), "--until", "export"]) == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def scored(run: Path, tmp_path: Path) -> Path:
+    """A copy of the run, with scores that nobody had to wait for."""
+    copy = Path(shutil.copytree(run, tmp_path / "scored"))
+    rows = [
+        {
+            "model": "mini", "task": "ynat", "init": init, "seed": 42, "best": dict.fromkeys(metrics_of("ynat"), value),
+            "last": dict.fromkeys(metrics_of("ynat"), value), "data_note": "", "examples": {"train": 7, "dev": 9107},
+            "settings": {"learning_rate": 1e-4, "batch_size": 8, "epochs": 1, "warmup_share": 0.1, "weight_decay": 0.0},
+        }
+        for init, value in (("pretrained", 61.25), ("random", 40.0))
+    ]  # fmt: skip
+    (copy / "klue").mkdir()
+    (copy / "klue" / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_manifest(copy / "klue", Manifest(stage="klue", settings={}, inputs={}, outputs={}, counts={"jobs": 2}))
+    return copy

@@ -26,6 +26,8 @@ class Repository:
     commits: dict[str, dict[str, bytes]] = field(default_factory=lambda: {"0" * 40: {}})
     head: str = "0" * 40
     tags: dict[str, str] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+    """Beside main."""
     messages: list[str] = field(default_factory=list)
 
     @property
@@ -33,7 +35,7 @@ class Repository:
         return self.commits[self.head]
 
     def at(self, revision: str) -> str:
-        return {"main": self.head, **self.tags}.get(revision, revision)
+        return {"main": self.head, **self.branches, **self.tags}.get(revision, revision)
 
 
 @dataclass
@@ -129,6 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
             ("/commit/", self._commit),
             ("/refs", self._refs),
             ("/tag/", self._tag),
+            ("/branch/", self._branch),
             ("/resolve/", self._resolve),
             ("/api/models/", self._info),
         ]
@@ -194,7 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         return self._answer(200, {"id": name, "private": found.private, "sha": revision, "siblings": siblings})
 
     def _preupload(self, path: str, body: bytes) -> None:
-        there = self.server_hub.repositories[self._name(path)].files
+        found = self.server_hub.repositories[self._name(path)]
+        there = found.commits[found.at(path.partition("/preupload/")[2])]
         files = []
         for file in json.loads(body)["files"]:
             mode = "lfs" if file["size"] >= LARGE else "regular"
@@ -223,7 +227,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _commit(self, path: str, body: bytes) -> None:
         found = self.server_hub.repositories[self._name(path)]
-        files, message = dict(found.files), ""
+        revision = path.partition("/commit/")[2]
+        parent = found.at(revision)
+        files, message = dict(found.commits[parent]), ""
         for line in body.splitlines():
             entry = json.loads(line)
             value = entry["value"]
@@ -235,19 +241,31 @@ class _Handler(BaseHTTPRequestHandler):
                 if value["oid"] not in self.server_hub.objects:
                     return self._answer(400, {"error": f"{value['path']} was not uploaded"})
                 files[value["path"]] = self.server_hub.objects[value["oid"]]
-        oid = hashlib.sha1(body + found.head.encode()).hexdigest()
-        found.commits[oid], found.head = files, oid
+            elif entry["key"] == "deletedFile":
+                del files[value["path"]]
+        oid = hashlib.sha1(body + parent.encode()).hexdigest()
+        found.commits[oid] = files
+        if revision == "main":
+            found.head = oid
+        else:
+            found.branches[revision] = oid
         found.messages.append(message)
         url = f"{self.server_hub.url}/{self._name(path)}/commit/{oid}"
         return self._answer(200, {"success": True, "commitOid": oid, "commitUrl": url, "hookOutput": ""})
 
     def _refs(self, path: str, _: bytes) -> None:
+        if self._name(path) not in self.server_hub.repositories:
+            return self._answer(404, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
         found = self.server_hub.repositories[self._name(path)]
 
         def refs(kind: str, names: dict[str, str]) -> list[dict[str, str]]:
             return [{"name": n, "ref": f"refs/{kind}/{n}", "targetCommit": oid} for n, oid in names.items()]
 
-        answer = {"branches": refs("heads", {"main": found.head}), "tags": refs("tags", found.tags), "converts": []}
+        answer = {
+            "branches": refs("heads", {"main": found.head, **found.branches}),
+            "tags": refs("tags", found.tags),
+            "converts": [],
+        }
         self._answer(200, answer)
 
     def _tag(self, path: str, body: bytes) -> None:
@@ -259,6 +277,16 @@ class _Handler(BaseHTTPRequestHandler):
         if name in found.tags:
             return self._answer(409, {"error": "Tag exists already"})
         found.tags[name] = found.at(revision)
+        return self._answer(201, {})
+
+    def _branch(self, path: str, body: bytes) -> None:
+        found, name = self.server_hub.repositories[self._name(path)], path.partition("/branch/")[2]
+        if self.command == "DELETE":
+            del found.branches[name]
+            return self._answer(200, {})
+        if name in found.branches:
+            return self._answer(409, {"error": "Reference already exists"})
+        found.branches[name] = found.at(json.loads(body or b"{}").get("startingPoint", "main"))
         return self._answer(201, {})
 
     def _resolve(self, path: str, _: bytes) -> None:

@@ -6,29 +6,23 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 import yaml
-from huggingface_hub import ModelCard
 from safetensors.torch import load_file
 
-from common.manifest import Manifest, write_manifest
 from hunmin.hub import follow
-from hunmin.hub.card import write_card
-from hunmin.hub.facts import Facts, read_facts
+from hunmin.hub.private import refuse_private
 from hunmin.hub.publish import publish_run
 from hunmin.main import run_command
-from hunmin.recipe import load_recipe
-from klue.results import metrics_of
+from hunmin.recipe import Recipe, load_recipe
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from hub_server import TOKEN, Fault, Hub
-from mini import write_mini
 
 LOAD = """
 import sys
@@ -42,38 +36,8 @@ for step in (10, 20):
 """
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run as far as its export, steps 10 and 20, in a folder with a blank and Hangul in its name."""
-    folder = tmp_path_factory.mktemp("한글 폴더")
-    recipe = write_mini(folder, steps=20, checkpoint_every=10, keep_last=9, wandb="off")
-    tree = yaml.safe_load(recipe.read_text())
-    tree["hub"] = {"license": "cc-by-sa-4.0", "source_licenses": {"books": "CC0"}, "note": "Made for a test."}
-    recipe.write_text(yaml.safe_dump(tree), encoding="utf-8")
-    assert run_command(["run", str(recipe), "--until", "export"]) == 0
-    return folder / "run"
-
-
 def checkpoint(run: Path, step: int) -> Path:
     return run / "pretrain" / "checkpoints" / f"step-{step:08d}"
-
-
-@pytest.fixture
-def scored(run: Path, tmp_path: Path) -> Path:
-    """A copy of the run, with scores that nobody had to wait for."""
-    copy = Path(shutil.copytree(run, tmp_path / "scored"))
-    rows = [
-        {
-            "model": "mini", "task": "ynat", "init": init, "seed": 42, "best": dict.fromkeys(metrics_of("ynat"), value),
-            "last": dict.fromkeys(metrics_of("ynat"), value), "data_note": "", "examples": {"train": 7, "dev": 9107},
-            "settings": {"learning_rate": 1e-4, "batch_size": 8, "epochs": 1, "warmup_share": 0.1, "weight_decay": 0.0},
-        }
-        for init, value in (("pretrained", 61.25), ("random", 40.0))
-    ]  # fmt: skip
-    (copy / "klue").mkdir()
-    (copy / "klue" / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    write_manifest(copy / "klue", Manifest(stage="klue", settings={}, inputs={}, outputs={}, counts={"jobs": 2}))
-    return copy
 
 
 def test_each_step_is_a_revision(hub: Hub, run: Path, tmp_path: Path) -> None:
@@ -96,35 +60,72 @@ def test_each_step_is_a_revision(hub: Hub, run: Path, tmp_path: Path) -> None:
             assert torch.equal(weights[name], trained)
 
 
-def test_a_dry_run_lists_and_sends_nothing(
+def test_a_dry_run_lists_sends_and_leaves_nothing(
     hub: Hub, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = [
-        "export",
-        str(checkpoint(run, 20)),
-        "--out",
-        str(tmp_path / "m"),
-        "--push-to-hub",
-        "me/mini",
-        "--dry-run",
-    ]
-    assert run_command(command) == 0
+    command = ["export", str(checkpoint(run, 20)), "--out", str(tmp_path / "m"), "--push-to-hub", "me/mini"]
+    assert run_command([*command, "--dry-run"]) == 0
     printed = capsys.readouterr().out
     assert not hub.calls and "me/mini (private), tag step-20" in printed and "model.safetensors" in printed
-    assert "pipeline_tag: fill-mask" in printed
+    assert "pipeline_tag: fill-mask" in printed and not list(tmp_path.iterdir())
+    assert run_command(command) == 0  # the same --out
+    assert set(hub.repositories["me/mini"].tags) == {"step-20"}
+
+
+@pytest.mark.parametrize("fault", [Fault("/commit/", 403), Fault("/api/repos/create", 403)], ids=str)
+def test_a_push_that_failed_is_repeated_by_the_same_command(
+    fault: Fault, hub: Hub, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", str(checkpoint(run, 20)), "--out", str(tmp_path / "m"), "--push-to-hub", "me/mini"]
+    hub.faults.append(fault)
+    assert run_command(command) == 2 and "write access to me" in capsys.readouterr().err
+    assert (tmp_path / "m").exists() == (fault.path == "/commit/")  # the hub's no is told before the work
+    assert run_command(command) == 0
+    assert set(hub.repositories["me/mini"].tags) == {"step-20"}
+    assert ("holds this export already" in capsys.readouterr().err) == (fault.path == "/commit/")
+    for other in ([str(checkpoint(run, 10)), *command[2:]], [*command, "--dtype", "bf16"]):
+        assert run_command(["export", *other] if other[0] != "export" else other) == 2
+        assert "neither an empty folder nor this export" in capsys.readouterr().err
+
+
+def test_a_folder_of_something_else_stays(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert run_command(["export", str(checkpoint(run, 20)), "--out", str(tmp_path)]) == 2
+    assert "neither an empty folder" in capsys.readouterr().err and (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_an_export_can_be_uploaded_as_it_is(run: Path) -> None:
+    """By `hf upload RUN/export`: its recipe is the public one; the run's own folder keeps the whole."""
+    text = (run / "export" / "hunmin-recipe.yaml").read_text("utf-8")
+    assert str(run) not in text and str(run.parent) not in text and "inputs:\n  - '*'\n" in text
+    assert yaml.safe_load(text)["name"] == "mini" and str(run.parent) in (run / "recipe.yaml").read_text("utf-8")
+    refuse_private({path.name: path for path in (run / "export").iterdir()}, "HUNMIN_TEST_PII_KEY")
 
 
 def test_what_is_refused_before_anything_is_done(
-    hub: Hub, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    hub: Hub, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "here").mkdir()
     alone = shutil.copytree(checkpoint(run, 20), tmp_path / "step-00000020")
     for words, told in (
         ([str(checkpoint(run, 20)), "--push-to-hub", "mini"], "OWNER/NAME"),
         ([str(alone), "--push-to-hub", "me/mini"], "made of the run's facts"),
         ([str(checkpoint(run, 20)), "--dry-run"], "are of an upload"),
+        ([str(checkpoint(run, 20)), "--push-to-hub", "me/mini", "--onnx", "--dtype", "bf16"], "16-bit weights"),
     ):
         assert run_command(["export", *words, "--out", str(tmp_path / "m")]) == 2
         assert told in capsys.readouterr().err and not (tmp_path / "m").exists()
+    for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):  # without a way there nothing is exported
+        monkeypatch.setenv(name, "hf_wrong" if name == "HF_TOKEN" else "1")
+        assert (
+            run_command(["export", str(checkpoint(run, 20)), "--push-to-hub", "me/mini", "--out", str(tmp_path / "m")])
+            == 2
+        )
+        assert "remedy: " in capsys.readouterr().err and not (tmp_path / "m").exists()
+    hub.calls.clear()
+    monkeypatch.chdir(tmp_path / "here")
+    assert run_command(["export", str(alone), "--out", "."]) == 2
+    assert ". is the folder that you are in" in capsys.readouterr().err
     assert run_command(["export", str(alone), "--out", str(tmp_path / "m")]) == 0  # to a folder it needs no run
     assert not hub.calls
 
@@ -143,40 +144,101 @@ def test_a_finished_run_goes_with_its_scores(hub: Hub, scored: Path) -> None:
     assert set(hub.repositories) == {"me/done"}
 
 
-def test_a_training_run_is_followed(hub: Hub, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Checkpoints appear; one upload fails, training does not; what was there before is not sent."""
-    live = Path(shutil.copytree(run, tmp_path / "live", ignore=shutil.ignore_patterns("pretrain", "export")))
-    shutil.copytree(run / "pretrain" / "logs", live / "pretrain.partial" / "logs")
-    folder = live / "pretrain.partial" / "checkpoints"
-    folder.mkdir()
-    overrides = [f"out={live}", "hub.repository=me/live", "hub.every=10"]
-    recipe = load_recipe(live / "recipe.yaml", overrides)
-    hub.faults.append(Fault("/api/repos/create", 403))
+class Live:
+    """A run that trains: checkpoints appear in it."""
 
-    def appear(step: int) -> None:
-        other = shutil.copytree(checkpoint(run, 10), folder / f".{step}")
+    def __init__(self, run: Path, folder: Path) -> None:
+        self.source = checkpoint(run, 10)
+        self.path = Path(shutil.copytree(run, folder, ignore=shutil.ignore_patterns("pretrain", "export")))
+        shutil.copytree(run / "pretrain" / "logs", self.path / "pretrain.partial" / "logs")
+        self.checkpoints = self.path / "pretrain.partial" / "checkpoints"
+        self.checkpoints.mkdir()
+
+    def appear(self, step: int) -> None:
+        other = shutil.copytree(self.source, self.checkpoints / f".{step}")
         mark = json.loads((other / "complete.json").read_bytes())
         (other / "complete.json").write_text(json.dumps({**mark, "step": step}))
-        other.rename(folder / f"step-{step:08d}")
+        other.rename(self.checkpoints / f"step-{step:08d}")
 
-    def wait(text: str) -> None:
-        until, told = time.monotonic() + 90, ""
-        while text not in told:
-            told += capsys.readouterr().err
-            assert time.monotonic() < until, told
-            time.sleep(0.1)
+    def recipe(self, *changes: str) -> Recipe:
+        overrides = [f"out={json.dumps(str(self.path))}", "hub.repository=me/live", *changes]
+        return load_recipe(self.path / "recipe.yaml", overrides)
 
-    appear(10)
-    with follow.following(recipe, live, look_every=0.1):
-        appear(15)
-        appear(20)
-        wait("step 20 was not pushed to me/live; see logs/hub.log")
-        appear(30)
-        wait("step 30 pushed to me/live")
-    assert "write access to me" in (live / "logs" / "hub.log").read_text()
-    assert set(hub.repositories["me/live"].tags) == {"step-30"}
-    assert TOKEN not in (live / "logs" / "hub.log").read_text()
-    assert not list((live / "logs").glob("hub-*"))
+
+@pytest.fixture
+def live(run: Path, tmp_path: Path) -> Live:
+    return Live(run, tmp_path / "live")
+
+
+def wait_for(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    until, told = time.monotonic() + 600, ""
+    while text not in told:
+        told += capsys.readouterr().err
+        assert time.monotonic() < until, told
+        threading.Event().wait(0.1)  # time.sleep does nothing here, so that the library's own attempts take no time
+
+
+def pushed(hub: Hub) -> list[str]:
+    return hub.repositories["me/live"].messages if "me/live" in hub.repositories else []
+
+
+@pytest.mark.slow
+def test_a_training_run_is_followed(hub: Hub, live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+    """One upload fails, training does not, and it is made again; the last goes at the end."""
+    hub.faults.append(Fault("/api/repos/create", 403))
+    live.appear(10)
+    with follow.following(live.recipe("hub.every=10"), live.path, look_every=0.1):
+        live.appear(15)
+        live.appear(20)
+        wait_for("step 10 was not pushed to me/live; see logs/hub.log", capsys)
+        wait_for("step 20 pushed to me/live", capsys)
+        live.appear(25)
+    log = (live.path / "logs" / "hub.log").read_text()
+    assert "write access to me" in log and TOKEN not in log and not list((live.path / "logs").glob("hub-*"))
+    assert [message.split(",")[0] for message in pushed(hub)] == ["Step 10", "Step 20", "Step 25"]
+    found = hub.repositories["me/live"]
+    assert set(found.tags) == {"step-10", "step-20", "step-25"} and found.tags["step-25"] == found.head
+
+
+@pytest.mark.slow
+def test_a_restart_pushes_what_the_repository_lacks(hub: Hub, live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in (10, 20, 30):
+        live.appear(step)
+    command = ["export", str(live.checkpoints / "step-00000020"), "--out", str(live.path / "m"), "--push-to-hub"]
+    assert run_command([*command, "me/live"]) == 0
+    left = live.path / "logs" / "hub-of-a-killed-command"
+    left.mkdir()
+    with pytest.raises(KeyboardInterrupt), follow.following(live.recipe("hub.every=10"), live.path, look_every=0.1):
+        wait_for("step 30 pushed", capsys)
+        live.appear(40)
+        raise KeyboardInterrupt
+    assert [message.split(",")[0] for message in pushed(hub)] == ["Step 20", "Step 10", "Step 30"] and not left.exists()
+    found = hub.repositories["me/live"]
+    assert found.head == found.tags["step-30"]  # step 10 came later, and has its tag alone
+
+
+def test_at_the_end_the_last_one_goes(hub: Hub, live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in (10, 12):
+        live.appear(step)
+    with follow.following(live.recipe(), live.path, last=False):  # it goes later, with its scores
+        pass
+    assert not pushed(hub)
+    hub.faults.append(Fault("/refs", 403))
+    with follow.following(live.recipe(), live.path):
+        pass
+    assert not pushed(hub) and "it is tried again" in capsys.readouterr().err
+    with follow.following(live.recipe(), live.path):
+        pass
+    assert [message.split(",")[0] for message in pushed(hub)] == ["Step 12"]
+    with follow.following(live.recipe(), live.path):
+        pass
+    assert len(pushed(hub)) == 1
+
+
+def test_pretrain_pushes_its_last_checkpoint(hub: Hub, run: Path) -> None:
+    recipe = run.parent / "recipe.yaml"
+    assert run_command(["pretrain", str(recipe), "hub.repository=me/live"]) == 0
+    assert set(hub.repositories["me/live"].tags) == {"step-20"}
 
 
 def test_without_a_repository_nothing_follows(run: Path) -> None:
@@ -186,73 +248,11 @@ def test_without_a_repository_nothing_follows(run: Path) -> None:
 
 def test_a_tokenizer_goes_with_its_card(hub: Hub, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["tokenizer", "push", str(run / "tokenizer"), "me/words", "--dry-run"]) == 0
-    assert "vocab.txt" in capsys.readouterr().out and not hub.calls
+    said = capsys.readouterr().out
+    assert "vocab.txt" in said and "tags: [hunmin, tokenizer, korean]" in said and "fertility" in said
+    assert not hub.calls
     assert run_command(["tokenizer", "push", str(run / "tokenizer"), "me/words", "--public"]) == 0
     files = hub.repositories["me/words"].files
     assert files["vocab.txt"] == (run / "tokenizer" / "vocab.txt").read_bytes() and b"fertility" in files["README.md"]
     assert not hub.repositories["me/words"].private
     assert run_command(["tokenizer", "push", str(run), "me/words"]) == 2
-
-
-def facts_of(run: Path) -> Facts:
-    return read_facts(run)
-
-
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
-    facts = facts_of(scored)
-    text = write_card(facts, "me/mini", language)
-    card = ModelCard(text, ignore_metadata_errors=False)
-    assert card.data.language == "ko" and card.data.license == "cc-by-sa-4.0" and "hunmin" in card.data.tags
-    (result,) = card.data.eval_results
-    assert (result.metric_type, result.metric_value, result.dataset_split) == ("macro_f1", 61.25, "validation")
-    statistics = json.loads((scored / "corpus" / "statistics.json").read_bytes())
-    for name, of in statistics["sources"].items():
-        row = next(line for line in text.splitlines() if line.startswith(f"| {name} |"))
-        assert f"{of['kept']['documents']:,} | {of['kept']['sentences']:,}" in row
-        assert row.endswith("| CC0 |") == (name == "books")
-    for kind, count in statistics["pii"].items():
-        assert not count or f"{kind} {count:,}" in text
-    metadata = json.loads((checkpoint(scored, 20) / "complete.json").read_bytes())
-    assert f"| {metadata['tokens']:,} |" in text and f"1 × {metadata['device']}, fp32" in text
-    assert text.index("Made for a test.") < text.index("```python") and "vocab_size: 2500" in text
-    assert "{" not in text.replace("{'", "").split("```yaml")[0]  # nothing was left unfilled
-
-
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_scores_of_other_examples_do_not_carry_the_benchmarks_name(language: Any, scored: Path) -> None:
-    file = scored / "klue" / "results.jsonl"
-    file.write_text(file.read_text().replace('"dev": 9107', '"dev": 280'))
-    text = write_card(facts_of(scored), "me/mini", language)
-    assert "klue/klue" not in text and "YNAT 280 / 9,107" in text
-    (result,) = ModelCard(text, ignore_metadata_errors=False).data.eval_results
-    assert (result.dataset_type, result.dataset_name) == ("other", "280 examples in the form of YNAT")
-
-
-def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:
-    early = json.loads((checkpoint(scored, 10) / "complete.json").read_bytes())
-    text = write_card(read_facts(scored, early), "me/mini")
-    assert "model-index" not in text and "None are known of this checkpoint" in text and "step 10 of 20" in text
-
-
-def test_hours_and_energy_by_hand(scored: Path) -> None:
-    log = scored / "pretrain" / "logs" / "metrics.jsonl"
-    rows = [
-        {"step": 10, "tokens": 3600, "tokens_per_second": 1.0, "tflops": 2.0},
-        {"step": 10, "validation_loss": 1.0},
-        {"step": 20, "tokens": 7200, "tokens_per_second": 0.5, "tflops": 1.0},
-    ]
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    mark = json.loads((checkpoint(scored, 20) / "complete.json").read_bytes())
-    facts = read_facts(scored, {**mark, "device": "NVIDIA H100 80GB HBM3", "world": 8})
-    assert facts.hours == pytest.approx(3.0) and facts.flops == pytest.approx(3600 * 2e12 + 7200 * 1e12)
-    assert facts.kilowatt_hours == pytest.approx(0.7 * 8 * 3)  # 700 W
-    assert "16.8 kWh" in write_card(facts, None)
-    assert read_facts(scored, {**mark, "device": "Some CPU"}).kilowatt_hours is None
-
-
-def test_the_card_is_printed(run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run_command(["card", str(run), "--language", "ko"]) == 0
-    assert "한국어 RoBERTa" in capsys.readouterr().out
-    assert run_command(["card", str(tmp_path)]) == 2
-    assert "is no run folder" in capsys.readouterr().err

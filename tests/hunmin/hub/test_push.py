@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from common.errors import HunminError, UserError
-from hunmin.hub import push as module
-from hunmin.hub.push import Item, describe, push
+from hunmin.hub import calls as module
+from hunmin.hub.push import Item, describe, prepare, push, steps_pushed
 
 sys.path.insert(0, str(Path(__file__).parent))
 from hub_server import TOKEN, Fault, Hub
 
 REPOSITORY = "me/model"
+OURS = ("model.safetensors", "vocab.txt", "README.md", "onnx/model.onnx", "klue/results.jsonl")
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def items(tmp_path: Path) -> list[Item]:
 def send(
     items: list[Item], tag: str | None = "step-100", private: bool = True, waits: list[float] | None = None
 ) -> str:
-    return push(items, REPOSITORY, "Step 100", tag, private, (waits if waits is not None else []).append)
+    return push(items, REPOSITORY, "Step 100", tag, private, OURS, (waits if waits is not None else []).append)
 
 
 def contents(items: list[Item]) -> dict[str, bytes]:
@@ -53,15 +54,47 @@ def test_the_same_again_changes_nothing_and_other_weights_move_the_tag(
     (tmp_path / "model.safetensors").write_bytes(b"other" * 2000)
     send(items)
     assert found.head != first and found.tags == {"step-100": found.head}
-    send([Item("README.md", b"# Another\n")], tag="step-200")
-    assert set(found.tags) == {"step-100", "step-200"} and set(found.files) == set(contents(items))
 
 
-def test_a_public_repository_is_asked_for(hub: Hub, items: list[Item], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tag_holds_the_files_of_its_step_alone(hub: Hub, items: list[Item]) -> None:
+    graph, scores = Item("onnx/model.onnx", b"graph" * 500), Item("klue/results.jsonl", b"{}")
+    send([*items, graph, scores], tag="step-100")
+    found = hub.repositories[REPOSITORY]
+    found.commits[found.head]["notes.md"] = b"the owner's"
+    send(items, tag="step-200")
+    assert found.files == {**contents(items), "notes.md": b"the owner's"} and found.tags["step-200"] == found.head
+    assert set(found.commits[found.tags["step-100"]]) == {*contents(items), graph.name, scores.name, "notes.md"}
+
+
+def test_main_does_not_go_back(hub: Hub, items: list[Item], capsys: pytest.CaptureFixture[str]) -> None:
+    send([*items, Item("onnx/model.onnx", b"graph")], tag="step-300")
+    found = hub.repositories[REPOSITORY]
+    newest = found.head
+    older = [*items[:-1], Item("README.md", b"# Of step 200\n")]
+    hub.faults.append(Fault("/tag/", None))
+    for _ in range(2):  # the second changes nothing
+        send(older, tag="step-200")
+        assert found.head == newest and found.branches == {} and set(found.tags) == {"step-200", "step-300"}
+        assert found.commits[found.tags["step-200"]] == contents(older)
+        assert "main stays at step 300; step-200 is its tag alone" in capsys.readouterr().err
+    assert len(found.messages) == 2
+    send(items, tag="step-300")  # that of main itself, again: the scores of its end, say
+    assert found.head == found.tags["step-300"] != newest
+    assert steps_pushed(REPOSITORY) == {200, 300} and steps_pushed("me/other") == set()
+
+
+def test_a_public_repository_is_asked_for(hub: Hub, items: list[Item]) -> None:
     send(items, private=False)
-    assert not hub.repositories[REPOSITORY].private and "public" not in capsys.readouterr().err
-    send(items)
-    assert "is public; it stays so" in capsys.readouterr().err
+    found = hub.repositories[REPOSITORY]
+    assert not found.private
+    head, sent = found.head, len(hub.objects)
+    items[-1] = Item("README.md", b"secret" * 500)
+    for refused in (lambda: send(items), lambda: prepare(REPOSITORY)):
+        with pytest.raises(UserError, match="is there already and is public") as raised:
+            refused()
+        assert "--public" in str(raised.value) and found.head == head and len(hub.objects) == sent
+    send(items, private=False)
+    assert found.head != head
 
 
 @pytest.mark.parametrize(
@@ -134,6 +167,35 @@ def test_without_network(hub: Hub, items: list[Item], monkeypatch: pytest.Monkey
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match="unset HF_HUB_OFFLINE"):
         send(items)
+
+
+@pytest.mark.parametrize(
+    ("error", "network"),
+    [
+        (RuntimeError("error sending request for url (https://u:p@cas.example/x?X-Amz-Signature=S)"), True),
+        (RuntimeError("Data processing error: Connection reset by peer"), True),
+        (RuntimeError("operation timed out"), True),
+        (RuntimeError("tensor has no storage"), False),
+        (ValueError("no such operation"), False),
+    ],
+)
+def test_faults_of_the_program_are_not_the_networks(
+    error: Exception, network: bool, hub: Hub, items: list[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import HfApi
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(HfApi, "create_commit", fail)
+    waits: list[float] = []
+    with pytest.raises(HunminError if network else type(error)) as raised:
+        send(items, waits=waits)
+    assert len(waits) == (5 if network else 0)
+    if network:
+        assert "RuntimeError: " in str(raised.value) and "Signature" not in str(raised.value)
+        assert "u:p" not in str(raised.value)
+        assert str(error).split(" (")[0] in str(raised.value)
 
 
 def test_without_a_token(hub: Hub, items: list[Item], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,33 +1,30 @@
-"""Nothing with a secret, personal data or this machine's paths leaves."""
+"""A published recipe: without this machine's paths, names and keys, and one that runs."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from common.errors import UserError
-from hunmin.hub.scrub import public_recipe, refuse_private
-from hunmin.recipe import Recipe
+from common.manifest import Manifest, write_manifest
+from hunmin.hub.private import refuse_private
+from hunmin.hub.scrub import base_model, public_recipe
+from hunmin.main import run_command
+from hunmin.recipe import Recipe, load_recipe
+from hunmin.sample import write_sample
 
 KEY = "the-key-of-the-pseudonyms"
+CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
 
 
-def recipe(**changes: Any) -> Recipe:
+def recipe(*inputs: Any, **changes: Any) -> Recipe:
     tree = {
         "name": "x",
         "out": "/home/hong/runs/x",
-        "corpus": {
-            "inputs": [
-                "/home/hong/corpora/news.jsonl",
-                "~/secret place/*.txt",
-                "relative/folder/deep/web.txt",
-                "s3://b/k",
-            ],
-            "pii": {"key": KEY, "key_env": "MY_KEY"},
-        },
+        "corpus": {"inputs": list(inputs) or ["a.txt"], "pii": {"key": KEY, "key_env": "MY_KEY"}},
         "pretrain": {"init_from": "klue/roberta-base", "wandb_project": "hongs-project"},
         "klue": {"data": "/mnt/disk of hong/klue"},
         "hub": {"repository": "hong/private-name", "note": "n"},
@@ -35,49 +32,111 @@ def recipe(**changes: Any) -> Recipe:
     return Recipe.model_validate({**tree, **changes})
 
 
-def test_a_recipe_without_paths_keys_and_names() -> None:
-    text = public_recipe(recipe())
-    tree = yaml.safe_load(text)
-    assert tree["corpus"]["inputs"] == ["news.jsonl", "secret place/*.txt", "web.txt", "k"]
-    assert tree["klue"]["data"] == "klue" and tree["pretrain"]["init_from"] == "klue/roberta-base"
-    assert not any(word in text for word in ("hong", "/home", "/mnt", KEY, "hub", "\nout:"))
+def published(loaded: Recipe, run: Path | None = None) -> dict[str, Any]:
+    tree = yaml.safe_load(public_recipe(loaded, run))
+    assert isinstance(tree, dict)
+    return tree
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("given", "left"),
     [
-        ("a\nb hf_" + "A" * 34, r"README.md, line 2, .*a service's key"),
-        ("AKIA" + "Z" * 16, "a service's key"),
-        ("x\n\nnote: s3cr3t-value-of-mine", r"line 3, holds the value of WANDB_API_KEY"),
-        (f"key: {KEY}", "the value of MY_KEY"),
-        ("문의 010-1234-5678", r"personal data \(TEL\)"),
-        ("write to hong@naver.com", r"personal data \(EMAIL\)"),
+        ("/home/hong/corpora/news.jsonl", "news.jsonl"),
+        ("~/secret place/*.txt", "*.txt"),
+        ("relative/folder/deep/web.txt", "web.txt"),
+        ("kimcheolsu/diary.jsonl", "diary.jsonl"),
+        ("../kimcheolsu", "kimcheolsu"),
+        ("~kimcheolsu", "~"),
+        (".", "."),
+        ("C:\\Users\\hong\\a.txt", "a.txt"),
+        ("s3://b/k", "k"),
+        ("https://u:p@h/x.jsonl?X-Amz-Signature=S", "x.jsonl"),
+        ("https://u:p@h/x.jsonl;jsessionid=S#S", "x.jsonl"),
+        ("https://user:hunter2pass@host", "host"),
+        ("https://user:hunter2pass@host/?token=S", "host"),
+        ("simplecache::https://u:p@h/d/x.txt?sig=S", "x.txt"),
+        ("file:///home/hong/b.txt", "b.txt"),
+        ("hf:klue/klue/ynat@train", "hf:klue/klue/ynat@train"),
     ],
 )
-def test_what_must_not_leave_is_named_and_not_shown(text: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WANDB_API_KEY", "s3cr3t-value-of-mine")
-    monkeypatch.setenv("MY_KEY", KEY)
-    with pytest.raises(UserError, match=told) as raised:
-        refuse_private({"README.md": text}, "MY_KEY")
-    for secret in ("A" * 34, "s3cr3t", KEY, "5678", "hong@"):
-        assert secret not in str(raised.value)
-
-
-def test_what_a_card_holds_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_TOKEN", "no")  # too short to be looked for
-    refuse_private(
-        {
-            "README.md": "see https://example.org/x, lr 0.0006, β 0.9/0.98, no 1,234,567",
-            "recipe": public_recipe(recipe()),
-        }
+def test_places_are_cut_to_their_last_names(given: str, left: str) -> None:
+    loaded = recipe(given, {"path": given, "licence": "CC0, see https://u:p@h/l?t=S"}, klue={"data": given})
+    tree = published(loaded)
+    (first, second), data = tree["corpus"]["inputs"], tree["klue"]["data"]
+    assert (first, second["path"], data) == (left, left, left)
+    assert second["licence"] == "CC0, see https://h/l"
+    benchmark = loaded.model_copy(
+        update={"corpus": loaded.corpus.model_validate({"inputs": ["a"], "decontaminate": {"benchmark": given}})}
     )
+    assert published(benchmark)["corpus"]["decontaminate"]["benchmark"] == left
 
 
-def test_shipped_recipes_may_leave() -> None:
-    from hunmin.recipe import load_recipe
+def test_a_recipe_without_paths_keys_and_names() -> None:
+    text = public_recipe(recipe("/home/hong/corpora/news.jsonl"))
+    tree = yaml.safe_load(text)
+    assert tree["klue"]["data"] == "klue" and tree["pretrain"]["init_from"] == "klue/roberta-base"
+    assert tree["out"] == "runs/x"
+    assert not any(word in text for word in ("hong", "/home", "/mnt", KEY, "hub"))
 
-    files = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
-    assert len(files) > 3
-    for file in files:
-        loaded = load_recipe(file, ["corpus.inputs=[a]", "klue.data=b"])
-        refuse_private({file.name: public_recipe(loaded)})
+
+def test_tokens_of_the_user_stay_as_they_are() -> None:
+    tokens = ["</s>", "~~", "/x/", "..."]
+    assert published(recipe(tokenizer={"user_tokens": tokens[:2]}))["tokenizer"]["user_tokens"] == tokens[:2]
+
+
+def test_a_model_of_a_folder_is_no_name_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    local = recipe(pretrain={"init_from": "runs/base"})
+    assert base_model(local) == "runs/base"  # nothing tells otherwise
+    (tmp_path / "runs" / "base").mkdir(parents=True)
+    assert base_model(local) is None and published(local)["pretrain"]["init_from"] == "./base"
+    run = tmp_path / "run"
+    for folder, inputs, name in (
+        ("under way", {"tokenizer": "t", "encode": "e"}, "runs/base"),
+        ("under way", {"tokenizer": "t", "encode": "e", "/elsewhere/runs/base/config.json": "c"}, None),
+        ("finished", {"tokenizer": "t", "encode": "e"}, "runs/base"),
+        ("finished", {"tokenizer": "t", "encode": "e", "runs/base/config.json": "c"}, None),
+    ):
+        if folder == "finished":
+            (run / "pretrain").mkdir(exist_ok=True)
+            manifest = Manifest(stage="pretrain", settings={}, inputs=inputs, outputs={}, counts={})
+            write_manifest(run / "pretrain", manifest)
+        else:
+            (run / "pretrain.partial").mkdir(parents=True, exist_ok=True)
+            (run / "pretrain.partial" / ".work.json").write_text(json.dumps({"inputs": inputs}))
+        assert base_model(local, run) == name
+        assert published(local, run)["pretrain"]["init_from"] == (name or "./base")
+    assert base_model(recipe(pretrain={"init_from": "/home/hong/base"}), None) is None
+    assert base_model(recipe(pretrain={})) is None and published(recipe(pretrain={}))["pretrain"]["init_from"] is None
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of somebody else, with the files that published recipes name beside them."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    write_sample(folder / "sample", seed=1, sentences=2000)
+    for source in (folder / "sample" / "corpora").iterdir():
+        (folder / source.name).symlink_to(source)
+    (folder / "klue").symlink_to(folder / "sample" / "klue")
+    return folder
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("micro_batch", [None, 8])
+def test_published_recipes_run(
+    path: Path, micro_batch: int | None, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("HUNMIN_PII_KEY", "0" * 64)
+    yours = ["corpus.inputs=[/home/me/news.jsonl]", "klue.data=/data/klue"] if path.stem != "quickstart" else []
+    loaded = load_recipe(path, [*yours, *([f"pretrain.micro_batch={micro_batch}"] if micro_batch else [])])
+    text = public_recipe(loaded)
+    refuse_private({"recipe.yaml": text})
+    (tmp_path / "pub.yaml").write_text(text, encoding="utf-8")
+    again = load_recipe(tmp_path / "pub.yaml")
+    assert public_recipe(again) == text
+    assert again.pretrain.global_batch == loaded.pretrain.global_batch and again.name == path.stem
+    inputs = "corpus.inputs=" + json.dumps([str(file) for file in sorted((place / "sample" / "corpora").iterdir())])
+    if micro_batch is None:
+        command = ["run", str(tmp_path / "pub.yaml"), f"out={tmp_path / 'out'}", "--dry-run"]
+        assert run_command([*command, inputs] if path.stem != "quickstart" else command) == 0

@@ -1,0 +1,77 @@
+"""What training a model took: hours, FLOPs, devices and energy, by the log, the starts and the checkpoints of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pretrain.peak import known_device
+
+WATTS = {
+    "V100": 300, "V100-16GB": 300, "A100": 400, "A100-40GB": 400, "H100": 700, "H100 PCIe": 350, "H100 NVL": 400,
+    "H200": 700, "H200 NVL": 600, "B200": 1000, "L40S": 350, "RTX 4090": 450,
+}  # fmt: skip
+"""Board power of GPUs as their makers' data sheets state it, by the names of `pretrain.cost.devices`."""
+
+
+@dataclass
+class Work:
+    """Of the steps up to a checkpoint."""
+
+    hours: float = 0.0
+    """In which steps were taken, without pauses, starts and validation."""
+    flops: float = 0.0
+    device_hours: dict[str, float] = field(default_factory=dict)
+    """Device → hours × the number of them."""
+    devices: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Device → the fewest and the most at once."""
+
+    @property
+    def kilowatt_hours(self) -> float | None:
+        """Energy of the devices at their stated power; None where the power of one of them is not known."""
+        watts = {name: WATTS.get(known_device(name) or "") for name in self.device_hours}
+        if not watts or None in watts.values():
+            return None
+        return sum(hours * (watts[name] or 0) for name, hours in self.device_hours.items()) / 1000
+
+
+def work_of(
+    metrics: Sequence[dict[str, Any]],
+    starts: Sequence[dict[str, Any]],
+    checkpoints: Sequence[dict[str, Any]],
+    saved: dict[str, Any],
+) -> Work:
+    """Return the work of the steps up to a checkpoint, from the rates of the log's lines.
+
+    Args:
+        metrics: lines of the log.
+        starts: {"step", "processes"} of each start of the training, in the order of time: how many devices took the
+            steps after it.
+        checkpoints: metadata of those that are there, ascending: which device took the steps before each.
+        saved: metadata of the checkpoint; its numbers hold where nothing else tells.
+    """
+    found = Work()
+    began = starts[0]["step"] if starts else 0
+    tokens: float | None = None if began else 0.0
+    for row in metrics:
+        if row["step"] > saved["step"] or not row.get("tokens_per_second"):
+            continue
+        if tokens is None:  # a branch: its log begins amid the tokens of its parent
+            tokens = row["tokens"] * min(1.0, began / max(1, row["step"]))
+        hours = max(0.0, row["tokens"] - tokens) / row["tokens_per_second"] / 3600
+        tokens = row["tokens"]
+        count = next((one["processes"] for one in reversed(starts) if one["step"] < row["step"]), saved["world"])
+        device = next((one.get("device") for one in checkpoints if one["step"] >= row["step"]), saved.get("device"))
+        _add(found, str(device or "?"), int(count), hours)
+        found.hours += hours
+        found.flops += hours * 3600 * row.get("tflops", 0.0) * 1e12
+    if not found.devices:
+        found.devices[str(saved.get("device", "?"))] = (saved["world"], saved["world"])
+    return found
+
+
+def _add(found: Work, device: str, count: int, hours: float) -> None:
+    found.device_hours[device] = found.device_hours.get(device, 0.0) + count * hours
+    fewest, most = found.devices.get(device, (count, count))
+    found.devices[device] = (min(fewest, count), max(most, count))

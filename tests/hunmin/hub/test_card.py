@@ -1,0 +1,212 @@
+"""The model card: what the run says, in both languages, by hand; the hub's own parser reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard
+
+from hunmin.hub.card import write_card
+from hunmin.hub.facts import read_facts
+from hunmin.hub.work import Work
+from hunmin.main import run_command
+
+
+def checkpoint(run: Path, step: int) -> Path:
+    return run / "pretrain" / "checkpoints" / f"step-{step:08d}"
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_card_says_what_the_run_says(language: Any, scored: Path) -> None:
+    facts = read_facts(scored)
+    text = write_card(facts, "me/mini", language)
+    card = ModelCard(text, ignore_metadata_errors=False)
+    assert card.data.language == "ko" and card.data.license == "cc-by-sa-4.0" and "hunmin" in card.data.tags
+    (result,) = card.data.eval_results
+    assert (result.metric_type, result.metric_value, result.dataset_split) == ("macro_f1", 61.25, "validation")
+    statistics = json.loads((scored / "corpus" / "statistics.json").read_bytes())
+    for name, of in statistics["sources"].items():
+        row = next(line for line in text.splitlines() if line.startswith(f"| {name} |"))
+        assert f"{of['kept']['documents']:,} | {of['kept']['sentences']:,}" in row
+        assert row.endswith("| CC0 |") == (name == "books")
+    for kind, count in statistics["pii"].items():
+        assert not count or f"{kind} {count:,}" in text
+    metadata = json.loads((checkpoint(scored, 20) / "complete.json").read_bytes())
+    assert f"| {metadata['tokens']:,} |" in text and f"1 × {metadata['device']}, fp32" in text
+    assert text.index("Made for a test.") < text.index("```python") and "vocab_size: 2500" in text
+    assert "{" not in text.replace("{'", "").split("```yaml")[0]  # nothing was left unfilled
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_scores_of_other_examples_do_not_carry_the_benchmarks_name(language: Any, scored: Path) -> None:
+    file = scored / "klue" / "results.jsonl"
+    file.write_text(file.read_text().replace('"dev": 9107', '"dev": 280'))
+    text = write_card(read_facts(scored), "me/mini", language)
+    assert "klue/klue" not in text and "YNAT 280 / 9,107" in text
+    (result,) = ModelCard(text, ignore_metadata_errors=False).data.eval_results
+    assert (result.dataset_type, result.dataset_name) == ("other", "280 examples in the form of YNAT")
+
+
+def test_a_card_of_an_earlier_checkpoint_has_not_the_scores_of_the_end(scored: Path) -> None:
+    early = json.loads((checkpoint(scored, 10) / "complete.json").read_bytes())
+    text = write_card(read_facts(scored, early), "me/mini")
+    assert "model-index" not in text and "None are known of this checkpoint" in text and "step 10 of 20" in text
+
+
+def test_scores_have_their_seeds_and_their_spread(scored: Path) -> None:
+    file = scored / "klue" / "results.jsonl"
+    row = json.loads(file.read_text().splitlines()[0])
+    other = {**row, "seed": 43, "best": dict.fromkeys(row["best"], 63.25)}
+    tried = {
+        **row,
+        "seed": 44,
+        "settings": {**row["settings"], "learning_rate": 9.0},
+        "best": dict.fromkeys(row["best"], 1.0),
+    }
+    file.write_text("".join(json.dumps(each) + "\n" for each in (other, row, tried)))
+    (result,) = ModelCard(write_card(read_facts(scored), None), ignore_metadata_errors=False).data.eval_results
+    # of 61.25 and 63.25: mean 62.25, sample standard deviation √2
+    assert result.metric_value == 62.25 and result.metric_args == {"seeds": [42, 43], "standard_deviation": 1.4142}
+
+
+def test_hours_and_energy_by_hand(scored: Path) -> None:
+    logs = scored / "pretrain" / "logs"
+    rows = [
+        {"step": 10, "tokens": 3600, "tokens_per_second": 1.0, "tflops": 2.0},
+        {"step": 10, "validation_loss": 1.0},
+        {"step": 20, "tokens": 7200, "tokens_per_second": 0.5, "tflops": 1.0},
+    ]
+    (logs / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (logs / "starts.jsonl").unlink(missing_ok=True)
+    early, mark = (json.loads((checkpoint(scored, step) / "complete.json").read_bytes()) for step in (10, 20))
+    h100, a100 = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"
+
+    def devices(first: str, second: str) -> Work:
+        for step, found, device in ((10, early, first), (20, mark, second)):
+            (checkpoint(scored, step) / "complete.json").write_text(json.dumps({**found, "device": device}))
+        return read_facts(scored, {**mark, "device": second, "world": 8}).work
+
+    work = devices(h100, h100)  # no version before wrote down its starts: all by the checkpoint's own number
+    assert work.hours == pytest.approx(3.0) and work.flops == pytest.approx(3600 * 2e12 + 7200 * 1e12)
+    assert work.kilowatt_hours == pytest.approx(0.7 * 8 * 3)  # 700 W
+    starts = [{"step": 0, "processes": 4}, {"step": 10, "processes": 2}, {"step": 10, "processes": 8}]
+    (logs / "starts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in starts))
+    work = devices(h100, h100)  # one hour of four, two hours of eight
+    assert work.device_hours == {h100: pytest.approx(4 + 16)} and work.devices == {h100: (4, 8)}
+    text = write_card(read_facts(scored, {**mark, "device": h100, "world": 8}), None)
+    assert "14.0 kWh" in text and f"4–8 × {h100}" in text and "3.00 h, 20.00 device-hours" in text  # 20 × 0.7
+    work = devices(a100, h100)  # 400 W
+    assert work.kilowatt_hours == pytest.approx(0.4 * 4 + 0.7 * 16) and work.devices == {a100: (4, 4), h100: (8, 8)}
+    assert devices("Some CPU", h100).kilowatt_hours is None
+    # a branch from step 5: the tokens before are its parent's
+    (logs / "starts.jsonl").write_text(json.dumps({"step": 5, "processes": 8}) + "\n")
+    assert devices(h100, h100).hours == pytest.approx(0.5 + 2)
+
+
+STATISTICS = {
+    "filters": {
+        "length": {"chars": {"web": {"documents": 3}, "news": {"documents": 4}}, "words": {"web": {"documents": 5}}},
+        "code": {"share": {"web": {"documents": 1}}},
+    },
+    "cleaning": {"html": {"hits": 9, "characters": 1234}, "blanks": {"hits": 1, "characters": 0}},
+    "dropped": {"too short": 6, "not text": 1}, "skipped": {"redirect": 8}, "damaged": {"is cut short": 2},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "rows"),
+    [
+        ("en", (
+            "cut out by the rules of cleaning, in characters | html 1,234 |",
+            "documents dropped by filters | length 12, code 1 |", "or of nothing but what the rules cut out | 7 |",
+            "passed over | 8 |", "as far as they are whole | 2 |",
+        )),
+        ("ko", (
+            "| 정제 규칙으로 지운 글자 수 | html 1,234 |", "| 필터로 제외한 문서 | length 12, code 1 |",
+            "제외한 문서 | 7 |", "건너뛴 레코드 | 8 |", "손상 파일 | 2 |",
+        )),
+    ],
+)  # fmt: skip
+def test_all_that_was_taken_out_is_told(language: Any, rows: tuple[str, ...], scored: Path) -> None:
+    file = scored / "corpus" / "statistics.json"
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), **STATISTICS}))
+    text = write_card(read_facts(scored), None, language)
+    for row in rows:
+        assert row in text
+
+
+def test_names_of_others_do_nothing(scored: Path) -> None:
+    file = scored / "corpus" / "statistics.json"
+    found = json.loads(file.read_bytes())
+    found["sources"] = {"a|b <img src=x onerror=y> [l](javascript:z)\n# h `c`": found["sources"]["books"]}
+    file.write_text(json.dumps(found))
+    recipe = scored / "recipe.yaml"
+    tree = yaml.safe_load(recipe.read_text("utf-8"))
+    tree["name"] = 'x<b>|`"\n---'
+    recipe.write_text(yaml.safe_dump(tree), "utf-8")
+    text = write_card(read_facts(scored), None)
+    row = next(line for line in text.splitlines() if line.startswith("| a&"))
+    assert row.count("|") == 6 and "<" not in row and "`" not in row and "](" not in row
+    assert "a&#124;b &#60;img src=x onerror=y&#62; &#91;l&#93;(javascript:z) # h &#96;c&#96;" in row
+    assert '# x&#60;b&#62;&#124;&#96;" ---\n' in text
+    assert ModelCard(text, ignore_metadata_errors=False).data.library_name == "transformers"
+
+
+@pytest.mark.parametrize(
+    ("pii", "english", "korean"),
+    [
+        ({}, "Names of people are not replaced in", "인명은 바꾸지 않았으며"),
+        (
+            {"types": ["NAME", "TEL"]},
+            "are replaced in the corpus only beside a label",
+            "옆과 ‘씨’ 앞에 있는 것만 가명으로",
+        ),
+        ({"enabled": False}, "was not looked for in the corpus", "개인정보를 찾지 않았으므로"),
+    ],
+)
+def test_what_is_said_of_names_is_so(pii: dict[str, Any], english: str, korean: str, scored: Path) -> None:
+    recipe = scored / "recipe.yaml"
+    tree = yaml.safe_load(recipe.read_text("utf-8"))
+    tree["corpus"]["pii"] |= pii
+    recipe.write_text(yaml.safe_dump(tree), "utf-8")
+    facts = read_facts(scored)
+    assert english in write_card(facts, None, "en") and korean in write_card(facts, None, "ko")
+
+
+def test_a_korean_card_is_korean(scored: Path) -> None:
+    text = (
+        write_card(read_facts(scored), "me/mini", "ko").split("```yaml")[0].partition("## 어휘")[2].split("## 점수")[0]
+    )
+    assert "| 낱말당 토큰 수(fertility) |" in text and "| 서로 다른 낱말 |" in text and "바이트에서 잰 값:" in text
+    for word in ("held out", "Corpus", "distinct", "ratio", "whole-word", "warm-up", "device"):
+        assert word not in text
+    assert "held out" in write_card(read_facts(scored), "me/mini", "en")
+
+
+@pytest.mark.parametrize(("begun", "base"), [("klue/roberta-base", "klue/roberta-base"), ("runs/base", None)])
+def test_the_model_it_began_from(begun: str, base: str | None, scored: Path) -> None:
+    recipe = scored / "recipe.yaml"
+    tree = yaml.safe_load(recipe.read_text("utf-8"))
+    tree["pretrain"]["init_from"] = begun
+    recipe.write_text(yaml.safe_dump(tree), "utf-8")
+    if base is None:
+        manifest = json.loads((scored / "pretrain" / "manifest.json").read_bytes())
+        manifest["inputs"][f"{begun}/config.json"] = "0"
+        (scored / "pretrain" / "manifest.json").write_text(json.dumps(manifest))
+    text = write_card(read_facts(scored), None)
+    assert ModelCard(text, ignore_metadata_errors=False).data.base_model == base and "runs/base" not in text
+
+
+def test_the_card_is_printed(run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run_command(["card", str(run), "--language", "ko"]) == 0
+    assert re.search(r"토큰 [\d.]+k?개로 사전학습한 한국어 RoBERTa\(파라미터 [\d.]+k\)입니다", capsys.readouterr().out)
+    told = set()
+    for command in ("card", "report"):
+        assert run_command([command, str(tmp_path / "none")]) == 2
+        told.add(capsys.readouterr().err)
+    assert len(told) == 1 and "is no run folder" in told.pop()
