@@ -76,8 +76,8 @@ def read_documents(tokens: str | Path) -> Iterator[np.ndarray]:
 
 
 def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, last: str | None = None) -> Path:
-    """Do every stage of a recipe that is not done, as `hunmin run`, and return the run's folder; called again, it goes
-    on where it was stopped.
+    """Do every stage of a recipe that is not done, as `hunmin run` does, with its page and the pushes that `hub:` in it
+    asks for, and return the run's folder; called again, it goes on where it was stopped.
 
     Args:
         recipe: its file, or the name of one that comes with hunmin ("quickstart").
@@ -90,12 +90,12 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
         KeyboardInterrupt: training was asked to stop; its state is saved.
     """
     from hunmin.recipe import load_recipe
-    from hunmin.run import run
     from hunmin.stages import Interrupted
+    from hunmin.whole import run_whole
 
     loaded = load_recipe(recipe, overrides)
     try:
-        run(loaded, first, last)
+        run_whole(loaded, first, last)
     except Interrupted:
         raise KeyboardInterrupt from None
     return Path(loaded.out)

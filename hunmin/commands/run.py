@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from common.errors import EXIT_INTERRUPTED
+from common.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from common.progress import console, say
 from hunmin import completion
 
@@ -25,6 +25,9 @@ Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+
+ENDED = ("finished", "failed")
+"""States of a run after which its page does not change."""
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +53,6 @@ def run(
 ) -> None:
     """Raw text to KLUE scores: do every stage that is not done; the same command resumes."""
     from hunmin.recipe import load_recipe
-    from hunmin.run import run as run_recipe
     from hunmin.stages import Interrupted
 
     loaded = load_recipe(recipe, overrides or [])
@@ -60,28 +62,21 @@ def run(
         described = dry_run_plan(loaded, first, last)
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
         return
-    from hunmin.hub.follow import following
+    from hunmin.whole import run_whole
 
     try:
-        with following(loaded, Path(loaded.out)):
-            verdicts = run_recipe(loaded, first, last)
+        run_whole(loaded, first, last)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    finished = Path(loaded.out) / "report" / "report.json"
     if last in (None, "report"):
-        from hunmin.hub.publish import publish_run
-        from hunmin.page.page import PAGE, write_page
+        from hunmin.page.page import PAGE
         from hunmin.report import print_report
 
-        page = Path(loaded.out) / PAGE
-        if not page.exists() or not all(verdict.done for verdict in verdicts):
-            write_page(Path(loaded.out))
-        publish_run(loaded)
         if as_json:
-            print(finished.read_text(encoding="utf-8"), end="")
+            print((Path(loaded.out) / "report" / "report.json").read_text(encoding="utf-8"), end="")
         else:
-            print_report(Path(loaded.out), page)
+            print_report(Path(loaded.out), Path(loaded.out) / PAGE)
 
 
 def plan(
@@ -143,7 +138,7 @@ def report(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
     out: Annotated[str | None, typer.Option("--out", help="File to write; default: RUN/report.html.")] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Write the page again and again until the run has ended; it reloads itself.")
+        bool, typer.Option("--watch", help="Write the page again until the run has ended or failed (exit code 1).")
     ] = False,
     every: Annotated[float, typer.Option("--every", min=1, help="With --watch: seconds between two pages.")] = 30,
     with_text: Annotated[
@@ -171,10 +166,13 @@ def report(
     page = Path(out) if out else run / PAGE
     facts = write_page(run, page, with_text, every if watch else None)
     try:
-        while watch and facts.state != "finished":
+        seen = facts.state
+        while watch and facts.state not in ENDED and (seen, facts.state) != ("running", "not running"):
             say(f"{page}: {headline(facts)}")
             time.sleep(every)
-            facts = write_page(run, page, with_text, every)
+            seen, facts = facts.state, write_page(run, page, with_text, every)
+        if watch and facts.state != "finished":
+            facts = write_page(run, page, with_text)
     except (KeyboardInterrupt, Terminated):
         write_page(run, page, with_text)  # one that does not load itself again
         raise
@@ -185,3 +183,5 @@ def report(
             (one.name, stage_line(one.name, one.counts, validation_ends(facts))) for one in facts.stages if one.counts
         ]
         print_unfinished(facts.name, headline(facts), [line for line in lines if line[1]], page)
+        if watch:
+            raise typer.Exit(EXIT_FAILED)

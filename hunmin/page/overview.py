@@ -11,6 +11,7 @@ from common.progress import duration, short_number
 from hunmin.page import markup
 from hunmin.page.curves import seconds_per_step
 from hunmin.page.facts import Facts
+from hunmin.page.failures import failure_kind, node_names
 from hunmin.report import stage_line
 
 STATES = {
@@ -73,16 +74,17 @@ def _progress(facts: Facts) -> Markup:
         meter = Markup('<progress value="{:.4f}" max="1" aria-label="steps done">{:.1f}%</progress>').format(
             share, 100 * share
         )
-    return markup.block(headline(facts).capitalize(), meter, markup.pairs(items), _late(heartbeat) if training else "")
+    late = _late(heartbeat, node_names(metrics, heartbeat)) if training else ""
+    return markup.block(headline(facts).capitalize(), meter, markup.pairs(items), late)
 
 
-def _late(heartbeat: dict[str, Any]) -> Markup:
+def _late(heartbeat: dict[str, Any], nodes: dict[str, str]) -> Markup:
     """Return which processes the run waits for, and what has failed."""
     if not heartbeat:
         return Markup()
     parts = []
     if failure := heartbeat.get("failure"):
-        parts.append(markup.paragraph(f"Failed: {failure}", "warning"))
+        parts.append(markup.paragraph(f"Failed: {failure_kind(str(failure))}", "warning"))
     number, of = heartbeat.get("late_processes", 0), heartbeat.get("processes")
     parts.append(
         markup.paragraph(
@@ -91,10 +93,16 @@ def _late(heartbeat: dict[str, Any]) -> Markup:
         )
     )
     rows = [
-        [one["host"], one["processes"], ", ".join(map(str, one["ranks"])), f"{one['step']:,}", one["silent_seconds"]]
+        [
+            nodes.get(one["host"]),
+            one["processes"],
+            ", ".join(map(str, one["ranks"])),
+            f"{one['step']:,}",
+            one["silent_seconds"],
+        ]
         for one in heartbeat.get("late", [])
     ]
-    head = ["host", "late processes", "ranks", "step", "seconds silent"]
+    head = ["node", "late processes", "ranks", "step", "seconds silent"]
     parts.append(markup.table("Late processes", head, rows, words=(2,)))
     return markup.join(parts)
 

@@ -7,13 +7,17 @@ from typing import Any
 from markupsafe import Markup
 
 from common.files import human_size
+from hunmin.hub.scrub import bare
 from hunmin.page import markup
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.curves import Metrics
 from hunmin.page.facts import Facts, Training
+from hunmin.page.failures import failure_kind, node_names
 from hunmin.page.markup import count
 
 SOURCE = "pretrain/logs/metrics.jsonl"
+HIDDEN = ("wandb_project",)
+"""Settings that tell whose run it is, and nothing of it."""
 PLACES = ("init_from", "branch_from")
 """Settings that name a place on a machine: the last part of it is enough."""
 
@@ -94,25 +98,26 @@ def _faults(found: Training) -> Markup:
         ("faulty at the steps", steps or None),
         ("for the loss scale alone (fp16)", count(guard["overflows"]) if guard.get("overflows") else None),
         ("restarts", count(len(found.starts) - 1) if found.starts else "not recorded by the version that trained"),
-        ("failure", found.heartbeat.get("failure")),
+        ("failure", failure_kind(str(failure)) if (failure := found.heartbeat.get("failure")) else None),
     ]
     starts = [
         [at, one.get("time"), count(one.get("step", 0)), one.get("processes")] for at, one in enumerate(found.starts, 1)
     ]
-    slow = [[host, rank, lines] for (host, rank), lines in metrics.slow.most_common(20)]
+    nodes = node_names(metrics, found.heartbeat)
+    slow = [[nodes[host], rank, lines] for (host, rank), lines in metrics.slow.most_common(20)]
     return markup.join(
         [
             markup.pairs(items),
             markup.details(
                 "Starts", markup.table("Starts", ["start", "time", "after step", "processes"], starts, (1,))
             ),
-            markup.table("Slow processes", ["host", "rank", "lines of the log"], slow),
+            markup.table("Slow processes", ["node", "rank", "lines of the log"], slow),
         ]
     )
 
 
 def _settings(facts: Facts) -> Markup:
-    rows = flat(facts.recipe.get("pretrain", {}))
+    rows = flat(bare({name: value for name, value in facts.recipe.get("pretrain", {}).items() if name not in HIDDEN}))
     return markup.table("Settings", ["pretrain.…", "value"], rows, words=(1,))
 
 

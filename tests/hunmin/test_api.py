@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,8 @@ from mini import write_mini
 from transformers import AutoTokenizer
 
 import hunmin
+from hunmin.main import run_command
+from hunmin.recipe import Recipe
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "api.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
@@ -72,6 +76,35 @@ def test_ids_are_those_of_transformers(folder: Path) -> None:
         assert ids.tolist() == ([*wanted, theirs.sep_token_id] if wanted else [])
     (again,) = hunmin.TextEncoder(tokenizer).encode(documents[:1])
     assert np.array_equal(again, found[0])
+
+
+def test_a_run_is_as_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `hunmin run` does beside the stages a script's run does as well; the stages themselves are left out here."""
+    done: list[object] = []
+
+    @contextmanager
+    def following(recipe: Recipe, run: Path, last: bool = True) -> Iterator[None]:
+        done.append(("follows", recipe.hub.repository, last))
+        yield
+        done.append("ends")
+
+    monkeypatch.setattr("hunmin.hub.follow.following", following)
+    monkeypatch.setattr("hunmin.run.run", lambda recipe, first, last: done.append((first, last)) or [])
+    monkeypatch.setattr("hunmin.page.page.write_page", lambda run: done.append(f"page of {run.name}"))
+    monkeypatch.setattr("hunmin.hub.publish.publish_run", lambda recipe: done.append("pushed"))
+    monkeypatch.setattr("hunmin.report.print_report", lambda run, page: None)
+    given = ("quickstart", f"out={tmp_path / 'run'}", "hub.repository=me/x")
+    whole = [("follows", "me/x", False), ("export", None), "ends", "page of run", "pushed"]
+    part = [("follows", "me/x", True), (None, "pretrain"), "ends"]
+    for run in (
+        lambda: (
+            hunmin.run_recipe(*given, first="export") == tmp_path / "run" and hunmin.run_recipe(*given, last="pretrain")
+        ),
+        lambda: run_command(["run", *given, "--from", "export"]) or run_command(["run", *given, "--until", "pretrain"]),
+    ):
+        run()
+        assert done == [*whole, *part]
+        done.clear()
 
 
 def test_what_can_be_imported() -> None:

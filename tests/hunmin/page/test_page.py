@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -165,9 +166,65 @@ def test_everything_is_text(tmp_path: Path) -> None:
     assert len(page.css("script")) == 1 and not page.css("img") and not page.css("[onerror]")
     assert page.css_first("h1").text() == HOSTILE == page.css_first("title").text().removesuffix(" · Hunmin")
     assert cells(page, "Sources")[1][0] == HOSTILE and cells(page, "Sources")[2][0] == "다른 출처 & Co"
-    assert cells(page, "Late processes")[1] == [HOSTILE, "1", "1", "4", "99.5"]
-    assert cells(page, "Slow processes")[1] == [HOSTILE, "1", "1"]
-    assert f"Failed: {HOSTILE}" in [words(part) for part in page.css(".warning")]
+    assert cells(page, "Late processes")[1] == ["node 1", "1", "1", "4", "99.5"]
+    assert cells(page, "Slow processes")[1] == ["node 1", "1", "1"]
+    assert any(words(part).startswith("Failed: an error (") for part in page.css(".warning"))
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("rank 1 on hong-laptop failed: FileNotFoundError: /home/hong/secret/data.bin", "rank 1: FileNotFoundError"),
+        ("rank 12 on hong-laptop failed: OutOfMemoryError: CUDA out of memory. Tried …", "rank 12: out of memory"),
+        ("rank 0 on hong-laptop is gone: its connection has closed", "rank 0: the connection to it has closed"),
+        ("rank 3 on hong-laptop gave no sign of life for 60 s", "rank 3: no sign of life"),
+        ("the disk is full: could not write /home/hong/secret/x", "the disk is full"),
+        ("hong and his secret", "an error"),
+    ],
+)
+def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    run.corpus()
+    run.vocabulary()
+    late = [{"host": host, "processes": 1, "ranks": ranks, "step": 4, "silent_seconds": 9.5}
+            for host, ranks in (("hong-desktop", [9, 3]), ("hong-laptop", [2]))]  # fmt: skip
+    beat = {"state": "failed", "failure": message, "processes": 9, "late_processes": 3, "step": 5, "late": late}
+    run.write("pretrain.partial/logs/heartbeat.json", beat)
+    run.train([line(10, 3.0, slowest_rank=1, slowest_host="hong-desktop")], "pretrain.partial")
+    recipe = run.path / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("optimizer:", "wandb_project: hongs-own\n  optimizer:"))
+    page = page_of(run.path)
+    assert "hong" not in page.html and "secret" not in page.html
+    (warning,) = [words(part) for part in page.css(".warning")]
+    assert warning.startswith(f"Failed: {told} (")
+    assert [row[0] for row in cells(page, "Late processes")[1:]] == ["node 1", "node 2"]  # of ranks 1 and 2
+    assert cells(page, "Slow processes")[1][0] == "node 1"
+
+
+def test_a_lock_is_of_a_file_on_its_device(tmp_path: Path) -> None:
+    run = tmp_path / "a run"
+    run.mkdir()
+    (run / ".lock").touch()
+    facts = (run / ".lock").stat()
+    major, minor, locks, mounts = (
+        os.major(facts.st_dev),
+        os.minor(facts.st_dev),
+        tmp_path / "locks",
+        tmp_path / "mounts",
+    )
+    mounts.write_text(
+        f"1 0 7:3 / / rw\n2 1 9:18 / {str(run).replace(' ', chr(92) + '040')} rw\n3 1 5:5 / /elsewhere rw\n"
+    )
+    for device, held in (
+        (f"{major:02x}:{minor:02x}", True),
+        ("09:12", True),  # as the kernel calls the file system, in hexadecimal
+        ("07:03", False),
+        (f"{major:02x}:{minor + 1:02x}", False),
+    ):
+        locks.write_text(f"1: FLOCK  ADVISORY  WRITE 77 {device}:{facts.st_ino} 0 EOF\n")
+        assert is_locked(run, locks, mounts) == held, device
+    locks.write_text(f"1: POSIX  ADVISORY  WRITE 77 {major:02x}:{minor:02x}:{facts.st_ino} 0 EOF\n")
+    assert not is_locked(run, locks, mounts)
 
 
 def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
@@ -334,4 +391,32 @@ def test_watch_writes_until_the_run_has_ended(
     assert run_command(["report", str(run.path), "--watch", "--every", "7"]) == 130
     assert ["the next stage is tokenizer" in pages[0], "the next stage is pretrain" in pages[1]] == [True, True]
     assert all('<meta http-equiv="refresh" content="7">' in page for page in pages)
+    assert "refresh" not in (run.path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("end", ["failed", "killed"])
+def test_watch_ends_with_a_run_that_does_not_go_on(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = HandMade(tmp_path / "run")
+    run.corpus()
+    run.vocabulary()
+    run.train([line(10, 3.0)], "pretrain.partial")
+    looks = 0
+    states = iter([True, True, False, False, False])
+    monkeypatch.setattr("hunmin.page.facts.is_locked", lambda run: next(states))
+    monkeypatch.setattr("hunmin.page.facts.FRESH", -1.0)
+
+    def sleep(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        assert looks < 4
+        if end == "failed" and looks == 2:
+            run.write("pretrain.partial/logs/heartbeat.json", {"state": "failed", "failure": "x", "step": 10})
+
+    monkeypatch.setattr("time.sleep", sleep)
+    if end == "failed":
+        monkeypatch.setattr("hunmin.page.facts.is_locked", lambda run: looks < 2)
+    assert run_command(["report", str(run.path), "--watch"]) == 1
+    assert looks == 2 and ("failed: pretrain" if end == "failed" else "not running: pretrain") in capfd.readouterr().out
     assert "refresh" not in (run.path / "report.html").read_text("utf-8")

@@ -1,0 +1,36 @@
+"""A run with all that goes with it: pushes while it trains, its page, and the push of what is finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hunmin.recipe import Recipe
+from hunmin.state import Verdict
+
+
+def run_whole(recipe: Recipe, first: str | None = None, last: str | None = None) -> list[Verdict]:
+    """Do every stage that is not done, as `hunmin.run.run`; push its checkpoints as `hub` in the recipe says; where the
+    run ends with its report, write its page, and push the last checkpoint with its scores. Return the verdicts.
+
+    Args:
+        recipe: the run.
+        first: do this stage in any case.
+        last: stop after this stage.
+
+    Raises:
+        HunminError, Interrupted: as `run` and `publish_run`.
+    """
+    from hunmin.hub.follow import following
+    from hunmin.hub.publish import publish_run
+    from hunmin.page.page import PAGE, write_page
+    from hunmin.run import run
+
+    whole = last in (None, "report")
+    folder = Path(recipe.out)
+    with following(recipe, folder, last=not whole):
+        verdicts = run(recipe, first, last)
+    if whole:
+        if not (folder / PAGE).exists() or not all(verdict.done for verdict in verdicts):
+            write_page(folder)
+        publish_run(recipe)
+    return verdicts
