@@ -51,7 +51,7 @@ def save_hub_model(
         out: folder to write.
         check: raises if something is wrong with the folder; it has another name until then.
     """
-    out = out.resolve()
+    out = out.resolve() if out.is_symlink() else out.absolute()
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     with disk_errors(out), library_disk_errors(out):

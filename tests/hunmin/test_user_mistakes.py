@@ -105,13 +105,21 @@ OUTPUTS = (
     ["run", "recipe.yaml", "out={}/run"],
     ["tokenizer", "train", "--corpus", "text.txt", "--vocab-size", "100", "--out", "{}/x"],
     ["corpus", "split", "--in", "text.txt", "--out", "{}/x"],
+    pytest.param(["report", "made-run", "--out", "{}/x/page.html"], marks=pytest.mark.slow),
+    pytest.param(["export", "made-run/pretrain/checkpoints/step-00000010", "--out", "{}/x"], marks=pytest.mark.slow),
 )
 
 
 @pytest.mark.parametrize("words", OUTPUTS, ids=lambda words: words[0])
 @pytest.mark.parametrize("kind", ["refused", "read-only"])
 def test_an_output_that_cannot_be_written(
-    words: list[str], kind: str, tmp_path: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    kind: str,
+    tmp_path: Path,
+    said: Said,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """By its permissions, or on a disk that is mounted for reading alone: mounted so as root, else pretended."""
     monkeypatch.chdir(tmp_path)
@@ -119,6 +127,9 @@ def test_an_output_that_cannot_be_written(
     recipe = {"name": "x", "out": "x", "corpus": {"inputs": ["text.txt"], "pii": {"enabled": False}, "decontaminate":
               {"enabled": False}}, "klue": {"data": "klue"}}  # fmt: skip
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
+    if words[0] in ("export", "report"):
+        (tmp_path / "made-run").symlink_to(request.getfixturevalue("run"))
+    capfd.readouterr()
     place = Path("/proc/self") if kind == "refused" else tmp_path / "disk"
     mounted = False
     if kind == "read-only":
