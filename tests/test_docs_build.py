@@ -17,8 +17,8 @@ ENGLISH_ONLY = {"recipe.md"}
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for module in ("sphinx", "myst_parser", "furo"):
-        pytest.importorskip(module, reason="the extra docs is not installed: make docs")
+    if sys.version_info < (3, 11):
+        pytest.skip("the extra dev has Sphinx from Python 3.11 on")
     out = tmp_path_factory.mktemp("docs")
     command = [sys.executable, "-m", "sphinx", "-W", "-n", "--keep-going", "-q", "docs", str(out)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
