@@ -180,7 +180,9 @@ def report(
         print_report(run, page)
     else:
         lines = [
-            (one.name, stage_line(one.name, one.counts, validation_ends(facts))) for one in facts.stages if one.counts
+            (one.name, stage_line(one.name, one.counts, validation_ends(facts)))
+            for one in facts.stages
+            if one.counts and one.state in ("done", "outdated")
         ]
         print_unfinished(facts.name, headline(facts), [line for line in lines if line[1]], page)
         if watch:

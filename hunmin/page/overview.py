@@ -124,7 +124,10 @@ def _cards(facts: Facts) -> Markup:
         )
     if model:
         parameters = counts["export"].get("parameters")
-        shape = f"{model.get('layers')} layers of {model.get('hidden')}, {model.get('heads')} heads"
+        shape = ", ".join(
+            f"{model.get(name)} {name[:-1] if model.get(name) == 1 else name}{of}"
+            for name, of in (("layers", f" of {model.get('hidden')}"), ("heads", ""))
+        )
         size = f"{short_number(parameters)} parameters; " if parameters else ""
         cards.append(("Model", {"roberta": "RoBERTa", "bert": "BERT"}.get(model["type"], model["type"]), size + shape))
     if tokens := metrics.last("tokens"):
@@ -141,9 +144,10 @@ def _cards(facts: Facts) -> Markup:
         seeds = {row["seed"] for row in facts.klue.rows}
         cards.append(
             ("KLUE", f"{len(tasks)} task{'s' * (len(tasks) > 1)}",
-             f"{len(facts.klue.rows)} fine-tunings, {len(seeds)} seed{'s' * (len(seeds) > 1)}")
+             f"{len(facts.klue.rows)} fine-tunings, {len(seeds)} seed{'s' * (len(seeds) > 1)}"
+             + ("; of an earlier state of the run" if facts.stage("klue").state == "outdated" else ""))
         )  # fmt: skip
-    known = [stage.seconds for stage in facts.stages if stage.seconds is not None]
+    known = [stage.seconds for stage in facts.stages if stage.seconds is not None and stage.state == "done"]
     if known:
         cards.append(("Time", duration(sum(known)), "of the stages that are done"))
     card = Markup("<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>")
@@ -155,10 +159,11 @@ def pipeline(facts: Facts) -> Markup:
     longest = max((stage.seconds or 0.0 for stage in facts.stages), default=0.0)
     lines = []
     for stage in facts.stages:
+        at_work = stage.state in ("under way", "unfinished")  # what its folder tells is of an earlier time
         seconds, time = stage.seconds, Markup()
-        if seconds is not None:
+        if seconds is not None and not at_work:
             time = Markup("{}{}").format(duration(seconds), markup.bar(seconds / longest if longest else 0))
-        said = stage_line(stage.name, stage.counts, validation_ends(facts)) if stage.counts else ""
+        said = stage_line(stage.name, stage.counts, validation_ends(facts)) if stage.counts and not at_work else ""
         line = '<li><strong>{}</strong>{}<span class="time">{}</span><span class="said">{}</span></li>'
         lines.append(Markup(line).format(stage.name, _state(stage.state), time, said))
     return markup.section(

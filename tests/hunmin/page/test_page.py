@@ -296,6 +296,20 @@ def test_what_an_earlier_training_left_is_outdated(whole: Path) -> None:
     assert words(page.css_first(".headline")) == "not running; the next stage is export"
 
 
+def test_a_stage_at_work_does_not_show_what_it_made_before(whole: Path) -> None:
+    run = HandMade.__new__(HandMade)
+    run.path = whole
+    run.train([line(10, 3.0)], "pretrain.partial")
+    recipe = whole / "recipe.yaml"
+    recipe.write_text(recipe.read_text().replace("layers: 2", "layers: 1"))
+    page = page_of(whole)
+    stages = [words(stage) for stage in page.css(".stages > li")]
+    assert stages[3] == "pretrain begun; the same command goes on" and "1h 02m" not in stages[3]
+    cards = {words(card.css_first("dt")): words(card.css_first("dd")) for card in page.css(".cards > div")}
+    assert cards["Time"].startswith("1m 11s ")  # 65 + 5 + 1: what comes after is outdated
+    assert cards["KLUE"].endswith("; of an earlier state of the run") and "1 layer of 64, 4 heads" in cards["Model"]
+
+
 def test_losses_that_are_not_finite(tmp_path: Path) -> None:
     run = HandMade(tmp_path / "run")
     nan = float("nan")
