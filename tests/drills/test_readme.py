@@ -1,0 +1,96 @@
+"""A new user's first hour: a clone, an environment of its own, and the commands of the README in its order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_tutorial import script_of
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXTS = """
+mkdir -p texts more
+.venv/bin/python -c 'import pathlib, zstandard as z
+text = pathlib.Path("runs/sample/corpora/encyclopedia.jsonl").read_bytes()
+pathlib.Path("texts/encyclopedia.jsonl.zst").write_bytes(z.compress(text))'
+cp runs/sample/corpora/books.txt more/
+cp -r runs/sample/klue klue-benchmark
+"""
+# an hour of local-small is not needed to see that it works
+SMALL = (
+    "tokenizer.vocab_size=4000 tokenizer.min_character_count=2 pretrain.steps=40 pretrain.optimizer.warmup_steps=4 "
+    "pretrain.validation_samples=64 klue.seeds=1 klue.training.epochs=1 klue.training.max_train_examples=64"
+)
+# a line of the README: what comes before it, and what is added
+RUN = {
+    "make quickstart": ("", ""),
+    "export HUNMIN_PII_KEY=": (TEXTS, ""),
+    ".venv/bin/hunmin run configs/local-small.yaml": ("", SMALL),
+    "hunmin plan klue-roberta-base": (". .venv/bin/activate", ""),
+    "hunmin launch RECIPE": ("", ""),
+    "make dist": ("", ""),
+    "pip install": ("python -m venv elsewhere\n. elsewhere/bin/activate", ""),
+    "hunmin plan quickstart": ("cd elsewhere\ntest $(command -v hunmin) = $PWD/bin/hunmin", ""),
+}
+LEFT_OUT = {"make test": "what runs this file"}
+
+
+def lines() -> list[str]:
+    """Return the commands of the README's blocks."""
+    blocks = re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    found = (re.sub(r"\s+#.*", "", line) for block in blocks for line in block.splitlines())
+    return [line for line in found if re.match(r"(\S*/)?(make|hunmin|pip|export|python)\b", line)]
+
+
+def test_each_command_of_the_readme_is_run_or_left_out_for_a_reason() -> None:
+    found = lines()
+    for line in found:
+        assert any(map(line.startswith, (*RUN, *LEFT_OUT))), line
+    assert all(any(line.startswith(start) for line in found) for start in (*RUN, *LEFT_OUT))
+
+
+def script() -> str:
+    parts = ["set -eux", "make install"]
+    for line in lines():
+        start = next(start for start in (*RUN, *LEFT_OUT) if line.startswith(start))
+        if start in RUN:
+            before, added = RUN[start]
+            parts += [before, f"{line} {added}".replace("RECIPE", "configs/quickstart.yaml")]
+    return "\n".join(parts)
+
+
+def shell(text: str, folder: Path, **variables: str) -> str:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("HUNMIN_PII_KEY", "PYTHONPATH", "VIRTUAL_ENV", "MAKEFLAGS", "MAKELEVEL")
+    }
+    done = subprocess.run(
+        ["bash", "-c", text], cwd=folder, env={**environment, **variables}, capture_output=True, text=True, timeout=3000
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.drill
+@pytest.mark.skipif(not (ROOT / ".git").exists() or not shutil.which("git"), reason="needs a git clone and git")
+def test_a_fresh_clone_does_what_the_readme_and_the_tutorial_say(tmp_path: Path) -> None:
+    """Needs the package registry; an environment takes some 3 GB of disk, twice."""
+    clone, place = tmp_path / "hunmin", tmp_path / "place"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    said = shell(script(), clone, PYTHON=getattr(sys, "_base_executable", sys.executable), COLUMNS="160")
+    for expected in ("KLUE-NLI accuracy", "sbatch", "local-small"):
+        assert expected in said, expected
+    for name in ("quickstart", "local-small"):
+        assert (clone / "runs" / name / "report.html").is_file()
+    place.mkdir()
+    tutorial = script_of((clone / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    said = shell(f". {clone}/.venv/bin/activate\n{tutorial}", place, HF_HUB_OFFLINE="1", COLUMNS="160")
+    assert "YNAT" in said and (place / "model" / "model.safetensors").is_file()
