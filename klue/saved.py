@@ -22,6 +22,7 @@ FACTS, REST = "klue.json", "head.safetensors"
 _PLACES = ("model", "features", "out", "history")
 FOLDER = "model"
 """Name of the folder among a job's files."""
+RULE = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune --save-model best`"
 
 
 def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any]) -> None:
@@ -60,6 +61,21 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     publish_folder(folder, Path(job.out) / FOLDER)
 
 
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Return what a saved model says of itself: its "job", what the head "shared" with the tokenizer, the "scores" of
+    its weights, and its "labels".
+
+    Raises:
+        UserError: the folder holds no saved model.
+    """
+    try:
+        stored = json.loads((folder / FACTS).read_bytes())
+        Job.model_validate(stored["job"])
+        return {key: stored[key] for key in ("job", "shared", "scores", "labels")}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{folder} holds no fine-tuned model ({FACTS})", RULE, "name such a folder") from None
+
+
 def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
     """Return a saved model and a job with the values that it was fine-tuned with.
 
@@ -67,21 +83,16 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
         UserError: the folder holds no saved model, or one of another task.
         HunminError: its weights do not load.
     """
-    rule = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune --save-model best`"
-    try:
-        stored = json.loads((folder / FACTS).read_bytes())
-        job = Job.model_validate(stored["job"])
-        shared = stored["shared"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{folder} holds no fine-tuned model ({FACTS})", rule, "name such a folder") from None
+    stored = read_facts(folder)
+    job = Job.model_validate(stored["job"])
     if job.task != task.name:
-        raise UserError(f"{folder} was fine-tuned for {job.task}, not {task.name}", rule, f"name the task {job.task}")
+        raise UserError(f"{folder} was fine-tuned for {job.task}, not {task.name}", RULE, f"name the task {job.task}")
     job = job.model_copy(update={"model": str(folder.resolve()), "init": "pretrained", "device": "cpu"})
-    model = build_head(job, task, shared)
+    model = build_head(job, task, stored["shared"])
     try:
         rest = load_file(folder / REST)
     except Exception as error:
-        raise UserError(f"{folder / REST} does not load: {error}", rule, "save the model again") from None
+        raise UserError(f"{folder / REST} does not load: {error}", RULE, "save the model again") from None
     with torch.no_grad():
         for name, part in _tensors(model).items():
             if name in rest:

@@ -189,6 +189,21 @@ def predict(
         say(f"{count:,} predictions: {out}")
 
 
+@app.command(epilog="Example: hunmin klue push scores/jobs/ynat-pretrained-42/model OWNER/korean-ynat --dry-run")
+def push(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left.")],
+    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub.")],
+    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
+) -> None:
+    """Upload a fine-tuned model with its card to the model hub."""
+    from hunmin.hub.finetuned import publish_finetuned
+
+    url = publish_finetuned(Path(model), repository, not public, dry_run)
+    if url:
+        say(f"{url}: pushed", style="green")
+
+
 @app.command(epilog="Example: hunmin klue report runs/quickstart --format latex > table.tex")
 def report(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or folder of `klue finetune`.")],

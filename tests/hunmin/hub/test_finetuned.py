@@ -1,0 +1,89 @@
+"""Fine-tuned models go to the hub, and are there what they were in their folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+from hunmin.main import run_command
+
+sys.path.insert(0, str(Path(__file__).parent))
+from hub_server import Hub
+
+
+@pytest.fixture(scope="module")
+def jobs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models of one task: of the pretrained weights, and of random ones."""
+    out = tmp_path_factory.mktemp("scores")
+    words = ["klue", "finetune", str(run / "export"), "--data", str(run.parent / "sample" / "klue"), "--out", str(out),
+             "--task", "ynat", "--baseline-random", "--save-model", "best",
+             "training.max_length=32", "training.epochs=1", "training.max_train_examples=32"]  # fmt: skip
+    assert run_command(words) == 0
+    return out / "jobs"
+
+
+def test_a_fine_tuned_model_goes_with_its_scores_and_predicts_the_same(
+    hub: Hub, jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = jobs / "ynat-pretrained-42" / "model"
+    assert run_command(["klue", "push", str(folder), "me/headlines", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "model.safetensors" in said and "me/headlines (private)" in said and "model-index:" in said
+    assert not hub.calls
+    assert run_command(["klue", "push", str(folder), "me/headlines"]) == 0
+    there = hub.repositories["me/headlines"]
+    assert there.private and {"config.json", "klue.json", "model.safetensors", "tokenizer.json"} <= set(there.files)
+    for name, content in there.files.items():
+        if name != "README.md":
+            assert content == (folder / name).read_bytes(), name
+    card = ModelCard(there.files["README.md"].decode())
+    (result,) = card.data.eval_results or []
+    assert (result.metric_type, result.task_type) == ("macro_f1", "text-classification")
+    assert result.dataset_type == "other"  # the sample is not the benchmark
+    assert result.metric_args["seeds"] == [42]
+    assert card.data.pipeline_tag == "text-classification" and "fine-tuned for YNAT" in card.text
+
+    copy, texts = tmp_path / "copy", tmp_path / "texts.jsonl"
+    for name, content in there.files.items():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes(content)
+    texts.write_text('{"title": "오늘 서울에 비가 온다"}\n{"title": "축구 대표팀이 이겼다"}\n', encoding="utf-8")
+    found = []
+    for where in (folder, copy):
+        out = tmp_path / f"{where.name}.jsonl"
+        assert run_command(["klue", "predict", str(where), "ynat", "--in", str(texts), "--out", str(out)]) == 0
+        found.append(out.read_bytes())
+    assert found[0] == found[1] and len(found[0].splitlines()) == 2
+
+
+def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["klue", "push", str(jobs / "ynat-random-42" / "model"), "me/random", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "model-index" not in said and "from random initialisation" in said
+
+
+def test_what_is_none_is_refused(hub: Hub, run: Path, jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["klue", "push", str(run / "export"), "me/headlines"]) == 2
+    assert "holds no fine-tuned model" in capsys.readouterr().err
+    assert run_command(["klue", "push", str(jobs / "ynat-pretrained-42" / "model"), "headlines"]) == 2
+    assert "name of a repository" in capsys.readouterr().err
+    assert not hub.calls
+
+
+def test_a_secret_in_it_stays(
+    hub: Hub, jobs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = jobs / "ynat-pretrained-42" / "model"
+    card = folder / "README.md"
+    kept = card.read_text(encoding="utf-8")
+    monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")
+    card.write_text(kept + "correct-horse-battery\n", encoding="utf-8")
+    try:
+        assert run_command(["klue", "push", str(folder), "me/headlines"]) == 2
+    finally:
+        card.write_text(kept, encoding="utf-8")
+    said = capsys.readouterr().err
+    assert "MY_TOKEN" in said and "correct-horse" not in said and not hub.calls
