@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,15 +39,16 @@ def train_together(recipe: Recipe, path: str) -> None:
 
     process = processes.join_processes(processes.place_process(), recipe.pretrain.threads)
     stopped = False
-    with process.lifeline:
-        if process.first:
-            require_done(recipe, "encode", path)
-            stopped = _lead(recipe, process)
-        elif job := process.on_first(TOLD, _nothing):
-            stopped = train_job(job, TOLD, process) is None
-    processes.leave_processes()
-    if stopped:
-        raise Interrupted
+    with following(recipe, Path(recipe.out)) if process.first else nullcontext():
+        with process.lifeline:
+            if process.first:
+                require_done(recipe, "encode", path)
+                stopped = _lead(recipe, process)
+            elif job := process.on_first(TOLD, _nothing):
+                stopped = train_job(job, TOLD, process) is None
+        processes.leave_processes()  # what is left to push does not keep the others' devices
+        if stopped:
+            raise Interrupted
 
 
 def _lead(recipe: Recipe, process: Process) -> bool:
@@ -64,8 +66,7 @@ def _lead(recipe: Recipe, process: Process) -> bool:
         return take_counts(out)
 
     try:
-        with following(recipe, Path(recipe.out)):
-            run(recipe, last="pretrain", works={"pretrain": work})
+        run(recipe, last="pretrain", works={"pretrain": work})
     except Interrupted:
         return True
     if not told:

@@ -120,3 +120,23 @@ def test_what_the_first_process_refuses_ends_the_others_with_its_message(tmp_pat
     assert codes[0] == 2 and codes[1] != 0
     assert "stage 'corpus' is not done" in said[0] and "--until encode" in said[0]
     assert "stage 'corpus' is not done" in said[1] and "Traceback" not in said[0] + said[1]
+
+
+def test_the_others_do_not_wait_for_the_last_push(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub that takes the call and does not answer: the first process waits for it alone."""
+    with socket.create_server(("127.0.0.1", 0)) as hub:
+        hub.settimeout(120)
+        values = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.getsockname()[1]}", "HF_TOKEN": "hf_x", "HF_HUB_OFFLINE": "0"}
+        for name, value in values.items():
+            monkeypatch.setitem(ENVIRONMENT, name, value)
+        processes = start([*copy_of(encoded, tmp_path / "run"), "hub.repository=me/live"])
+        try:
+            with hub.accept()[0]:
+                assert processes[1].wait(timeout=60) == 0
+                assert processes[0].poll() is None and trained(tmp_path / "run")
+        finally:
+            for process in processes:
+                process.kill()
+                process.communicate()
