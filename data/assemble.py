@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
+from common.errors import UserError
 from common.files import atomic_write
 from common.progress import ProgressBar
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.decide import decide
 from data.executors import Executor
+from data.mixture import OUT, MixtureSettings, mix
 from data.shards import (
+    COPIES,
     SCHEMA,
     SHARDS,
     drop_sentences,
@@ -39,6 +42,8 @@ class Assembly:
     shards: int
     duplicates: dict[str, int]
     statistics: Counters
+    mixture: Counters | None = None
+    """What the mixture made of each source, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class ShardTask:
 
     index: int
     pieces: list[Piece] = field(default_factory=list)
+    copies: int = 1
+    """How often its documents come in a pass over the corpus; 0: held out."""
 
     @property
     def name(self) -> str:
@@ -85,12 +92,13 @@ class ShardWork:
     def __call__(self, task: ShardTask) -> Counters:
         """Write one shard and its manifest, unless they are there from the same pieces, and return its statistics."""
         shard, note = self.out / SHARDS / task.name, self.work / f"{task.name}.plan"
-        plan = f"{task.fingerprint()} {' '.join(self.schema.names)}"
+        plan = f"{task.fingerprint()} {task.copies} {' '.join(self.schema.names)}"
         if not (note.exists() and note.read_text() == plan and shard.exists() and manifest_path(shard).exists()):
             note.unlink(missing_ok=True)
             write_shard(shard, (_rows(piece, self.schema.names) for piece in task.pieces), self.schema)
             counts = sort_counters(shard_statistics(shard))
-            write_shard_manifest(shard, {"total": total(counts["sources"]), **counts})
+            mixed = {} if task.copies == 1 else {COPIES: task.copies}
+            write_shard_manifest(shard, {**mixed, "total": total(counts["sources"]), **counts})
             with atomic_write(note) as stream:
                 stream.write(plan)
         facts = read_shard_manifest(shard)
@@ -105,8 +113,11 @@ def assemble(
     shard_mb: float,
     execute: Executor,
     schema: pa.Schema = SCHEMA,
+    mixture: MixtureSettings | None = None,
 ) -> Assembly:
     """Write the shards of all surviving documents in input order and return their number and statistics.
+
+    With a mixture, documents of one number of copies stand together, in input order, the held-out ones first.
 
     Args:
         parts: part files in input order.
@@ -116,15 +127,41 @@ def assemble(
         shard_mb: text in a shard, 10^6 bytes.
         execute: runs the tasks.
         schema: the columns of the shards.
+        mixture: which documents come how often; None takes each once.
+
+    Raises:
+        UserError: the mixture names a source that the corpus does not have, or leaves nothing to train on.
     """
     decision = decide(parts, settings, out / DUPLICATES)
-    tasks = _plan(parts, decision.documents, decision.sentences, int(shard_mb * 1e6))
+    shard_bytes = int(shard_mb * 1e6)
+    mixed = mix(parts, decision.documents, mixture) if mixture else None
+    if mixed is None:
+        tasks = _plan(parts, decision.documents, decision.sentences, shard_bytes)
+    else:
+        tasks = _plan_mixed(parts, mixed.copies, decision.sentences, shard_bytes)
     _remove_strangers(out / SHARDS, tasks)
     statistics: Counters = {"sources": {}, "lengths": {}}
     with ProgressBar("shards", len(tasks), "shards") as bar:
         for one in execute(ShardWork(out, work, schema), tasks, lambda _: bar.advance()):
             merge(statistics, one)
-    return Assembly(len(tasks), decision.counts, sort_counters(statistics))
+    return Assembly(len(tasks), decision.counts, sort_counters(statistics), mixed and mixed.counts)
+
+
+def _plan_mixed(
+    parts: list[Path], copies: list[np.ndarray], sentences: list[np.ndarray | None], shard_bytes: int
+) -> list[ShardTask]:
+    """Return the shards of all documents in the mixture, each of documents with one number of copies."""
+    tasks: list[ShardTask] = []
+    for number in sorted({int(one) for part in copies for one in np.unique(part)} - {OUT}):
+        for task in _plan(parts, [part == number for part in copies], sentences, shard_bytes):
+            tasks.append(ShardTask(len(tasks), task.pieces, number))
+    if tasks and not tasks[-1].copies:
+        raise UserError(
+            "the mixture leaves nothing to train on: every document is held out",
+            "a corpus holds at least one document beside those",
+            "lower corpus.mixture.held_out",
+        )
+    return tasks
 
 
 def _remove_strangers(folder: Path, tasks: list[ShardTask]) -> None:

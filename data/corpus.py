@@ -35,6 +35,7 @@ from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.executors import Crew, ExecutorName, crew_of, open_executor
 from data.filters import FilterSettings, build_filters
+from data.mixture import MixtureSettings
 from data.pii import (
     PiiSettings,
     Pseudonymizer,
@@ -61,7 +62,16 @@ FILTERED = "filtered.jsonl"
 """Documents that filters dropped: ids and scores only."""
 FORMAT = 4
 """Version of the parts in the work folder; parts of another version are not taken up."""
-NOT_IN_PARTS = ("inputs", "shard_mb", "unit_mb", "max_reject_share", "max_bad_files", "filters", "keep_scores")
+NOT_IN_PARTS = (
+    "inputs",
+    "shard_mb",
+    "unit_mb",
+    "max_reject_share",
+    "max_bad_files",
+    "filters",
+    "keep_scores",
+    "mixture",
+)
 """Settings that parts do not depend on, or that something else stands for: of the inputs their own names, of filters
 what `FilterChain.identity` says."""
 
@@ -84,6 +94,9 @@ class CorpusSettings(Settings):
     """Removal of benchmark sentences."""
     deduplicate: DeduplicateSettings = DeduplicateSettings()
     """Removal of repeated documents and sentences."""
+    mixture: MixtureSettings | None = None
+    """How often the documents of each source come, and which are held out of training. None takes each once, and leaves
+    it to pretraining to hold out samples."""
     shard_mb: float = Field(256, gt=0)
     """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
     of a corpus are of about one size (before sentences go as duplicates)."""
@@ -151,7 +164,8 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))
         _check(counts, settings, out)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
-        assembly = assemble(units, out, function.folder, settings.deduplicate, settings.shard_mb, execute, schema)
+        chosen = settings.deduplicate, settings.shard_mb
+        assembly = assemble(units, out, function.folder, *chosen, execute, schema, settings.mixture)
     if not assembly.shards:
         raise UserError(
             "nothing is left of the corpus: " + _whereabouts(counts, assembly),
@@ -304,6 +318,8 @@ def _whereabouts(counts: Counters, assembly: Assembly) -> str:
         f"filter {name}: {total(total(measures))['documents']}" for name, measures in sorted(counts["filters"].items())
     ]
     dropped += [f"duplicate {kind}: {count}" for kind, count in assembly.duplicates.items() if count]
+    left_out = sum(of_source["left_out"]["documents"] for of_source in (assembly.mixture or {}).values())
+    dropped += [f"mixture: {left_out}"] if left_out else []
     rules = [f"{rule}: {facts['hits']}" for rule, facts in sorted(counts["cleaning"].items())]
     return f"{documents} documents read; {', '.join(dropped)}" + (f"; cleaning {', '.join(rules)}" if rules else "")
 
@@ -325,6 +341,7 @@ def _write_reports(
         "pii_key_fingerprint": key_fingerprint(key) if key else None,
         "decontamination": sort_counters(counts["decontamination"]),
         "duplicates": assembly.duplicates,
+        **({"mixture": assembly.mixture} if assembly.mixture is not None else {}),
         "rejects": sort_counters(counts["rejects"]),
         "skipped": sort_counters(counts["skipped"]),
         "damaged": sort_counters(damaged),

@@ -25,7 +25,7 @@ OF_PARTS = (
     "units/work",
 )
 """Modules and folders of this package that the parts of a corpus depend on."""
-OF_CORPUS = (*OF_PARTS, "assemble", "statistics")
+OF_CORPUS = (*OF_PARTS, "assemble", "mixture", "statistics")
 """The same for the finished corpus."""
 LIBRARIES = ("google-re2", "selectolax", "mwparserfromhell", "markdown-it-py", "rensa", "hypua2jamo")
 """What parses and judges texts; libraries whose output is fixed by a standard (JSON, Parquet) are none of them."""

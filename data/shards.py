@@ -1,8 +1,8 @@
 """Text shards: Parquet files of documents with their sentences, written in input order, read back as batches.
 
 A document's text is its sentences: joined by spaces they give it back, but for what the stage took out and for the
-white space between them. Beside each shard lies its manifest, `shard-00000.json`: file, sha256, file_bytes, and what
-the shard holds.
+white space between them. Beside each shard lies its manifest, `shard-00000.json`: file, sha256, file_bytes, what the
+shard holds and, where a mixture says other than once, how often its documents come in a pass (`copies`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ SCHEMA = pa.schema(
     ]
 )
 SHARDS = "shards"
+COPIES = "copies"
+"""In manifests of shards: how often their documents come in a pass over the corpus, 1 unless it says so; 0: held out of
+training."""
 ROW_GROUP_BYTES = 16 << 20
 """Text in a row group: it ends with the document that fills it. The unit in which a shard is written and read."""
 
@@ -206,6 +209,15 @@ def read_shard_manifest(shard: Path) -> dict[str, Any]:
             f"cannot read {path}: {error}", "a manifest lies beside each shard", "delete the corpus folder, run again"
         ) from None
     return found
+
+
+def copies_of(shard: Path) -> int:
+    """Return how often the documents of a shard come in a pass over the corpus; 0: they are held out of training.
+
+    Raises:
+        HunminError: the shard's manifest is missing or damaged.
+    """
+    return int(read_shard_manifest(shard).get(COPIES, 1))
 
 
 def drop_sentences(table: pa.Table, keep: np.ndarray) -> pa.Table:

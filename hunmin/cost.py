@@ -230,9 +230,9 @@ def _refuse_settings(settings: PretrainSettings, named: Named) -> None:
 
 
 def _corpus_tokens(recipe: Recipe) -> int | None:
-    """Return the tokens of the run's token shards, None where they do not exist yet."""
+    """Return the tokens that a pass over the run's token shards has, None where they do not exist yet."""
     folder = Path(recipe.out) / stage_named("encode").folder
-    return TokenShards(folder).total_tokens if (folder / META).is_file() else None
+    return TokenShards(folder).tokens_in_a_pass if (folder / META).is_file() else None
 
 
 def text_bytes(recipe: Recipe) -> float | None:

@@ -84,9 +84,10 @@ class Loader:
             raise HunminError(
                 f"{tokens} holds no tokens", "a run needs at least one sample", "give the corpus stage more text"
             )
-        # pairs of the same text stand in every copy, so theirs are held out by document
-        self.order = SampleOrder(len(self.samples), 0 if self.pairs else settings.validation_samples, settings.seed)
-        if self.pairs:
+        # texts that come several times, as those of pairs do in every copy, are held out by document
+        by_document = held_out is not None
+        self.order = SampleOrder(len(self.samples), 0 if by_document else settings.validation_samples, settings.seed)
+        if by_document:
             count = min(settings.validation_samples, len(self._held_out))
             self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
         else:

@@ -72,14 +72,19 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
         folder: one that belongs to these arguments alone.
         length: tokens of a sample, special tokens included.
         copies: times that the corpus is gone through, each with pairs of its own.
-        held_out: about how many pairs the documents of the validation give; at most a tenth of the documents.
+        held_out: about how many pairs the documents of the validation give; at most a tenth of the documents. Where the
+            corpus holds out shards, they are those of all of their documents, and of no others.
         seed: of all draws.
     """
     folder.mkdir(parents=True, exist_ok=True)
     share = min(MOST_HELD_OUT, held_out * length * OWN_SHARE / max(1, shards.total_tokens))
+    apart = not all(shards.copies(shard) for shard in range(len(shards.shards)))
     for shard in range(len(shards.shards)):
         sentences, documents = np.asarray(shards.sentences(shard)), np.asarray(shards.documents(shard))
-        held_D = _held_out(len(documents) - 1, key_of(seed, 5, shard), share)
+        if apart:
+            held_D = np.full(len(documents) - 1, shards.copies(shard) == 0)
+        else:
+            held_D = _held_out(len(documents) - 1, key_of(seed, 5, shard), share)
         for copy in range(copies):
             _write(folder / _name("training", copy, shard), sentences, documents, ~held_D, length,
                    key_of(seed, 6, copy, shard))  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.errors import UserError
 from common.files import atomic_write
 from pretrain.budgets import count_by_ordinary_tokens
 from pretrain.layouts import Layout, contiguous, doc_sentences, full_sentences
@@ -48,14 +49,40 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
 
 
 def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> tuple[Parts, Parts | None]:
-    """Return a run's samples, and those held out where they are drawn apart: sentence pairs, by document."""
+    """Return a run's samples, and those held out where they are drawn apart, by document: those of shards that the
+    corpus holds out, or sentence pairs.
+
+    A shard with several copies comes so many times: its samples have other numbers each time, and so other places in
+    the order and other masks, and each of them comes once an epoch.
+
+    Raises:
+        UserError: samples are to be held out of a corpus in which they may come again, and it holds out none itself.
+    """
+    training: Parts
+    held_out: Parts
     if settings.samples == "sentence-pairs":
         pairs = read_pairs(shards, plans, copies(settings))
-        return list(pairs.training), list(pairs.validation)
-    every = range(len(shards.shards))
+        training, held_out = list(pairs.training), list(pairs.validation)
+    else:
+        every = [(index, _layout(settings, shards, index, plans)) for index in range(len(shards.shards))]
+        training = [part for part in every if shards.copies(part[0])]
+        held_out = [part for part in every if not shards.copies(part[0])]
+    repeated = [part for part in training for _ in range(shards.copies(part[0]))]
+    by_document = settings.samples == "sentence-pairs" or len(held_out) > 0
+    if settings.validation_samples and len(repeated) > len(training) and not by_document:
+        raise UserError(
+            f"pretrain.validation_samples={settings.validation_samples} of a corpus in which documents come several "
+            "times and none is held out",
+            "a sample that is held out must not come again in training",
+            "set corpus.mixture.held_out (0.005, say), or pretrain.validation_samples=0",
+        )
+    return repeated, held_out if by_document else None
+
+
+def _layout(settings: PretrainSettings, shards: TokenShards, index: int, plans: Path) -> Layout:
     if settings.samples == "packed":
-        return [(index, read_groups(plans, index)) for index in every], None
-    return [(index, make_layout(settings.samples, shards, index, settings.length)) for index in every], None
+        return read_groups(plans, index)
+    return make_layout(settings.samples, shards, index, settings.length)
 
 
 def read_by_ordinary_tokens(settings: PretrainSettings, shards: TokenShards, plans: Path, parts: Parts) -> np.ndarray:

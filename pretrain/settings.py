@@ -180,7 +180,8 @@ class PretrainSettings(Settings):
     """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory; a run may go
     on with another, whose dropout is drawn anew and whose losses differ by rounding."""
     validation_samples: int = Field(1024, ge=0)
-    """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all."""
+    """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all. Where
+    the corpus holds out documents (`corpus.mixture`), so many of theirs, and no others."""
     seed: int = Field(42, ge=0, lt=2**63)
     """Seed of initialisation, order, masks and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"

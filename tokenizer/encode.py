@@ -20,7 +20,7 @@ from common.files import atomic_write, remove_leftovers
 from common.process import available_cores
 from common.progress import ProgressBar
 from data.executors import open_executor
-from data.shards import read_shard, row_groups, shard_paths
+from data.shards import COPIES, copies_of, read_shard, row_groups, shard_paths
 from tokenizer.encoder import Batch, Encoder
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import EncodeSettings
@@ -80,12 +80,13 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
 
 
 class _Task(NamedTuple):
-    """Some row groups of a corpus shard, and the megabytes of the file that they take, about."""
+    """Some row groups of a corpus shard, the megabytes of the file that they take, about, and the shard's copies."""
 
     path: Path
     groups: range
     number: int
     megabytes: float
+    copies: int = 1
 
     @property
     def name(self) -> str:
@@ -97,9 +98,10 @@ def _tasks(corpus: Path) -> list[_Task]:
     most = min(TASK_GROUPS, max(1, sum(counts.values()) // TASKS))
     tasks: list[_Task] = []
     for path, count in counts.items():
+        copies = copies_of(path)
         for start in range(0, count, most):
             groups = range(start, min(start + most, count))
-            tasks.append(_Task(path, groups, len(tasks), path.stat().st_size / 1e6 * len(groups) / count))
+            tasks.append(_Task(path, groups, len(tasks), path.stat().st_size / 1e6 * len(groups) / count, copies))
     return tasks
 
 
@@ -145,7 +147,8 @@ def _encode_task(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) -> 
 
     def close_piece() -> None:
         joined = _join(pending)
-        counts["pieces"].append(write_shard(out, len(counts["pieces"]), *joined, prefix=_piece_prefix(task.number)))
+        entry = write_shard(out, len(counts["pieces"]), *joined, prefix=_piece_prefix(task.number))
+        counts["pieces"].append(entry if task.copies == 1 else {**entry, COPIES: task.copies})
         pending.clear()
 
     for documents in _read(task):

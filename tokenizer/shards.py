@@ -3,7 +3,9 @@
     tokens-00000.bin      flat little-endian ids; no special tokens but one [SEP] at the end of every document
     documents-00000.npy   int64 offsets into the shard's tokens, one per document start, then the token count
     sentences-00000.npy   the same for sentences; a document's [SEP] belongs to its last sentence
-    tokens.json           sizes, dtype, vocabulary size, special ids
+    tokens.json           sizes, dtype, vocabulary size, special ids; a shard's `copies`, where they are not 1
+
+A shard comes `copies` times in a pass over the corpus, and is stored once; 0: it is held out of training.
 
 Array names carry their length: T tokens of a shard.
 """
@@ -134,6 +136,15 @@ class TokenShards:
             raise HunminError(f"{path} is damaged ({error})", "tokens.json is whole", "encode again") from None
         for index, shard in enumerate(self.shards):
             self._check(index, shard)
+
+    def copies(self, index: int) -> int:
+        """Return how often a shard comes in a pass over the corpus; 0: it is held out of training."""
+        return self.shards[index].get("copies", 1)
+
+    @property
+    def tokens_in_a_pass(self) -> int:
+        """Return the tokens of all shards, each as often as it comes."""
+        return sum(shard["tokens"] * self.copies(index) for index, shard in enumerate(self.shards))
 
     def _check(self, index: int, shard: Mapping[str, int]) -> None:
         path = self.folder / shard_files(index)[0]

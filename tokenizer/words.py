@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from common.errors import UserError
 from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
-from data.shards import SHARDS, read_shard, read_shard_manifest, row_groups, shard_paths
+from data.shards import SHARDS, copies_of, read_shard, read_shard_manifest, row_groups, shard_paths
 from tokenizer.counts import write_counts
 from tokenizer.pipeline import split_eojeols
 from tokenizer.sampling import Sample
@@ -54,7 +54,8 @@ def corpus_pieces(corpus: str | Path) -> list[Piece]:
         UserError: nothing is there, or a file is of a kind that is not plain text.
     """
     if (Path(corpus) / SHARDS).is_dir():
-        counts = {str(path): row_groups(path) for path in shard_paths(corpus)}
+        # a held-out text tells nothing to the vocabulary either; copies would only make its counts larger
+        counts = {str(path): row_groups(path) for path in shard_paths(corpus) if copies_of(path)}
         return [piece for path, count in counts.items() for piece in _cut(path, count, GROUPS_PIECE)]
     pieces: list[Piece] = []
     for path in expand(str(corpus)):

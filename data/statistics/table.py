@@ -57,6 +57,7 @@ def format_statistics(statistics: Counters) -> list[Table]:
     """Return the tables: sizes by source, cleaning, personal data, benchmark, what was left out, lengths."""
     return [
         format_sources(statistics),
+        *format_mixture(statistics),
         _cleaning(statistics),
         _personal_data(statistics),
         _benchmark(statistics),
@@ -85,6 +86,33 @@ def format_sources(statistics: Counters) -> Table:
             _share(kept.get("bytes", 0), read.get("bytes", 0)),
         )
     return table
+
+
+def format_mixture(statistics: Counters) -> list[Table]:
+    """Return how often each source comes in a pass, the largest share first; no table where there is no mixture."""
+    if "mixture" not in statistics:
+        return []
+    table = _table("Mixture: what a pass of the training goes through", "source")
+    for name in ("MB", "share", "times", "held out", "left out", "MB a pass", "share "):
+        table.add_column(name, justify="right", no_wrap=True)
+    sources: Counters = statistics["mixture"]
+    sums: Counters = {}
+    for of_source in sources.values():
+        merge(sums, {kind: of_source[kind] for kind in ("before", "held_out", "left_out", "pass")})
+    ordered = sorted(sources.items(), key=lambda item: (-item[1]["pass"]["bytes"], item[0]))
+    for name, found in [*ordered[:MOST_SOURCES], ("all", sums)]:
+        if name == "all":
+            table.add_section()
+        table.add_row(
+            _name(name),
+            f"{found['before']['bytes'] / 1e6:,.2f}",
+            _share(found["before"]["bytes"], sums["before"]["bytes"]),
+            f"{found['rate']:.2f}" if "rate" in found else "",
+            *(f"{found[kind]['documents']:,}" for kind in ("held_out", "left_out")),
+            f"{found['pass']['bytes'] / 1e6:,.2f}",
+            _share(found["pass"]["bytes"], sums["pass"]["bytes"]),
+        )
+    return [table]
 
 
 def largest(sources: Counters) -> list[tuple[str, Counters]]:

@@ -25,6 +25,7 @@ def corpus(facts: Facts) -> Markup:
         "corpus",
         "Corpus",
         markup.block("Sources, the largest first", _sources(found)),
+        *([markup.block("What a pass of the training goes through", _mixture(found))] if "mixture" in found else []),
         markup.grid(
             *(
                 charts.bar_chart(
@@ -72,6 +73,24 @@ def _sources(found: dict[str, Any]) -> Markup:
     head = ["source", "documents", "sentences", "words", "MB", "MB read", "kept", "of the corpus"]
     rows = [cells(*item) for item in largest(found["sources"])]
     return markup.table("Sources", head, rows, total=cells("all", whole))
+
+
+def _mixture(found: dict[str, Any]) -> Markup:
+    whole = sum(one["pass"]["bytes"] for one in found["mixture"].values())
+    ordered = sorted(found["mixture"].items(), key=lambda item: (-item[1]["pass"]["bytes"], item[0]))
+    rows = [
+        [
+            source,
+            f"{one['before']['bytes'] / 1e6:,.2f}",
+            f"{one['rate']:.2f}",
+            *(count(one[kind]["documents"]) for kind in ("held_out", "left_out")),
+            f"{one['pass']['bytes'] / 1e6:,.2f}",
+            percent(one["pass"]["bytes"], whole),
+        ]
+        for source, one in ordered[:MOST_SOURCES]
+    ]
+    head = ["source", "MB", "times", "documents held out", "left out", "MB a pass", "of the pass"]
+    return markup.table("Mixture", head, rows)
 
 
 def _cleaning(rules: dict[str, Counts], characters: int) -> Markup:

@@ -135,3 +135,31 @@ def test_bad_input(corpus_folder: Path, tokenizer_folder: Path, tmp_path: Path) 
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(HunminError, match=r"shard-00001\.parquet"):
         encode_corpus(SETTINGS, broken, tokenizer_folder, tmp_path / "broken")
+
+
+def test_copies_of_corpus_shards_stand_in_the_token_folder(
+    corpus_folder: Path, tokenizer_folder: Path, tmp_path: Path
+) -> None:
+    """Nothing is stored twice: a mixture changes what tokens.json says of a shard, not its files."""
+    mixed, plain = tmp_path / "corpus", tmp_path / "plain"
+    shutil.copytree(corpus_folder, mixed)
+    encode_corpus(SETTINGS, mixed, tokenizer_folder, _folder(plain))
+    copies = {}
+    for number, path in enumerate(shard_paths(mixed)):
+        manifest = json.loads(path.with_suffix(".json").read_text())
+        copies[number] = (3, 0, 1)[number % 3]
+        path.with_suffix(".json").write_text(json.dumps({**manifest, "copies": copies[number]}))
+    assert len(copies) > 1
+    counts = encode_corpus(SETTINGS, mixed, tokenizer_folder, _folder(tmp_path / "out"))
+    same, other = digest(plain), digest(tmp_path / "out")
+    assert {name for name in same if same[name] != other[name]} == {"tokens.json"} and counts["tokens"] > 0
+    shards = TokenShards(tmp_path / "out")
+    found = [shards.copies(index) for index in range(len(shards.shards))]
+    assert set(found) == set(copies.values()) and [n for n, _ in itertools.groupby(found)] == list(copies.values())
+    sizes = [len(shards.tokens(index)) for index in range(len(shards.shards))]
+    assert shards.tokens_in_a_pass == sum(n * size for n, size in zip(found, sizes, strict=True))
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path

@@ -1,0 +1,138 @@
+"""The mixture of a corpus: two passes over ids, sources and sizes of what its parts keep, none over text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.errors import UserError, nearest
+from data.mixture.draw import Purpose, cap_threshold, copies, draws
+from data.mixture.rates import rates_of
+from data.mixture.settings import MixtureSettings
+from data.shards import read_columns
+from data.statistics.counts import Counters, merge, sort_counters
+
+OUT, HELD_OUT = -1, 0
+"""Numbers of copies that are none: the document is not in the mixture; it is held out for validation."""
+
+
+class Mixed(NamedTuple):
+    """The mixture of a corpus."""
+
+    copies: list[NDArray[np.int16]]
+    """For each part the copies of each document: `OUT`, `HELD_OUT`, or how often it comes in a pass."""
+    counts: Counters
+    """Source → "before", "left_out", "held_out", "pass" (as often as it comes), each documents and bytes; "rate"."""
+
+
+class _Rows(NamedTuple):
+    """Documents of a part that stay after duplicates went."""
+
+    places: NDArray[np.int64]
+    sources: NDArray[np.str_]
+    ids: list[str]
+    sizes: NDArray[np.int64]
+
+    def drawn(self, seed: int, purpose: Purpose) -> NDArray[np.float64]:
+        return draws(self.sources.tolist(), self.ids, seed, purpose)
+
+
+def mix(parts: list[Path], keep: list[NDArray[np.bool_]], settings: MixtureSettings) -> Mixed:
+    """Return how often each document comes, and the counts by source.
+
+    Held-out documents are drawn first, then those under a source's cap, then the copies of the others; the first and
+    the last depend on a document alone but for the rates.
+
+    Args:
+        parts: part files in input order.
+        keep: masks of their documents that are no duplicates.
+        settings: of the mixture.
+
+    Raises:
+        UserError: a source is named that the corpus does not have.
+    """
+    thresholds, sizes = _sizes(parts, keep, settings)
+    rates = rates_of(sizes, settings)
+    found: list[NDArray[np.int16]] = []
+    counts: Counters = {}
+    for (rows, held, capped), mask in zip(_passed(parts, keep, settings, thresholds), keep, strict=True):
+        rate = np.array([rates[name] for name in rows.sources.tolist()], np.float64)
+        times = copies(rate, rows.drawn(settings.seed, "copies"))
+        times[times == 0] = OUT
+        times[capped] = OUT
+        times[held] = HELD_OUT
+        whole = np.full(len(mask), OUT, np.int16)
+        whole[rows.places] = times
+        found.append(whole)
+        _count(counts, rows, times)
+    by_source = {name: {"rate": rates[name], **of_source} for name, of_source in counts.items()}
+    return Mixed(found, sort_counters(by_source))
+
+
+def _sizes(
+    parts: list[Path], keep: list[NDArray[np.bool_]], settings: MixtureSettings
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Return the draw below which documents of a capped source stay, and the bytes of each source that are left."""
+    sizes: dict[str, int] = {}
+    capped: dict[str, list[tuple[NDArray[np.float64], NDArray[np.int64]]]] = {}
+    for rows, held, _ in _passed(parts, keep, settings, {}):
+        for name in np.unique(rows.sources).tolist():
+            mine = (rows.sources == name) & ~held
+            sizes[name] = sizes.get(name, 0) + int(rows.sizes[mine].sum())
+            if (share := settings.sources.get(name)) and share.max_mb is not None:
+                ids = [id for id, chosen in zip(rows.ids, mine.tolist(), strict=True) if chosen]
+                pair = draws([name] * len(ids), ids, settings.seed, "cap"), rows.sizes[mine]
+                capped.setdefault(name, []).append(pair)
+    for name in settings.sources:
+        if name not in sizes:
+            raise UserError(
+                f"corpus.mixture.sources names '{name}', which no document that is left comes from"
+                + nearest(name, list(sizes)),
+                "sources are named as in `hunmin corpus stats`: by `name`, by the records' field, or by the file",
+                f"the sources are {', '.join(sorted(sizes)[:20])}" + (", …" if len(sizes) > 20 else ""),
+            )
+    thresholds: dict[str, float] = {}
+    for name, pairs in capped.items():
+        drawn, bytes_ = (np.concatenate(column) for column in zip(*pairs, strict=True))
+        thresholds[name] = cap_threshold(drawn, bytes_, (settings.sources[name].max_mb or 0) * 1e6)
+        sizes[name] = int(bytes_[drawn < thresholds[name]].sum())
+    return thresholds, sizes
+
+
+def _passed(
+    parts: list[Path], keep: list[NDArray[np.bool_]], settings: MixtureSettings, thresholds: dict[str, float]
+) -> Iterator[tuple[_Rows, NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Yield for each part the documents that stay, which are held out, and which go because of a cap."""
+    left_out = [name for name, share in settings.sources.items() if share.epochs == 0]
+    for part, mask in zip(parts, keep, strict=True):
+        table = read_columns(part, ["id", "source", "bytes"])
+        places = np.flatnonzero(mask)
+        names = np.array(table.column("source").to_pylist(), np.str_)[places]
+        ids = table.column("id").to_pylist()
+        rows = _Rows(places, names, [ids[place] for place in places], table.column("bytes").to_numpy()[places])
+        held = (rows.drawn(settings.seed, "held out") < settings.held_out) & ~np.isin(names, left_out)
+        over = np.zeros(len(places), bool)
+        for name, threshold in thresholds.items():
+            mine = np.flatnonzero((names == name) & ~held)
+            over[mine] = draws([name] * len(mine), [rows.ids[n] for n in mine], settings.seed, "cap") >= threshold
+        yield rows, held, over
+
+
+def _count(counts: Counters, rows: _Rows, times: NDArray[np.int16]) -> None:
+    kinds = {
+        "before": np.ones(len(times), np.int64),
+        "left_out": (times == OUT).astype(np.int64),
+        "held_out": (times == HELD_OUT).astype(np.int64),
+        "pass": np.maximum(times, 0).astype(np.int64),
+    }
+    for name in np.unique(rows.sources).tolist():
+        mine = rows.sources == name
+        of_source = {
+            kind: {"documents": int(how[mine].sum()), "bytes": int((how * rows.sizes)[mine].sum())}
+            for kind, how in kinds.items()
+        }
+        merge(counts.setdefault(name, {}), of_source)
