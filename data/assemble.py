@@ -132,7 +132,7 @@ def assemble(
     Raises:
         UserError: the mixture names a source that the corpus does not have, or leaves nothing to train on.
     """
-    decision = decide(parts, settings, out / DUPLICATES)
+    decision = decide(parts, settings, out / DUPLICATES, work, execute)
     shard_bytes = int(shard_mb * 1e6)
     mixed = mix(parts, decision.documents, mixture) if mixture else None
     if mixed is None:

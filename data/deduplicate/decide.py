@@ -14,12 +14,14 @@ import pyarrow.parquet as pq
 
 from common.progress import ProgressBar
 from data.deduplicate.cluster import near_duplicates
-from data.deduplicate.exact import KEY, repeats, survivors
+from data.deduplicate.exact import survivors
 from data.deduplicate.near import choose_bands
+from data.deduplicate.partitioned import ExactDuplicates
 from data.deduplicate.report import PAIR, follow, make_pairs, write_report
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, load_side, signature_comparer
-from data.shards import read_columns, read_numbers
+from data.executors import Executor
+from data.shards import read_columns
 
 KINDS = ("documents", "near", "paragraphs", "sentences", "emptied")
 
@@ -36,7 +38,7 @@ class Decision(NamedTuple):
     their paragraphs or sentences."""
 
 
-def decide(parts: list[Path], settings: DeduplicateSettings, report: Path) -> Decision:
+def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor) -> Decision:
     """Return what stays, and write one line {"id", "kept", "rule", "similarity"} a dropped document to `report`.
 
     Of a kind the first in input order stays. Documents go before paragraphs, paragraphs before sentences, so what is
@@ -46,10 +48,10 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path) -> De
         parts: part files in input order, with the files of keys that the settings need.
         settings: which duplicates go.
         report: a JSON Lines file, ids only.
+        work: folder for what is half done.
+        execute: runs the tasks that find equal documents.
     """
-    rows = [pq.read_metadata(part).num_rows for part in parts]
-    borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
-    keep, counts = _documents(parts, borders, settings, report)
+    borders, keep, counts = _documents(parts, settings, report, work, execute)
     masks = [keep[first:last] for first, last in pairwise(borders)]
     sentences: list[np.ndarray | None] = [None] * len(parts)
     if settings.paragraphs or settings.sentences:
@@ -66,33 +68,40 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path) -> De
 
 
 def _documents(
-    parts: list[Path], borders: np.ndarray, settings: DeduplicateSettings, report: Path
-) -> tuple[np.ndarray, dict[str, int]]:
-    """Return the mask of documents that stay and the counts, and write the report."""
-    total = int(borders[-1])
-    keep = np.ones(total, bool)
-    exact = [np.empty(0, PAIR)]
+    parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """Return where each part's documents begin, the mask of documents that stay and the counts, and write the report.
+
+    Equal documents alone are reported by tasks of the executor. Near copies are found in this process, and what equal
+    documents are copies of may itself go as one: then the pairs of both are in memory.
+    """
+    exact = None
     if settings.documents:
-        for dropped, kept in repeats(lambda: map(_document_keys, parts), total):
-            exact.append(make_pairs(dropped, kept, 1, near=False))
-            keep[dropped] = False
-    near = np.empty(0, PAIR)
-    if settings.near:
-        bands, compare = choose_bands(settings.near_threshold)[0], signature_comparer(parts, borders)
-        with ProgressBar("near copies", bands, "bands") as bar:
-            found = near_duplicates(band_loader(parts), bands, keep, compare, settings.near_threshold, bar.advance)
-        near = make_pairs(*found, near=True)
+        with ProgressBar("equal documents", None, "tasks") as bar:
+            exact = ExactDuplicates(parts, work, execute, lambda _: bar.advance())
+            if not settings.near:
+                exact.write_report(report)
+    rows = exact.rows if exact else [pq.read_metadata(part).num_rows for part in parts]
+    borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
+    keep = np.ones(borders[-1], bool)
+    for twins in exact or ():
+        keep[twins["dropped"]] = False
+    counts = dict.fromkeys(KINDS, 0) | {"documents": exact.count if exact else 0}
+    if not exact or settings.near:
+        near = _near(parts, borders, keep, settings) if settings.near else np.empty(0, PAIR)
         keep[near["dropped"]] = False
-    counts = dict.fromkeys(KINDS, 0) | {"documents": sum(map(len, exact)), "near": len(near)}
-    write_report(report, parts, borders, follow(np.concatenate(exact), near))
-    return keep, counts
+        pairs = [make_pairs(twins["dropped"], twins["kept"], 1, near=False) for twins in exact or ()]
+        write_report(report, parts, borders, follow(np.concatenate([np.empty(0, PAIR), *pairs]), near))
+        counts["near"] = len(near)
+    return borders, keep, counts
 
 
-def _document_keys(part: Path) -> np.ndarray:
-    high, low = (read_numbers(part, half) for half in ("high", "low"))
-    keys = np.empty(len(high), KEY)
-    keys["high"], keys["low"] = high, low
-    return keys
+def _near(parts: list[Path], borders: np.ndarray, keep: np.ndarray, settings: DeduplicateSettings) -> np.ndarray:
+    """Return the near copies among the documents that stay, as `PAIR`s."""
+    bands, compare = choose_bands(settings.near_threshold)[0], signature_comparer(parts, borders)
+    with ProgressBar("near copies", bands, "bands") as bar:
+        found = near_duplicates(band_loader(parts), bands, keep, compare, settings.near_threshold, bar.advance)
+    return make_pairs(*found, near=True)
 
 
 def _sentences(part: Path) -> pa.ListArray:

@@ -47,12 +47,22 @@ def repeats(load: Callable[[], Iterable[np.ndarray]], total: int) -> Iterator[tu
             places.append(np.flatnonzero(mask) + offset)
             offset += len(keys)
         chosen, place = np.concatenate(selected), np.concatenate(places)
-        order = np.lexsort((chosen["low"], chosen["high"]))  # stable: equal keys stay in input order
-        ordered, place = chosen[order], place[order]
-        again = np.zeros(len(place), bool)
-        again[1:] = ordered[1:] == ordered[:-1]
-        firsts = np.flatnonzero(~again)
-        yield place[again], place[firsts[np.cumsum(~again)[again] - 1]]
+        yield repeated(chosen, place)
+
+
+def repeated(keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (places of keys that an earlier key equals, places of the first of those).
+
+    Args:
+        keys: `KEY`s; equal ones in input order.
+        places: of the keys.
+    """
+    order = np.lexsort((keys["low"], keys["high"]))  # stable: equal keys stay in input order
+    ordered, places = keys[order], places[order]
+    again = np.zeros(len(places), bool)
+    again[1:] = ordered[1:] == ordered[:-1]
+    firsts = np.flatnonzero(~again)
+    return places[again], places[firsts[np.cumsum(~again)[again] - 1]]
 
 
 def survivors(load: Callable[[], Iterable[np.ndarray]], total: int) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import orjson
@@ -59,11 +61,23 @@ def write_report(path: Path, parts: list[Path], borders: np.ndarray, pairs: np.n
                 continue
             ids = read_columns(part, ["id"]).column("id").to_pylist()
             names += [ids[place - first] for place in needed]
-            for pair, number in zip(here, np.searchsorted(wanted, here["kept"]), strict=True):
-                line = {
-                    "id": ids[pair["dropped"] - first],
-                    "kept": names[number],
-                    "rule": "near" if pair["near"] else "documents",
-                    "similarity": round(float(pair["similarity"]), 4),
-                }
-                stream.write(orjson.dumps(line) + b"\n")
+            lines = zip(here, np.searchsorted(wanted, here["kept"]), strict=True)
+            write_lines(
+                stream,
+                (
+                    (
+                        ids[pair["dropped"] - first],
+                        names[number],
+                        "near" if pair["near"] else "documents",
+                        float(pair["similarity"]),
+                    )
+                    for pair, number in lines
+                ),
+            )
+
+
+def write_lines(stream: IO[bytes], lines: Iterable[tuple[str, str, str, float]]) -> None:
+    """Write a line {"id", "kept", "rule", "similarity"} for each (id, id of the one that stays, rule, similarity)."""
+    for dropped, kept, rule, similarity in lines:
+        line = {"id": dropped, "kept": kept, "rule": rule, "similarity": round(similarity, 4)}
+        stream.write(orjson.dumps(line) + b"\n")

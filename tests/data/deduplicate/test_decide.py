@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,13 @@ from data.deduplicate.decide import KINDS, decide
 from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
+from data.executors import run_local
 from data.shards import write_table
 from data.units.work import PART_SCHEMA
 
 from .invented import document, edited
 
+ONE = partial(run_local, workers=1)
 ALL = DeduplicateSettings(near=True, paragraphs=True, sentences=True, min_paragraph_chars=4, min_sentence_chars=4)
 
 
@@ -44,7 +47,7 @@ def decided(folder: Path, documents: dict[str, list[list[str]]], chosen: Dedupli
     for number, (first, last) in enumerate(itertools.pairwise(borders)):
         contents.append({name: documents[name] for name in names[first:last]})
         parts.append(write_part(folder / f"part-{number}.parquet", contents[-1], chosen))
-    decision = decide(parts, chosen, folder / "duplicates.jsonl")
+    decision = decide(parts, chosen, folder / "duplicates.jsonl", folder, ONE)
     left = {}
     for content, mask, stays in zip(contents, decision.documents, decision.sentences, strict=True):
         flat = [(name, s) for name, paragraphs in content.items() for paragraph in paragraphs for s in paragraph]
@@ -121,5 +124,5 @@ def test_the_cut_into_parts_makes_no_difference_and_nothing_is_lost(tmp_path_fac
 
 @pytest.mark.parametrize("chosen", [ALL, DeduplicateSettings(documents=False)])
 def test_no_parts_and_empty_parts(tmp_path, chosen):
-    assert decide([], chosen, tmp_path / "r").counts == dict.fromkeys(KINDS, 0)
+    assert decide([], chosen, tmp_path / "r", tmp_path, ONE).counts == dict.fromkeys(KINDS, 0)
     assert decided(tmp_path, {}, chosen, [0])[0] == {}

@@ -1,0 +1,172 @@
+"""Equal documents found partition by partition: what one look at all keys gives, under any cut, executor and kills."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.deduplicate import partitioned
+from data.deduplicate.exact import KEY, keys_of, repeats
+from data.deduplicate.partitioned import ExactDuplicates
+from data.deduplicate.report import follow, make_pairs, write_report
+from data.executors import run_local
+from data.shards import read_numbers, write_table
+from data.units.work import PART_SCHEMA
+
+ONE = partial(run_local, workers=1)
+NEVER = np.zeros(0, [("dropped", "<i8"), ("kept", "<i8"), ("similarity", "<f8"), ("near", "?")])
+
+
+def write_parts(folder: Path, contents: list[list[str]]) -> list[Path]:
+    """Write texts as parts; a document's id says its part and row."""
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for number, texts in enumerate(contents):
+        keys, count = keys_of(texts), len(texts)
+        names = [f"문서-{number}-{row}" for row in range(count)]
+        columns = [names, ["s"] * count, [""] * count, [[t] for t in texts], keys["high"], keys["low"], [1] * count]
+        paths.append(folder / f"part-{number:04d}.parquet")
+        write_table(paths[-1], pa.table(columns, schema=PART_SCHEMA), 100, 1)
+    return paths
+
+
+def slowly(parts: list[Path], report: Path) -> list[tuple[int, int]]:
+    """Return all (dropped, kept), and write the report, from all keys at once: the oracle."""
+    loaded = []
+    for part in parts:
+        keys = np.empty(len(read_numbers(part, "high")), KEY)
+        keys["high"], keys["low"] = read_numbers(part, "high"), read_numbers(part, "low")
+        loaded.append(keys)
+    borders = np.cumsum([0, *map(len, loaded)])
+    pairs = [make_pairs(*found, 1, near=False) for found in repeats(lambda: loaded, int(borders[-1]))]
+    every = follow(np.concatenate([NEVER, *pairs]), NEVER)
+    write_report(report, parts, borders, every)
+    return [(int(pair["dropped"]), int(pair["kept"])) for pair in every]
+
+
+def found(exact: ExactDuplicates) -> list[tuple[int, int]]:
+    return sorted((int(twin["dropped"]), int(twin["kept"])) for twins in exact for twin in twins)
+
+
+def test_by_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(partitioned, "GROUP_PARTS", 2)
+    monkeypatch.setattr(partitioned, "PARTITION", 2)
+    parts = write_parts(tmp_path / "parts", [["가", "나"], [], ["나", "다", "가 "], ["라", "나"]])
+    exact = ExactDuplicates(parts, tmp_path, ONE)
+    assert exact.rows.tolist() == [2, 0, 3, 2]
+    assert found(exact) == [(2, 1), (4, 0), (6, 1)]
+    assert exact.count == 3
+    exact.write_report(tmp_path / "report")
+    lines = [orjson.loads(line) for line in (tmp_path / "report").read_bytes().splitlines()]
+    assert lines == [
+        {"id": "문서-2-0", "kept": "문서-0-1", "rule": "documents", "similarity": 1.0},
+        {"id": "문서-2-2", "kept": "문서-0-0", "rule": "documents", "similarity": 1.0},
+        {"id": "문서-3-1", "kept": "문서-0-1", "rule": "documents", "similarity": 1.0},
+    ]
+
+
+def test_nothing(tmp_path):
+    for parts in ([], write_parts(tmp_path / "parts", [[], []])):
+        exact = ExactDuplicates(parts, tmp_path, ONE)
+        assert exact.count == 0 and found(exact) == []
+        exact.write_report(tmp_path / "report")
+        assert (tmp_path / "report").read_bytes() == b""
+
+
+TEXTS = st.lists(st.integers(0, 40).map(str), max_size=25)
+
+
+@settings(max_examples=30, deadline=None)
+@given(contents=st.lists(TEXTS, max_size=7), group=st.integers(1, 4), partition=st.sampled_from([1, 3, 10, 10**6]))
+def test_it_is_what_one_look_at_all_keys_gives(tmp_path_factory, contents, group, partition):
+    folder = tmp_path_factory.mktemp("exact")
+    parts = write_parts(folder / "parts", contents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitioned, "GROUP_PARTS", group)
+        patch.setattr(partitioned, "PARTITION", partition)
+        exact = ExactDuplicates(parts, folder, ONE)
+        exact.write_report(folder / "report")
+        assert found(exact) == slowly(parts, folder / "oracle")
+    assert (folder / "report").read_bytes() == (folder / "oracle").read_bytes()
+    for one, other in pairwise(parts):
+        assert one.exists() and other.exists()
+
+
+def many(folder: Path) -> list[Path]:
+    draw = random.Random(7)
+    return write_parts(folder, [[str(draw.randrange(4000)) for _ in range(draw.randrange(300))] for _ in range(24)])
+
+
+@pytest.mark.parametrize("executor", ["threads", "two processes", "ray"])
+def test_any_executor_gives_the_same_bytes(executor, tmp_path):
+    """Constants reach other processes by their defaults alone, so the tasks here are few."""
+    from data.executors import open_executor
+
+    if executor == "ray":
+        pytest.importorskip("ray")
+    parts = many(tmp_path / "parts")
+    name = "ray" if executor == "ray" else "local"
+    with open_executor(name, 2, "local", tmp_path, threads=executor == "threads") as execute:
+        exact = ExactDuplicates(parts, tmp_path, execute)
+        exact.write_report(tmp_path / "report")
+    assert found(exact) == slowly(parts, tmp_path / "oracle")
+    assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
+
+
+def test_what_another_list_of_parts_left_is_not_taken_up(tmp_path):
+    parts = many(tmp_path / "parts")
+    ExactDuplicates(parts, tmp_path, ONE).write_report(tmp_path / "report")
+    exact = ExactDuplicates(parts[1:], tmp_path, ONE)
+    exact.write_report(tmp_path / "report")
+    assert found(exact) == slowly(parts[1:], tmp_path / "oracle")
+    assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
+    assert len(list(tmp_path.glob("exact-*"))) == 1
+
+
+RUN = """
+import sys
+from functools import partial
+from pathlib import Path
+from data.deduplicate import partitioned
+from data.executors import run_local
+partitioned.GROUP_PARTS, partitioned.PARTITION = 2, 200
+folder = Path(sys.argv[1])
+parts = sorted((folder / "parts").glob("part-*.parquet"))
+exact = partitioned.ExactDuplicates(parts, folder, partial(run_local, workers=1))
+exact.write_report(folder / "report")
+"""
+
+
+def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
+    parts = many(tmp_path / "parts")
+    expected = slowly(parts, tmp_path / "oracle")
+    draw, kills = random.Random(3), 0
+    for _ in range(60):
+        process = subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path)], start_new_session=True)
+        before = len(list(tmp_path.glob("exact-*/*")))
+        more = draw.randrange(1, 30)
+        while process.poll() is None and len(list(tmp_path.glob("exact-*/*"))) < before + more:
+            time.sleep(0.001)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+        if process.wait() == 0:
+            break
+        assert process.returncode == -signal.SIGKILL
+    assert kills >= 3
+    monkeypatch.setattr(partitioned, "GROUP_PARTS", 2)
+    monkeypatch.setattr(partitioned, "PARTITION", 200)
+    assert found(ExactDuplicates(parts, tmp_path, ONE)) == expected
+    assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
