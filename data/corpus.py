@@ -164,6 +164,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))
         _check(counts, settings, out)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
+        execute = crew.together(function.folder, execute)
         chosen = settings.deduplicate, settings.shard_mb
         assembly = assemble(units, out, function.folder, *chosen, execute, schema, settings.mixture)
     if not assembly.shards:

@@ -5,7 +5,8 @@ tasks are picklable and a task's work depends on nothing else, so where it runs 
 
 * `local`: a pool of processes on this machine, or of threads for functions that are compiled code;
 * `ray`: tasks of a Ray cluster (an extra: `pip install ray`);
-* `crew`: whether one process does a stage or several share it; `slurm`: the elements of a Slurm array, which do.
+* `crew`: whether one process does a stage or several share it; `slurm`: the elements of a Slurm array, which do;
+* `phases`: how elements that are there help the one that ends the stage.
 
 All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).
 """

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from data.executors.choice import Executor
 
 
 class ShareDone(Exception):
@@ -36,25 +39,35 @@ class Share(Protocol):
 class Crew(Protocol):
     """The processes that do a stage."""
 
-    def share(self, sizes: Callable[[], Sequence[int]]) -> Share | None:
+    def share(self, sizes: Callable[[], Sequence[int]], sought: Callable[[], Sequence[bool]]) -> Share | None:
         """Return which units are this process's; None: all of them.
 
         Args:
             sizes: gives the bytes of each file.
+            sought: gives for each file whether it can be read in parts.
 
         Raises:
             UserError: what says which process this is, is missing.
         """
 
-    def finishes(self, folder: Path) -> None:
-        """Return when this process is the one that ends the stage, all units being done.
+    def finishes(self, folder: Path, execute: Executor) -> None:
+        """Return when this process is the one that ends the stage, all units being done; else help the one that does.
 
         Args:
             folder: of the units' parts, which all processes see.
+            execute: runs tasks here.
 
         Raises:
             ShareDone: another one is.
             FileNotFoundError: another one has.
+        """
+
+    def together(self, folder: Path, execute: Executor) -> Executor:
+        """Return what runs the steps after the units: `execute`, with the other processes that are still there.
+
+        Args:
+            folder: of the units' parts, which all processes see.
+            execute: runs tasks here.
         """
 
     def ended(self, message: str) -> None:
@@ -64,16 +77,32 @@ class Crew(Protocol):
             ShareDone: somebody may have, and there is nothing left to do here.
         """
 
+    def peers(self, folder: Path, execute: Executor) -> Executor:
+        """Return what runs tasks that every process of the crew has, so that each is done by one of them.
+
+        Args:
+            folder: of the units' parts, which all processes see.
+            execute: runs tasks here.
+        """
+
 
 class Alone:
     """One process, which does all."""
 
-    def share(self, sizes: Callable[[], Sequence[int]]) -> Share | None:
+    def share(self, sizes: Callable[[], Sequence[int]], sought: Callable[[], Sequence[bool]]) -> Share | None:
         """Return that all units are its own."""
         return None
 
-    def finishes(self, folder: Path) -> None:
+    def finishes(self, folder: Path, execute: Executor) -> None:
         """Return: nobody else does."""
+
+    def together(self, folder: Path, execute: Executor) -> Executor:
+        """Return the executor: nobody helps."""
+        return execute
+
+    def peers(self, folder: Path, execute: Executor) -> Executor:
+        """Return the executor: there are none."""
+        return execute
 
     def ended(self, message: str) -> None:
         """Return: nobody else has."""

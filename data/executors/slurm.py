@@ -1,8 +1,9 @@
 """Slurm arrays: the same command runs once an element, and each does its share of the units into one work folder.
 
 Nothing is started or asked here: rank and number of elements come from the environment that Slurm sets. Files of up to
-half an average share belong to one element whole; larger ones are read by all elements, each of which does every
-n-th unit. Which element did a unit makes no difference to it, so another array, or a local run, can finish the rest.
+half an average share belong to one element whole, and so do larger ones that can only be read from their beginning;
+of other files each element reads and does every n-th unit. Which element did a unit makes no difference to it, so
+another array, or a local run, can finish the rest.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.errors import UserError
 from common.progress import say
 from data.executors.crew import ShareDone
+from data.executors.phases import SharedExecutor, help_leader, start_leading
+
+if TYPE_CHECKING:
+    from data.executors.choice import Executor
 
 RULE = "an element of a Slurm array has SLURM_ARRAY_TASK_ID, _COUNT and _MIN in its environment"
 
@@ -55,6 +61,11 @@ class ArrayElement:
             )
         return cls(rank, count, environment.get("SLURM_ARRAY_JOB_ID", "0"))
 
+    @property
+    def owner(self) -> str:
+        """Return what this element signs the tasks with that it takes."""
+        return f"{self.job}-{self.rank}"
+
     def claim(self, folder: Path) -> str | None:
         """Claim the end of the stage, which one element does; return None, or the rank of the element that has it.
 
@@ -77,16 +88,17 @@ class ArrayShare:
     Args:
         element: which share.
         sizes: bytes of each file.
+        sought: whether each file can be read in parts; None: all of them.
     """
 
-    def __init__(self, element: ArrayElement, sizes: Sequence[int]) -> None:
+    def __init__(self, element: ArrayElement, sizes: Sequence[int], sought: Sequence[bool] | None = None) -> None:
         self._element = element
         self.name = f"element {element.rank}"
         self._owners: dict[int, int] = {}
         most = sum(sizes) / element.count / 2
         loads = [(0, rank) for rank in range(element.count)]
         for file in sorted(range(len(sizes)), key=lambda number: (-sizes[number], number)):
-            if sizes[file] <= most:
+            if sizes[file] <= most or not (sought is None or sought[file]):
                 load, self._owners[file] = heapq.heappop(loads)
                 heapq.heappush(loads, (load + sizes[file], self._owners[file]))
 
@@ -114,19 +126,19 @@ class ArrayShare:
 class ArrayCrew:
     """The elements of the array that this process belongs to."""
 
-    def share(self, sizes: Callable[[], Sequence[int]]) -> ArrayShare:
+    def share(self, sizes: Callable[[], Sequence[int]], sought: Callable[[], Sequence[bool]]) -> ArrayShare:
         """Return this element's units.
 
         Raises:
             UserError: the environment describes no element.
         """
         element = ArrayElement.from_environment()
-        share = ArrayShare(element, sizes())
+        share = ArrayShare(element, sizes(), sought())
         say(f"{share.name} of {element.count}")
         return share
 
-    def finishes(self, folder: Path) -> None:
-        """Return when this element is the one to end the stage.
+    def finishes(self, folder: Path, execute: Executor) -> None:
+        """Return when this element is the one to end the stage; else help the one that is.
 
         Raises:
             ShareDone: another one is.
@@ -135,7 +147,18 @@ class ArrayCrew:
         element = ArrayElement.from_environment()
         owner = element.claim(folder)
         if owner is not None:
+            say(f"element {element.rank} is done with its units; it helps element {owner}, which writes the shards")
+            help_leader(folder, execute, element.owner, element.rank, element.count)
             raise ShareDone(f"element {element.rank} is done; element {owner} writes the shards")
+
+    def together(self, folder: Path, execute: Executor) -> Executor:
+        """Return what runs tasks here and in the elements that help."""
+        start_leading(folder)
+        return self.peers(folder, execute)
+
+    def peers(self, folder: Path, execute: Executor) -> Executor:
+        """Return what runs tasks that all elements have, each of them in one."""
+        return SharedExecutor(execute, folder, ArrayElement.from_environment().owner)
 
     def ended(self, message: str) -> None:
         """Raise a `ShareDone`: another element has ended the stage."""

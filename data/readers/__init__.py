@@ -1,12 +1,14 @@
 """Readers: input files as blocks of whole records, and a block as documents, rejects and skipped records.
 
 A file is read once, in order, by one process (`read_blocks`), which only cuts it cheaply where records end, or refers
-to parts of it; what a block holds is parsed where the work is done (`parse_block`). Blocks, and the documents and ids
+to parts of it; what a block holds is parsed where the work is done (`parse_block`). A file of lines that can be sought
+is looked through and read by ranges instead (`sought`), each where its work is done. Blocks, and the documents and ids
 in them, depend on the content and the settings alone, and no input can fill the memory.
 
 * `settings`, `records`: a source's settings; blocks, documents, rejects, and fields as a source maps them;
 * `paths`, `sniff`, `encoding`: which files, in which format, in which encoding;
 * `damage`, `transport`: files that are broken, and connections that are;
+* `ranges`: files of lines read from any place on;
 * `blocks`, `json_elements`: cutting text at borders, and JSON at its elements;
 * `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
 * `rows`, `parquet`, `sqlite`, `hub`: formats of rows;
@@ -16,9 +18,10 @@ in them, depend on the content and the settings alone, and no input can fill the
 
 from common.files import COMPRESSED, HUB, stem
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.formats import READERS, parse_block, read_blocks
+from data.readers.formats import READERS, is_referred, parse_block, read_blocks, sought
 from data.readers.lines import TOO_DEEP, UnreadableError, load_json
 from data.readers.paths import list_files
+from data.readers.ranges import Lines, Sought, look_through, range_blocks
 from data.readers.records import Block, Document, InputFile, Item, Reject, Skipped
 from data.readers.settings import Format, SourceSettings
 from data.readers.sniff import resolve_format
@@ -34,15 +37,21 @@ __all__ = [
     "Format",
     "InputFile",
     "Item",
+    "Lines",
     "Reject",
     "Skipped",
+    "Sought",
     "SourceSettings",
     "UnfitInputError",
     "UnreadableError",
+    "is_referred",
     "list_files",
     "load_json",
+    "look_through",
     "parse_block",
+    "range_blocks",
     "read_blocks",
     "resolve_format",
+    "sought",
     "stem",
 ]

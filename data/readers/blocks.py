@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from data.readers import records
-from data.readers.encoding import TextStream
 from data.readers.records import Block, Reject, too_long
 
 
@@ -30,17 +30,29 @@ class Borders:
     count: Callable[[bytes], int]
 
 
-def cut(stream: TextStream, borders: Borders, block_bytes: int) -> Iterator[Block]:
+class Chunks(Protocol):
+    """A stream of text in chunks; `encoding` is that of all of them up to now."""
+
+    @property
+    def encoding(self) -> str: ...
+
+    @property
+    def damaged(self) -> bool: ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+def cut(stream: Chunks, borders: Borders, block_bytes: int, first_line: int = 1) -> Iterator[Block]:
     """Yield a stream's content in blocks of about `block_bytes`, cut at borders; longer records are kept whole.
 
     Blocks without such a record are at most half of `MAX_RECORD_BYTES`. A record of more than `MAX_RECORD_BYTES` is
     left out; the next block (or an empty one at the end) holds its reject. What follows the last border of a stream
-    that ends in damage is left out, too.
+    that ends in damage is left out, too. `first_line` is the number of the stream's first line.
     """
     limit = records.MAX_RECORD_BYTES
     # with half the limit, what is looked at holds no second record that is too long
     look_at = target = min(block_bytes, limit // 2)
-    number, line = 0, 1
+    number, line = 0, first_line
     pieces: list[bytes] = []
     size = 0
     dropping = False

@@ -57,6 +57,11 @@ class TextStream:
         """The first chunk, in the encoding `encoding`."""
 
     @property
+    def told(self) -> str | None:
+        """Return the encoding of the file where it is known by now: utf-8, cp949, utf-16-le or utf-16-be."""
+        return self._origin
+
+    @property
     def damaged(self) -> bool:
         """Return whether the stream has ended where it is damaged, so that its last record may be cut."""
         return isinstance(self._stream, UntilDamage) and self._stream.damage is not None
@@ -78,10 +83,14 @@ class TextStream:
         if self._decoder:
             # a lone surrogate becomes bytes that are no UTF-8, so that its line is rejected like any broken one
             return self._decoder.decode(chunk).encode("utf-8", "surrogatepass")
-        # of a character that the end of a read cuts, no encoding can be told
-        if self._origin is None and not chunk[: -3 if len(chunk) == READ_BYTES else None].isascii():
-            self._origin = detect(chunk)
+        self._origin = self._origin or told_by(chunk)
         return chunk
+
+
+def told_by(chunk: bytes) -> str | None:
+    """Return the encoding, cp949 or utf-8, that a chunk of a file shows; None where it shows only ASCII."""
+    # of a character that the end of a read cuts, no encoding can be told
+    return None if chunk[: -3 if len(chunk) == READ_BYTES else None].isascii() else detect(chunk)
 
 
 def detect(data: bytes) -> str:

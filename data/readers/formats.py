@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from common.errors import UserError
-from common.files import open_bytes
+from common.files import COMPRESSED, is_remote, open_bytes, suffix_of
 from data.readers import (
     conllu,
     delimited,
@@ -27,9 +29,10 @@ from data.readers.encoding import TextStream, read_full, utf8_lines
 from data.readers.hub import cut_hub, parse_hub
 from data.readers.parquet import cut_parquet, parse_parquet
 from data.readers.paths import HUB
+from data.readers.ranges import Sought, read_range
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
 from data.readers.settings import Format
-from data.readers.sniff import resolve_format
+from data.readers.sniff import BY_SUFFIX, resolve_format
 from data.readers.sqlite import cut_sqlite, parse_sqlite
 from data.readers.transport import reason_of
 
@@ -46,11 +49,13 @@ class Reader:
         parse: a block → its documents, rejects and skipped records in order.
         cut: a stream of text → blocks of whole records.
         refer: a file that is no text → blocks that are references to parts of it.
+        by_lines: whether a record is a line, so that a file can be read from any line on.
     """
 
     parse: Parse
     cut: Cut | None = None
     refer: CutReference | None = None
+    by_lines: bool = False
 
 
 def _at(borders: Borders) -> Cut:
@@ -58,9 +63,9 @@ def _at(borders: Borders) -> Cut:
 
 
 READERS: dict[Format, Reader] = {
-    "jsonl": Reader(lines.parse_json_lines, _at(LINES)),
+    "jsonl": Reader(lines.parse_json_lines, _at(LINES), by_lines=True),
     "json": Reader(json_elements.parse_json, json_elements.cut_json),
-    "text": Reader(lines.parse_lines, _at(LINES)),
+    "text": Reader(lines.parse_lines, _at(LINES), by_lines=True),
     "paragraphs": Reader(lines.parse_paragraphs, _at(BLANK_LINES)),
     "csv": Reader(delimited.parse_table, delimited.cut_csv),
     "tsv": Reader(delimited.parse_table, delimited.cut_tsv),
@@ -110,6 +115,36 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
     yield from ((format, block) for block in reader.refer(file, block_bytes))
 
 
+def is_referred(file: InputFile) -> bool:
+    """Return whether a file's blocks are references that each worker reads itself, as its name or settings say."""
+    given = file.settings.format
+    format = "hf" if file.path.startswith(HUB) else BY_SUFFIX.get(suffix_of(file.path)) if given == "auto" else given
+    return format is not None and READERS[format].refer is not None
+
+
+def sought(file: InputFile, block_bytes: int) -> Sought | None:
+    """Return how a file can be read by ranges of its lines; None where it has to be read from its beginning.
+
+    That takes a local file that is not compressed, of lines, longer than a block, and not in UTF-16. What is wrong with
+    a file is left to `read_blocks` to say.
+    """
+    if file.path.startswith(HUB) or is_remote(file.path) or file.path.endswith(COMPRESSED):
+        return None
+    try:
+        size = Path(file.path).stat().st_size
+        if size <= block_bytes or not Path(file.path).is_file():
+            return None
+        with Path(file.path).open("rb") as stream:
+            head = stream.read(encoding.READ_BYTES)
+        format = resolve_format(file, head)
+    except (OSError, UserError):
+        return None
+    text = TextStream(head, io.BytesIO(), file.settings.encoding)
+    if not READERS[format].by_lines or (text.told or "").startswith("utf-16"):
+        return None
+    return Sought(format, size, len(head) - len(text.head), text.told)
+
+
 @contextmanager
 def _reading_errors(path: str) -> Iterator[None]:
     """Turn what goes wrong while a file is read into one clear error."""
@@ -124,7 +159,17 @@ def _reading_errors(path: str) -> Iterator[None]:
 
 
 def parse_block(file: InputFile, format: Format, block: Block) -> Iterator[Item]:
-    """Yield the documents, rejects and skipped records of a block in order; blank lines are none of them."""
+    """Yield the documents, rejects and skipped records of a block in order; blank lines are none of them.
+
+    Raises:
+        HunminError: the block is a range of a file that has changed.
+        UserError: it is a range of a file that cannot be read.
+    """
+    if block.bytes is not None and READERS[format].cut:
+        with _reading_errors(file.path):
+            for piece in read_range(file, block):
+                yield from parse_block(file, format, piece)
+        return
     yield from block.rejects
     original = block.encoding
     if original != "utf-8":

@@ -18,9 +18,10 @@ import orjson
 from common.errors import UserError
 from common.files import atomic_write
 from common.settings import settings_hash
-from data.executors import Failures, Share, failure_of
-from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, read_blocks
+from data.executors import Executor, Failures, Share, failure_of
+from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
 from data.readers.volume import FileVersion, TextSize, file_version
+from data.units.ranged import Ranged, look_at
 from data.units.set_aside import SetAside, TooManyDamagedError
 from data.units.work import UnitTask, part_path, unit_key
 
@@ -52,6 +53,7 @@ class Catalog:
         self.damaged: dict[int, str] = {}
         """Files that were found damaged, or unfit, as they were cut, by their number, and how."""
         self._unfit: set[int] = set()
+        self._ranged: dict[int, Ranged] = {}
         self._alike = Counter(id(file.settings) for file in files)
 
     def text_bytes(self, share: Share | None = None) -> float | None:
@@ -66,6 +68,33 @@ class Catalog:
                     return None
                 text += portion * found
         return text
+
+    def look_at(self, execute: Executor, share: Share | None = None) -> None:
+        """Look through the files that are read by range, but for those known to be done, or read by other processes.
+
+        Args:
+            execute: runs the tasks; of several processes with one folder, each task in one of them.
+            share: leave out files that belong to other processes.
+        """
+        asked = [
+            number
+            for number, file in enumerate(self.files)
+            if (not share or share.reads(number)) and not self._is_done(number, file, share)
+        ]
+        self._ranged = look_at(self.files, asked, self._unit_bytes, execute)
+
+    def is_sought(self, number: int) -> bool:
+        """Return whether a file can be read in parts: by range, or by references to parts of it."""
+        file = self.files[number]
+        return is_referred(file) or sought(file, self._unit_bytes) is not None
+
+    def _is_done(self, number: int, file: InputFile, share: Share | None) -> bool:
+        """Return whether all units of a file that are this process's are known to be done, without reading it."""
+        index, version = self._index(file), file_version(file.path)
+        if not (index and version.facts is not None and index["version"] == version.facts and index["settled"]):
+            return False
+        mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
+        return all(part_path(self.folder, key).exists() for key in mine)
 
     def pending(self, failures: Failures, share: Share | None = None) -> Iterator[UnitTask]:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
@@ -88,15 +117,13 @@ class Catalog:
                 failures.add(failure_of(file.path, error))
 
     def _pending_of(self, number: int, file: InputFile, share: Share | None) -> Iterator[UnitTask]:
-        version = file_version(file.path)
+        version = self._ranged[number].version if number in self._ranged else file_version(file.path)
         index = self._index(file)
-        if index and version.facts is not None and index["version"] == version.facts and index["settled"]:
-            mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
-            if all(part_path(self.folder, key).exists() for key in mine):
-                self._take(number, index)
-                known = enumerate(index["bytes"])
-                self.finished_bytes += sum(size for block, size in known if not share or share.has(number, block))
-                return
+        if index and number not in self._ranged and self._is_done(number, file, share):
+            self._take(number, index)
+            known = enumerate(index["bytes"])
+            self.finished_bytes += sum(size for block, size in known if not share or share.has(number, block))
+            return
         keys: list[str] = []
         sizes: list[int] = []
         for format, block in self._until_damage(number, file):
@@ -167,6 +194,9 @@ class Catalog:
         self.set_aside.add(self.files[number].path, reason)
 
     def _until_damage(self, number: int, file: InputFile) -> Iterator[tuple[Format, Block]]:
+        if number in self._ranged:
+            yield from ((self._ranged[number].format, block) for block in self._ranged[number].blocks)
+            return
         try:
             yield from read_blocks(file, self._unit_bytes)
         except DamagedInputError as error:

@@ -22,7 +22,15 @@ def do_units(catalog: Catalog, function: UnitWork, execute: Executor, crew: Crew
         ShareDone: it is not, and why.
         HunminError: units failed; all others are done.
     """
-    share = crew.share(lambda: [_stored_bytes(file) for file in catalog.files])
+    share = crew.share(
+        lambda: [_stored_bytes(file) for file in catalog.files],
+        lambda: [catalog.is_sought(number) for number in range(len(catalog.files))],
+    )
+    try:
+        catalog.look_at(crew.peers(function.folder, execute), share)
+    except FileNotFoundError:
+        crew.ended(STAGE_DONE)
+        raise
     _do(catalog, function, execute, share)
     if share is None:
         return
@@ -30,7 +38,7 @@ def do_units(catalog: Catalog, function: UnitWork, execute: Executor, crew: Crew
         missing = catalog.missing()
         if missing:
             raise ShareDone(_still_missing(missing, catalog, share))
-        crew.finishes(function.folder)
+        crew.finishes(function.folder, execute)
     except FileNotFoundError:
         crew.ended(STAGE_DONE)
 

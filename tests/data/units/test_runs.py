@@ -1,5 +1,7 @@
 """A Slurm array in little: elements one after another or lost, one end, and the bytes of a run by one process."""
 
+import contextlib
+import gzip
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from common.manifest import describe_outputs
 from common.settings import parse_settings
 from data.corpus import CorpusSettings, build_corpus
 from data.executors.slurm import ShareDone
+from data.readers import damage, ranges
 from data.units.catalog import Catalog
 
 
@@ -77,6 +80,7 @@ def test_only_one_of_two_ends_the_stage(inputs, tmp_path, monkeypatch):
         # while this element writes the shards, the other one (started again) finds everything done
         with monkeypatch.context() as patch, pytest.raises(ShareDone, match="element 1 writes the shards"):
             patch.setattr("data.corpus.assemble", original)
+            patch.setattr("data.executors.phases.LOST_SECONDS", 0.1)  # it helps nobody: the leader stands still
             element(monkeypatch, inputs, out, 0, 2)
         return original(*arguments)
 
@@ -84,6 +88,42 @@ def test_only_one_of_two_ends_the_stage(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr("data.corpus.assemble", other_first)
     element(monkeypatch, inputs, out, 1, 2)
     assert (out / "statistics.json").exists()
+
+
+def test_elements_read_a_large_file_twice_in_all_however_many_they_are(tmp_path, monkeypatch):
+    """Once to count its lines, whoever is there first, and once by unit; of an archive one element reads all."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    text = "\n".join(f"{n}번 문장이 문서에 있다. 다음 문장도 있다." for n in range(100_000)).encode()
+    (folder / "a.txt").write_bytes(text)
+    (folder / "b.txt.gz").write_bytes(gzip.compress(text, 1))
+    read: dict[str, int] = {}
+    chunks, take = ranges._chunks, damage.UntilDamage.read
+
+    def counted(stream, start, end):
+        for chunk in chunks(stream, start, end):
+            read["plain"] = read.get("plain", 0) + len(chunk)
+            yield chunk
+
+    def counted_too(self, count):
+        found = take(self, count)
+        if self._path.endswith(".gz"):
+            read["archive"] = read.get("archive", 0) + len(found)
+        return found
+
+    monkeypatch.setattr(ranges, "_chunks", counted)
+    monkeypatch.setattr(damage.UntilDamage, "read", counted_too)
+    out, taken = tmp_path / "out", []
+    for rank in range(6):
+        read.clear()
+        with contextlib.suppress(ShareDone):
+            element(monkeypatch, folder, out, rank, 6)
+        taken.append(dict(read))
+    assert sum(one.get("plain", 0) for one in taken) == 2 * len(text)
+    assert max(one.get("plain", 0) for one in taken[1:]) < 0.35 * len(text)
+    assert [one.get("archive", 0) for one in taken if one.get("archive", 0) > 1 << 20] == [len(text)]
+    build_corpus(settings(folder), tmp_path / "whole")
+    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("moment", [(corpus_module, "_benchmark"), (Catalog, "missing")])

@@ -1,0 +1,167 @@
+"""Files of lines that can be sought: looked through in parallel first, then read by range where the work is done.
+
+A unit is the lines that begin in a range of the file, all but one that begins just at its start, which belongs to the
+range before. A line's number is known when the line ends of all ranges before are counted (`look_through`), so ids are
+what they are when a file is read from its beginning (`tests/data/readers/test_ranges.py`). The hash of what a range
+held then goes with the unit: it names the unit by its content, and tells the reader that nothing has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import orjson
+import xxhash
+
+from common.errors import HunminError
+from data.readers.blocks import LINES, cut
+from data.readers.encoding import READ_BYTES, told_by
+from data.readers.records import Block, InputFile
+from data.readers.settings import Format
+
+PIECE_BYTES = 8_000_000
+"""Text of a range that is parsed at once."""
+BORDER_BYTES = 1 << 16
+"""Bytes read at once to find the end of a line."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """How a file can be read by ranges.
+
+    Args:
+        format: of lines.
+        size: bytes of the file.
+        begin: where its text begins, after a mark.
+        encoding: utf-8 or cp949; None where its beginning, all ASCII, does not tell.
+    """
+
+    format: Format
+    size: int
+    begin: int
+    encoding: str | None
+
+    def ranges(self, block_bytes: int) -> int:
+        """Return the number of ranges of a file."""
+        return max(1, -(-self.size // block_bytes))
+
+
+class Lines(NamedTuple):
+    """What a range was found to hold: bytes start … end - 1, whole lines.
+
+    `encoding` is what the chunks that begin in the range tell, None where they are ASCII or were not asked.
+    """
+
+    start: int
+    end: int
+    lines: int
+    hash: str
+    encoding: str | None
+
+
+def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: int) -> list[Lines]:
+    """Return what ranges first … last - 1 of a file hold, reading them once, and a line end more.
+
+    Args:
+        path: a local file.
+        sought: how it can be read.
+        block_bytes: length of a range.
+        first: number of a range.
+        last: number of a later one, at most `sought.ranges(block_bytes)`.
+    """
+    found = []
+    with Path(path).open("rb", buffering=0) as stream:
+        start = _border(stream, first * block_bytes, sought) if first else sought.begin
+        for number in range(first, last):
+            end = sought.size
+            if (number + 1) * block_bytes < sought.size:
+                end = max(start, _border(stream, (number + 1) * block_bytes, sought))
+            digest, count = xxhash.xxh3_128(), 0
+            for chunk in _chunks(stream, start, end):
+                digest.update(chunk)
+                count += chunk.count(b"\n")
+            told = None if sought.encoding else _told(stream, number * block_bytes, (number + 1) * block_bytes)
+            found.append(Lines(start, end, count, digest.hexdigest(), told))
+            start = end
+    return found
+
+
+def _border(stream: IO[bytes], at: int, sought: Sought) -> int:
+    """Return the place after the first line end at a place or after it, the file's end where there is none."""
+    stream.seek(at)
+    while piece := stream.read(BORDER_BYTES):
+        found = piece.find(b"\n")
+        if found >= 0:
+            return max(at + found + 1, sought.begin)
+        at += len(piece)
+    return sought.size
+
+
+def _chunks(stream: IO[bytes], start: int, end: int) -> Iterator[bytes]:
+    stream.seek(start)
+    while start < end and (chunk := stream.read(min(READ_BYTES, end - start))):
+        yield chunk
+        start += len(chunk)
+
+
+def _told(stream: IO[bytes], start: int, end: int) -> str | None:
+    """Return what the chunks tell that begin in a range and that a reader from the beginning would meet."""
+    for at in range(-(-start // READ_BYTES) * READ_BYTES, end, READ_BYTES):
+        told = told_by(b"".join(_chunks(stream, at, at + READ_BYTES)))
+        if told:
+            return told
+    return None
+
+
+def range_blocks(sought: Sought, found: list[Lines]) -> list[Block]:
+    """Return a file's blocks: references to ranges with the numbers of their first lines.
+
+    Args:
+        sought: how the file can be read.
+        found: all its ranges, in order.
+    """
+    encoding = sought.encoding or next((one.encoding for one in found if one.encoding), "utf-8")
+    blocks: list[Block] = []
+    line = 1
+    for one in found:
+        if one.end > one.start:
+            reference = orjson.dumps({"start": one.start, "end": one.end, "hash": one.hash})
+            blocks.append(Block(len(blocks), line, reference, encoding, bytes=one.end - one.start))
+        line += one.lines
+    return blocks
+
+
+class _RangeStream:
+    """The bytes of a range in chunks, hashed on their way."""
+
+    damaged = False
+
+    def __init__(self, stream: IO[bytes], start: int, end: int, encoding: str) -> None:
+        self._stream, self._start, self._end, self.encoding = stream, start, end, encoding
+        self.digest = xxhash.xxh3_128()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in _chunks(self._stream, self._start, self._end):
+            self.digest.update(chunk)
+            yield chunk
+
+
+def read_range(file: InputFile, block: Block) -> Iterator[Block]:
+    """Yield what a block refers to as blocks of text.
+
+    Raises:
+        HunminError: the file holds something else there than when it was looked through; after the blocks.
+    """
+    reference = orjson.loads(block.data)
+    with Path(file.path).open("rb", buffering=0) as opened:
+        stream = _RangeStream(opened, reference["start"], reference["end"], block.encoding)
+        yield from cut(stream, LINES, PIECE_BYTES, block.first_line)
+    if stream.digest.hexdigest() != reference["hash"]:
+        raise HunminError(
+            f"{file.path} has changed while it was read",
+            "inputs stay as they are while a corpus is built",
+            "run the same command again when the file is whole",
+        )

@@ -1,0 +1,97 @@
+"""Files that are read by range: what of them has to be looked through, by whom, and the blocks that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from common.progress import ProgressBar
+from data.executors import Executor
+from data.readers import Block, Format, InputFile, Lines, Sought, look_through, range_blocks, sought
+from data.readers.volume import FileVersion, file_version
+
+LOOK_BYTES = 256_000_000
+"""Bytes that one task looks through, about: a fraction of a second."""
+
+
+@dataclass(frozen=True)
+class LookTask:
+    """Some ranges of a file.
+
+    Args:
+        number: of the file.
+        path: of the file.
+        version: facts of the file; a result for another version is not taken for this one's.
+        sought: how it can be read.
+        first: number of the first range.
+        last: number of the first range after them.
+    """
+
+    number: int
+    path: str
+    version: tuple[Any, ...]
+    sought: Sought
+    first: int
+    last: int
+
+    @property
+    def name(self) -> str:
+        """Return what messages call it."""
+        return f"{self.path} (line ends of ranges {self.first} to {self.last})"
+
+
+@dataclass(frozen=True)
+class LookThrough:
+    """The function that looks through some ranges of a file."""
+
+    unit_bytes: int
+
+    def __call__(self, task: LookTask) -> list[Lines]:
+        """Return what the ranges hold."""
+        return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """A file as ranges, and the version of it that they are of."""
+
+    format: Format
+    blocks: list[Block]
+    version: FileVersion
+
+
+def look_at(files: list[InputFile], numbers: list[int], unit_bytes: int, execute: Executor) -> dict[int, Ranged]:
+    """Return those of some files that are read by range, by number, looked through by the executor's workers.
+
+    Args:
+        files: all inputs.
+        numbers: which of them are asked for.
+        unit_bytes: length of a range.
+        execute: runs the tasks.
+    """
+    ways = {number: way for number in numbers if (way := sought(files[number], unit_bytes)) is not None}
+    versions = {number: file_version(files[number].path) for number in ways}
+    step = max(1, LOOK_BYTES // unit_bytes)
+    tasks = [
+        LookTask(
+            number, files[number].path, tuple(versions[number].facts or ()), way, first,
+            min(first + step, way.ranges(unit_bytes)),
+        )
+        for number, way in ways.items()
+        for first in range(0, way.ranges(unit_bytes), step)
+    ]  # fmt: skip
+    if not tasks:
+        return {}
+    with ProgressBar("line numbers", len(tasks), "pieces") as bar:
+        found = execute(LookThrough(unit_bytes), tasks, _advance(bar))
+    results = {}
+    for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
+        lines = [one for _, some in group for one in some]
+        results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
+    return results
+
+
+def _advance(bar: ProgressBar) -> Callable[[object], None]:
+    return lambda _: bar.advance()
