@@ -11,7 +11,7 @@ tasks are picklable and a task's work depends on nothing else, so where it runs 
 All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).
 """
 
-from data.executors.choice import Executor, ExecutorName, crew_of, is_shared, open_executor
+from data.executors.choice import Executor, ExecutorName, crew_of, is_shared, open_executor, workers_of
 from data.executors.crew import ALONE, Crew, Share, ShareDone
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
 from data.executors.local import run_local
@@ -33,4 +33,5 @@ __all__ = [
     "open_executor",
     "raise_failures",
     "run_local",
+    "workers_of",
 ]

@@ -44,6 +44,11 @@ class Executor(Protocol):
         """Return `function(task)` for every task, in the order of the tasks."""
 
 
+def workers_of(execute: Executor) -> int:
+    """Return how many tasks an executor has at work at once; 1 where it does not say."""
+    return int(getattr(execute, "workers", 1))
+
+
 @contextmanager
 def open_executor(
     name: ExecutorName,

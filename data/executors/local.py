@@ -72,14 +72,14 @@ class LocalPool:
 
     def __init__(self, workers: int, preload: str | None = None) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self._limit, self._preload = workers, preload
+        self.workers, self._preload = workers, preload
         self._workers: list[_Worker] = []
         self._starting: threading.Thread | None = None
         self._lost = 0
 
     def __enter__(self) -> LocalPool:
         """Start the server if there is something to import, and the first workers when it is ready."""
-        if self._preload and self._limit > 1:
+        if self._preload and self.workers > 1:
             forkserver.set_forkserver_preload([self._preload])
             with _interrupt_blocked():
                 forkserver.ensure_running()
@@ -114,7 +114,7 @@ class LocalPool:
             DiskFullError: at once.
         """
         failed = Failures() if failures is None else failures
-        if self._limit > 1:
+        if self.workers > 1:
             try:
                 results = self._run(_Call(function, iter(tasks), progress, failed))
             except BaseException:
@@ -147,7 +147,7 @@ class LocalPool:
 
     def _start(self, count: int) -> None:
         """Start so many workers, as far as there may be more."""
-        for _ in range(min(count, self._limit - len(self._workers))):
+        for _ in range(min(count, self.workers - len(self._workers))):
             try:
                 self._workers.append(_Worker(self._context))
             except (OSError, EOFError) as error:  # the server ended; it is started again with the next worker

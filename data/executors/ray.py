@@ -178,6 +178,11 @@ class RayExecutor:
             raise_failures(failed)
         return [results[index] for index in sorted(results)]
 
+    @property
+    def workers(self) -> int:
+        """Return how many tasks may be at work now."""
+        return self._workers or max(1, self._limit() - AHEAD)
+
     def _limit(self) -> int:
         """Return how many tasks may be on their way now."""
         if self._workers:

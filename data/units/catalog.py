@@ -18,11 +18,12 @@ import orjson
 from common.errors import UserError
 from common.files import atomic_write
 from common.settings import settings_hash
-from data.executors import Executor, Failures, Share, failure_of
+from data.executors import Executor, Failures, Share, failure_of, workers_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
-from data.readers.volume import FileVersion, TextSize, file_version
+from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
 from data.units.ranged import Ranged, look_at
 from data.units.set_aside import SetAside, TooManyDamagedError
+from data.units.whole import WholeDone, WholeTask, read_whole
 from data.units.work import UnitTask, part_path, unit_key
 
 
@@ -54,6 +55,7 @@ class Catalog:
         """Files that were found damaged, or unfit, as they were cut, by their number, and how."""
         self._unfit: set[int] = set()
         self._ranged: dict[int, Ranged] = {}
+        self._whole: dict[int, FileVersion | None] = {}
         self._alike = Counter(id(file.settings) for file in files)
 
     def text_bytes(self, share: Share | None = None) -> float | None:
@@ -82,6 +84,10 @@ class Catalog:
             if (not share or share.reads(number)) and not self._is_done(number, file, share)
         ]
         self._ranged = look_at(self.files, asked, self._unit_bytes, execute)
+        if not share:
+            streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
+            places = read_whole([file_bytes(self.files[n].path) for n in streamed], workers_of(execute))
+            self._whole = {streamed[place]: None for place in places}
 
     def is_sought(self, number: int) -> bool:
         """Return whether a file can be read in parts: by range, or by references to parts of it."""
@@ -96,7 +102,7 @@ class Catalog:
         mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
         return all(part_path(self.folder, key).exists() for key in mine)
 
-    def pending(self, failures: Failures, share: Share | None = None) -> Iterator[UnitTask]:
+    def pending(self, failures: Failures, share: Share | None = None) -> Iterator[UnitTask | WholeTask]:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
 
         Args:
@@ -116,13 +122,17 @@ class Catalog:
             except Exception as error:
                 failures.add(failure_of(file.path, error))
 
-    def _pending_of(self, number: int, file: InputFile, share: Share | None) -> Iterator[UnitTask]:
+    def _pending_of(self, number: int, file: InputFile, share: Share | None) -> Iterator[UnitTask | WholeTask]:
         version = self._ranged[number].version if number in self._ranged else file_version(file.path)
         index = self._index(file)
         if index and number not in self._ranged and self._is_done(number, file, share):
             self._take(number, index)
             known = enumerate(index["bytes"])
             self.finished_bytes += sum(size for block, size in known if not share or share.has(number, block))
+            return
+        if number in self._whole:
+            self._whole[number] = version
+            yield WholeTask(number, file, self._unit_bytes)
             return
         keys: list[str] = []
         sizes: list[int] = []
@@ -137,6 +147,22 @@ class Catalog:
             yield UnitTask(file, format, block, keys[-1])
         self._keys[number] = keys
         self._write_index(number, version, keys, sizes)
+
+    def take_whole(self, done: WholeDone, failures: Failures) -> None:
+        """Take up what became of a file that was one task."""
+        number, version = done.number, self._whole[done.number]
+        assert version is not None
+        for failure in done.failures:
+            failures.add(failure)
+        if done.error is not None:
+            try:
+                self._end_at_damage(number, done.error)
+            except DamagedInputError as error:
+                failures.add(failure_of(self.files[number].path, error))
+                return
+        self.finished_bytes += sum(done.sizes) - done.bytes
+        self._keys[number] = done.keys
+        self._write_index(number, version, done.keys, done.sizes)
 
     def _index_path(self, file: InputFile) -> Path:
         source = {**file.settings.model_dump(mode="json"), "path": None}
@@ -200,10 +226,13 @@ class Catalog:
         try:
             yield from read_blocks(file, self._unit_bytes)
         except DamagedInputError as error:
-            unfit = isinstance(error, UnfitInputError)
-            if unfit and self._alike[id(file.settings)] == 1:
-                raise  # the recipe names this one file: its settings are to be mended
-            self._damaged_at(number, error.reason, unfit)
+            self._end_at_damage(number, error)
+
+    def _end_at_damage(self, number: int, error: DamagedInputError) -> None:
+        unfit = isinstance(error, UnfitInputError)
+        if unfit and self._alike[id(self.files[number].settings)] == 1:
+            raise error  # the recipe names this one file: its settings are to be mended
+        self._damaged_at(number, error.reason, unfit)
 
     def refuse_unfit_inputs(self) -> None:
         """Refuse an input none of whose files fits its settings; all files must have been read.

@@ -8,6 +8,7 @@ from data.executors import ALONE, Crew, Executor, Failures, Share, ShareDone, ra
 from data.readers import InputFile
 from data.readers.volume import file_bytes, file_version
 from data.units.catalog import Catalog, Missing
+from data.units.whole import AnyWork, WholeDone
 from data.units.work import UnitDone, UnitWork
 
 STAGE_DONE = "the stage is done: another element has ended it"
@@ -49,16 +50,18 @@ def _do(catalog: Catalog, function: UnitWork, execute: Executor, share: Share | 
     rejects = 0
     with ProgressBar("corpus", size and size / 1e6, "MB") as bar:
 
-        def report(done: UnitDone) -> None:
+        def report(done: UnitDone | WholeDone) -> None:
             nonlocal rejects
             rejects += done.rejects
-            if done.damage:
-                catalog.set_aside.add(done.damage.path, done.damage.reason)
+            if isinstance(done, WholeDone):
+                catalog.take_whole(done, failures)
+            for damage in done.damages:
+                catalog.set_aside.add(damage.path, damage.reason)
             finished, catalog.finished_bytes = catalog.finished_bytes, 0
             bar.skip(finished / 1e6)
             bar.advance(done.bytes / 1e6, f"{rejects:,} rejects")
 
-        execute(function, catalog.pending(failures, share), report, failures)
+        execute(AnyWork(function), catalog.pending(failures, share), report, failures)
         bar.skip(catalog.finished_bytes / 1e6)
     raise_failures(failures)
 

@@ -90,6 +90,11 @@ class UnitDone:
     rejects: int
     damage: Damage | None = None
 
+    @property
+    def damages(self) -> list[Damage]:
+        """Return the damage, if there is any, in a list."""
+        return [self.damage] if self.damage else []
+
 
 def unit_key(file: InputFile, format: Format, block: Block) -> str:
     """Return 32 hex digits that identify what a unit's part is made from, but for the settings of the whole corpus.

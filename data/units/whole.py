@@ -1,0 +1,106 @@
+"""Files that can only be read from their beginning, each read where it is worked on: one task a file.
+
+So as many of them are decompressed at once as there are workers. A file that is more than half of a worker's share of
+them all is read by the process that hands out the units instead, and worked on by everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from data.executors import Failure, failure_of
+from data.readers import DamagedInputError, InputFile, read_blocks
+from data.units.work import Damage, UnitDone, UnitTask, UnitWork, part_path, unit_key
+
+
+@dataclass(frozen=True)
+class WholeTask:
+    """All units of one file.
+
+    Args:
+        number: of the file.
+        file: what is read.
+        unit_bytes: size of a unit.
+    """
+
+    number: int
+    file: InputFile
+    unit_bytes: int
+
+    @property
+    def name(self) -> str:
+        """Return what messages call it."""
+        return self.file.path
+
+
+@dataclass
+class WholeDone:
+    """What became of a file: the keys and sizes of its units, and what was wrong.
+
+    Args:
+        number: of the file.
+        keys: of its units.
+        sizes: of its units, in bytes.
+        bytes: done now; other units were there.
+        rejects: records that hold no document, of units done now.
+        damages: units that found the file damaged.
+        failures: units that failed.
+        error: why the file was not read to its end.
+    """
+
+    number: int
+    keys: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    bytes: int = 0
+    rejects: int = 0
+    damages: list[Damage] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    error: DamagedInputError | None = None
+
+
+@dataclass(frozen=True)
+class AnyWork:
+    """The function of a unit, or of all units of a file."""
+
+    unit: UnitWork
+
+    def __call__(self, task: UnitTask | WholeTask) -> UnitDone | WholeDone:
+        """Do the units that are not done, and return what was read."""
+        return self.unit(task) if isinstance(task, UnitTask) else self._whole(task)
+
+    def _whole(self, task: WholeTask) -> WholeDone:
+        done = WholeDone(task.number)
+        try:
+            for format, block in read_blocks(task.file, task.unit_bytes):
+                unit = UnitTask(task.file, format, block, unit_key(task.file, format, block))
+                done.keys.append(unit.key)
+                done.sizes.append(block.size)
+                if not part_path(self.unit.folder, unit.key).exists():
+                    self._one(unit, done)
+        except DamagedInputError as error:
+            done.error = error
+        return done
+
+    def _one(self, unit: UnitTask, done: WholeDone) -> None:
+        try:
+            result = self.unit(unit)
+        except Exception as error:  # the file's other units are done all the same
+            done.failures.append(failure_of(unit.name, error))
+            return
+        done.bytes += result.bytes
+        done.rejects += result.rejects
+        done.damages += result.damages
+
+
+def read_whole(sizes: Sequence[int | None], workers: int) -> set[int]:
+    """Return the places of the files that are one task each, of files that can only be read from their beginning.
+
+    Args:
+        sizes: bytes of the files as they are stored; None where they are not known.
+        workers: how many tasks are at work at once.
+    """
+    if workers < 2:
+        return set()
+    most = sum(size or 0 for size in sizes) / workers / 2
+    return {place for place, size in enumerate(sizes) if size is not None and size <= most}

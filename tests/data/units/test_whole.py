@@ -1,0 +1,90 @@
+"""Archives as one task each: the parts and the bytes that come of them read by one process; damage and failures too."""
+
+import gzip
+import lzma
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from common.manifest import describe_outputs
+from common.settings import parse_settings
+from data.corpus import CorpusSettings, build_corpus
+from data.readers import SourceSettings, list_files, read_blocks
+from data.units import whole
+from data.units.whole import read_whole
+
+
+def text(name: str, lines: int) -> bytes:
+    return "\n".join(f"{n}번 문장이 {name} 문서에 있다. 다음 문장도 있다." for n in range(lines)).encode()
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"g{number}.txt.gz").write_bytes(gzip.compress(text(f"g{number}", 3000 + number)))
+        (folder / f"x{number}.txt.xz").write_bytes(lzma.compress(text(f"x{number}", 2000 + number), preset=0))
+    (folder / "a.txt").write_bytes(text("a", 9000))
+    return folder
+
+
+def build(folder: Path, out: Path, workers: int, **more) -> None:
+    off = {"enabled": False}
+    tree = {"inputs": [str(folder)], "pii": off, "decontaminate": off, "workers": workers, "unit_mb": 0.05, **more}
+    build_corpus(parse_settings(CorpusSettings, tree, "test"), out)
+
+
+def test_which_files_are_one_task():
+    assert read_whole([10] * 8, 2) == set(range(8))
+    assert read_whole([10] * 4, 2) == set(range(4))
+    assert read_whole([10] * 3, 2) == set()  # a worker's share is 15: by file, one would have 20
+    assert read_whole([100, 10, 10, None], 2) == {1, 2}
+    assert read_whole([10] * 8, 1) == set()
+
+
+def test_the_parent_reads_no_archive_and_the_bytes_are_the_same(inputs, tmp_path, monkeypatch):
+    build(inputs, tmp_path / "one", 1)
+
+    def only_first(file, size):
+        assert size > 100_000 or not file.path.endswith((".gz", ".xz")), "the parent reads an archive"
+        return read_blocks(file, size)
+
+    monkeypatch.setattr("data.units.catalog.read_blocks", only_first)
+    build(inputs, tmp_path / "two", 2)
+    assert describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cut_archive_is_set_aside_as_ever(inputs, tmp_path, workers):
+    whole_bytes = (inputs / "g2.txt.gz").read_bytes()
+    (inputs / "g2.txt.gz").write_bytes(whole_bytes[: len(whole_bytes) // 2])
+    build(inputs, tmp_path / f"{workers}", workers)
+    [line] = (tmp_path / f"{workers}" / "rejects" / "files.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "g2.txt.gz" in line and "cut short" in line
+    (inputs / "x1.txt.xz").write_bytes(b"nothing")
+    with pytest.raises(UserError, match="2 of 13 inputs are damaged"):
+        build(inputs, tmp_path / f"{workers}-more", workers)
+
+
+def test_a_unit_that_fails_is_named_and_the_others_are_done(inputs, tmp_path):
+    class Failing:
+        folder = tmp_path
+
+        def __init__(self):
+            self.done = []
+
+        def __call__(self, task):
+            if task.block.number == 1:
+                raise ValueError("the text of a document")
+            self.done.append(task.block.number)
+            return whole.UnitDone(task.block.size, 0)
+
+    unit = Failing()
+    (inputs / "g0.txt.gz").write_bytes(gzip.compress(text("g0", 80_000), 1))
+    [file] = list_files([SourceSettings(path=str(inputs / "g0.txt.gz"))])
+    found = whole.AnyWork(unit)(whole.WholeTask(0, file, 50_000))
+    assert unit.done == [0, *range(2, len(found.keys))] and len(found.keys) > 3
+    assert len(found.failures) == 1 and "from line" in found.failures[0].name
+    assert "the text of a document" not in str(found.failures[0])
