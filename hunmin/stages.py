@@ -83,8 +83,9 @@ def _corpus_files(recipe: Recipe) -> list[str]:
     from data.corpus import corpus_files
 
     benchmark = recipe.corpus.decontaminate.benchmark
+    models = [one.model for one in recipe.corpus.filters if one.model]
     return [file.path for file in corpus_files(recipe.corpus)] + (
-        [benchmark] if recipe.corpus.decontaminate.enabled and benchmark else []
+        [benchmark, *models] if recipe.corpus.decontaminate.enabled and benchmark else models
     )
 
 

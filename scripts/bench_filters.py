@@ -16,8 +16,9 @@ from collections.abc import Callable
 from timing import Row, hardware, median_seconds, print_rows
 
 from data.cleaning import CleanSettings, clean
+from data.filter_models.texts import documents_of_file
 from data.filters import FilterSettings, build_filters
-from data.readers import Document, list_files, parse_block, read_blocks
+from data.readers import Document, list_files
 from data.units.work import BATCH_CHARACTERS
 
 CLEAN = "cleaning, for comparison"
@@ -28,13 +29,7 @@ LEAST = 8.5
 
 def batches_of(inputs: list[str], megabytes: float) -> list[list[Document]]:
     """Return documents spread evenly over all files, in batches of the size in which the stage handles them."""
-    found = [
-        item
-        for file in list_files(inputs)
-        for format, block in read_blocks(file, 8_000_000)
-        for item in parse_block(file, format, block)
-        if isinstance(item, Document)
-    ]
+    found = [document for file in list_files(inputs) for document in documents_of_file(file)]
     size = sum(len(document.text.encode("utf-8", "replace")) for document in found)
     chosen = found[:: max(round(size / megabytes / 1e6), 1)]
     batches: list[list[Document]] = [[]]
@@ -55,8 +50,8 @@ def main() -> int:
     parser.add_argument("corpora", nargs="+")
     parser.add_argument("--megabytes", type=float, default=60)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--perplexity", help="a model of hunmin filter train-perplexity")
-    parser.add_argument("--quality", help="a model of hunmin filter train-quality")
+    parser.add_argument("--perplexity", help="a model of hunmin corpus train-perplexity")
+    parser.add_argument("--quality", help="a model of hunmin corpus train-quality")
     options = parser.parse_args()
     print(hardware())
     batches = batches_of(options.corpora, options.megabytes)

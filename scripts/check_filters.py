@@ -20,8 +20,9 @@ import yaml
 from common.settings import parse_settings
 from data.cleaning import CleanSettings, clean
 from data.corpus import CorpusSettings
+from data.filter_models.texts import documents_of_file
 from data.filters import FilterChain, build_filters, column_of
-from data.readers import Document, list_files, parse_block, read_blocks
+from data.readers import Document, list_files
 
 DEFAULTS = "[{length: }, {symbols: }, {repetition: }, {language: }]"
 QUANTILES = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
@@ -33,12 +34,7 @@ def documents_of(inputs: list[str], most: int) -> Iterator[tuple[str, list[Docum
     """Yield (file, documents) with their text cleaned, evenly chosen where a file holds more than `most`."""
     rules = CleanSettings()
     for file in list_files(inputs):
-        found = [
-            item
-            for format, block in read_blocks(file, 8_000_000)
-            for item in parse_block(file, format, block)
-            if isinstance(item, Document)
-        ]
+        found = documents_of_file(file)
         chosen = found[:: -(-len(found) // most)] if found else []
         yield file.label, [document._replace(text=clean(document.text, rules, {})) for document in chosen]
 
@@ -88,7 +84,7 @@ def main() -> None:
     if options.spread:
         print(f"\n| measure | {' | '.join(f'{q:.1%}' for q in QUANTILES)} |\n|---|{'--:|' * len(QUANTILES)}")
         for name, arrays in spread.items():
-            values = np.quantile(np.concatenate(arrays), QUANTILES)
+            values = np.nanquantile(np.concatenate(arrays), QUANTILES)  # no number: a document that is not judged
             print(f"| {name} | {' | '.join(f'{value:.3g}' for value in values)} |")
     for pair, samples in drawn.items():
         if samples and options.samples:

@@ -16,6 +16,8 @@ from data.filters.language import LanguageFilter
 from data.filters.length import LengthFilter
 from data.filters.licence import LicenceFilter
 from data.filters.measure import Filter
+from data.filters.perplexity import PerplexityFilter
+from data.filters.quality import QualityFilter
 from data.filters.repetition import RepetitionFilter
 from data.filters.settings import FilterSettings
 from data.filters.symbols import SymbolsFilter
@@ -28,6 +30,8 @@ _MAKERS: dict[str, Callable[[Any], Filter]] = {
     "symbols": SymbolsFilter,
     "repetition": RepetitionFilter,
     "language": LanguageFilter,
+    "perplexity": PerplexityFilter.of,
+    "quality": QualityFilter.of,
 }
 
 
@@ -137,6 +141,8 @@ def build_filters(settings: list[FilterSettings]) -> FilterChain:
     for one in settings:
         chosen = getattr(one, one.kind)
         made = _MAKERS[one.kind](chosen)
-        identity = settings_hash([one.title, one.kind, one.drop, dump_settings(chosen)])
+        model = getattr(made, "fingerprint", None)  # a model is known by its bytes, wherever its file lies
+        facts = dump_settings(chosen) | ({"model": model} if model else {})
+        identity = settings_hash([one.title, one.kind, one.drop, facts])
         steps.append(Step(one.title, one.drop, made, identity))
     return FilterChain(tuple(steps))

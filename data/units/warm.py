@@ -9,15 +9,13 @@ from data.cleaning import CleanSettings
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.filters import FilterSettings, build_filters
-from data.filters.settings import KINDS
+from data.filters.settings import BARE_KINDS
 from data.pii import PII_TYPES
 from data.readers import Document
 from data.units.work import UnitState, UnitWork
 
 _nothing = Decontaminator.build([], DecontaminateSettings())
-_filters = build_filters(
-    [FilterSettings.model_validate({kind: {}, "drop": False}) for kind in KINDS if kind != "licence"]
-)
+_filters = build_filters([FilterSettings.model_validate({kind: {}, "drop": False}) for kind in BARE_KINDS])
 """The filters that are compiled."""
 _work = UnitWork(Path(), CleanSettings(), _nothing, b"no key", tuple(PII_TYPES), DeduplicateSettings(), _filters)
 _document = Document("id", "source", "", "훈민정음은 글자이다. 백성을 가르치는 바른 소리이다.")

@@ -149,3 +149,44 @@ def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
         with open_input(source) as lines, open_output(out) as written:
             counts = split_stream(lines, written)
         report(counts, as_json, out)
+
+
+Texts = Annotated[list[str], typer.Argument(metavar="TEXTS …", help="Files, folders or globs, as in corpus.inputs.")]
+Model = Annotated[Path, typer.Option("--out", help="Model file to write.")]
+
+
+@app.command(epilog="Example: hunmin corpus train-perplexity good/ --out good.perplexity")
+def train_perplexity(texts: Texts, out: Model, as_json: AsJson = False) -> None:
+    """Train the model of the filter `perplexity` on texts as you would have them."""
+    from data.filter_models.ngrams import train_ngrams
+    from data.filter_models.texts import cleaned_texts
+    from data.filters.ngram_model import save_ngrams
+
+    found = train_ngrams(cleaned_texts(texts))
+    save_ngrams(out, *found)
+    _report_model(found.facts, as_json)
+
+
+@app.command(epilog="Example: hunmin corpus train-quality --good books/ --bad spam/ --out books.quality")
+def train_quality(
+    good: Annotated[list[str], typer.Option("--good", help="Texts to be like; may be given several times.")],
+    bad: Annotated[list[str], typer.Option("--bad", help="Texts to be unlike; may be given several times.")],
+    out: Model,
+    as_json: AsJson = False,
+) -> None:
+    """Train the classifier of the filter `quality` on texts you would keep and texts you would not."""
+    from data.filter_models.classifier import save_classifier, train_classifier
+    from data.filter_models.texts import cleaned_texts
+
+    found = train_classifier(cleaned_texts(good), cleaned_texts(bad))
+    save_classifier(out, found)
+    _report_model(found.facts, as_json)
+
+
+def _report_model(facts: dict[str, object], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
+        return
+    for name, value in facts.items():
+        shown = ", ".join(f"{key}: {one}" for key, one in value.items()) if isinstance(value, dict) else value
+        say(f"{name}: {shown}")

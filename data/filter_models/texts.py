@@ -1,0 +1,54 @@
+"""The texts that models of filters are trained on: documents, cleaned as the corpus stage cleans them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from common.errors import UserError
+from data.cleaning import CleanSettings, clean
+from data.readers import Document, InputFile, list_files, parse_block, read_blocks
+
+BLOCK_BYTES = 8_000_000
+MOST_CHARACTERS = 1_000_000_000
+"""More would not fit the memory of most machines, and makes no better model."""
+
+
+def documents_of_file(file: InputFile) -> list[Document]:
+    """Return the documents of a file, as they are."""
+    return [
+        item
+        for format, block in read_blocks(file, BLOCK_BYTES)
+        for item in parse_block(file, format, block)
+        if isinstance(item, Document)
+    ]
+
+
+def cleaned_texts(inputs: list[str]) -> list[str]:
+    """Return the texts of all documents of some inputs that cleaning leaves anything of, each different one once.
+
+    Args:
+        inputs: files, folders, globs or URLs as in `corpus.inputs`.
+
+    Raises:
+        UserError: there is nothing there, or too much.
+    """
+    found: dict[str, None] = {}
+    size = 0
+    for text in _cleaned(inputs):
+        if text and text not in found:
+            found[text] = None
+            size += len(text)
+            if size > MOST_CHARACTERS:
+                raise UserError(
+                    f"{', '.join(inputs)} hold more than {MOST_CHARACTERS:,} characters",
+                    "a model is trained on texts that fit into memory",
+                    "name fewer files",
+                )
+    return list(found)
+
+
+def _cleaned(inputs: list[str]) -> Iterator[str]:
+    rules = CleanSettings()
+    for file in list_files([*inputs]):
+        for document in documents_of_file(file):
+            yield clean(document.text, rules, {})

@@ -1,0 +1,62 @@
+"""The filter `perplexity`: how unlike a text is to those that a character model was trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from common.files import sha256_file
+from common.settings import Settings
+from data.filters.batch import Batch
+from data.filters.measure import Measure
+from data.filters.ngram_model import NgramModel, load_ngrams
+
+QUANTILE, TIMES = "0.999", 1.5
+"""Where the recipe states no bound: so many times this quantile of the documents held out of a model's training. At the
+quantile itself good texts of other registers go: verse of 1938, short questions, commands to a speaker."""
+
+
+class PerplexitySettings(Settings):
+    """Drop documents that a character model finds improbable: broken encodings, word salad, other languages."""
+
+    model: str = Field(min_length=1)
+    """File that `hunmin corpus train-perplexity` wrote."""
+    max_perplexity: float | None = Field(None, gt=1)
+    """Largest perplexity of a character. None takes the model's own: 1.5 times what one in a thousand documents held
+    out of its training is above."""
+    min_chars: int = Field(50, ge=1)
+    """Shorter documents (characters, a run of blanks being one) are not judged: their perplexity says little."""
+
+
+@dataclass(frozen=True)
+class PerplexityFilter:
+    """See `PerplexitySettings`. Measure: value; NaN of documents that are not judged."""
+
+    settings: PerplexitySettings
+    model: NgramModel
+    fingerprint: str
+
+    @classmethod
+    def of(cls, settings: PerplexitySettings) -> PerplexityFilter:
+        """Return the filter with its model read.
+
+        Raises:
+            UserError: the model is missing or is none.
+        """
+        path = Path(settings.model)
+        model = load_ngrams(path)
+        return cls(settings, model, sha256_file(path))
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The one measure."""
+        bound, own = self.settings.max_perplexity, self.model.facts["quantiles"].get(QUANTILE)
+        return (Measure("value", None, TIMES * own if bound is None and own else bound),)
+
+    def scores(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the perplexity of a character of each document [D, 1]."""
+        return self.model.perplexities(batch.codes, batch.borders, self.settings.min_chars)[:, None]
