@@ -60,6 +60,12 @@ def stats(
     ],
     as_json: AsJson = False,
     plots: Annotated[str | None, typer.Option("--plots", help="Folder to draw the statistics into, as PNG.")] = None,
+    dropped: Annotated[
+        int, typer.Option("--dropped", min=0, help="Instead, list so many documents that each filter dropped, by id.")
+    ] = 0,
+    text: Annotated[
+        bool, typer.Option("--text", help="With --dropped: their texts, from the inputs, personal data and all.")
+    ] = False,
 ) -> None:
     """Print a finished corpus's statistics: by source, what each rule removed, personal data, decontamination."""
     from hunmin.commands.streams import end_as_filters_do, open_input
@@ -69,6 +75,9 @@ def stats(
         from data.statistics.plots import draw_statistics
         from data.statistics.table import format_statistics, load_statistics
 
+        if dropped or text:
+            _list_dropped(folder, dropped, text, as_json)
+            return
         if folder == "-":
             with open_input("-") as lines:
                 statistics = stats_stream(lines)
@@ -85,6 +94,38 @@ def stats(
             for table in format_statistics(statistics):
                 out.print(table)
         print(shown.get(), end="")
+
+
+SHOWN = 300
+"""Characters of a dropped document that are printed."""
+
+
+def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
+    from data.dropped import dropped_examples, texts_of
+    from hunmin.recipe import load_recipe
+
+    if folder == "-" or not most:
+        raise UserError(
+            "--text goes with --dropped, and that with a run" if text else "--dropped goes with a run",
+            "what filters dropped stands in a run's folder",
+            "hunmin corpus stats RUN --dropped 5 --text",
+        )
+    rows = dropped_examples(Path(folder), most)
+    if text:
+        recipe = load_recipe(Path(folder) / "recipe.yaml")
+        found = {id(row): shown for row, shown in texts_of(rows, recipe.corpus)}
+        rows = [{**row, "text": found.get(id(row))} for row in rows]
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        return
+    for row in rows:
+        print(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}")
+        if text:
+            print("  " + ("not found in the inputs" if row["text"] is None else _one_line(row["text"])))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text[:SHOWN].split()) + (" …" if len(text) > SHOWN else "")
 
 
 @app.command(epilog="Example: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl")

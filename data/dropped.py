@@ -1,0 +1,75 @@
+"""Examples of the documents that filters dropped from a finished corpus: their ids, and where asked for their texts."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import xxhash
+
+from common.errors import UserError
+from data.cleaning import clean
+from data.corpus import FILTERED, CorpusSettings, corpus_files
+from data.readers import Document, parse_block, read_blocks
+
+Row = dict[str, Any]
+"""A line of `filtered.jsonl`: id, source, filter, measure, score."""
+BLOCK_BYTES = 8_000_000
+
+
+def dropped_examples(corpus: Path, most: int) -> list[Row]:
+    """Return up to so many dropped documents of each filter and measure, the same ones every time.
+
+    Args:
+        corpus: a run folder, or the corpus folder in it.
+        most: of each filter and measure.
+
+    Raises:
+        UserError: the corpus has no list of dropped documents.
+    """
+    folder = corpus / "corpus" if (corpus / "corpus").is_dir() else corpus
+    path = folder / FILTERED
+    if not path.is_file():
+        raise UserError(
+            f"{folder} has no {FILTERED}", "a corpus built with filters has it", "name filters in corpus.filters"
+        )
+    chosen: dict[tuple[str, str], list[tuple[int, int, Row]]] = {}
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines):
+            row = orjson.loads(line)
+            heap = chosen.setdefault((row["filter"], row["measure"]), [])
+            drawn = (-xxhash.xxh3_64_intdigest(row["id"].encode()), -number, row)
+            if len(heap) < most:
+                heapq.heappush(heap, drawn)
+            else:
+                heapq.heappushpop(heap, drawn)
+    return [row for pair in sorted(chosen) for _, _, row in sorted(chosen[pair], key=lambda one: one[:2], reverse=True)]
+
+
+def texts_of(rows: list[Row], settings: CorpusSettings) -> Iterator[tuple[Row, str]]:
+    """Yield dropped documents with their cleaned texts, read again from the inputs, in the order of these.
+
+    A document whose id held personal data has another name in the list, and is not found.
+
+    Args:
+        rows: from `dropped_examples`.
+        settings: those that the corpus was built by.
+
+    Raises:
+        UserError: the inputs are not there any more.
+    """
+    wanted: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        wanted.setdefault((row["source"], row["id"]), []).append(row)
+    for file in corpus_files(settings):
+        rules = file.settings.clean or settings.clean
+        for format, block in read_blocks(file, BLOCK_BYTES):
+            for item in parse_block(file, format, block):
+                if isinstance(item, Document):
+                    for row in wanted.pop((item.source, item.id), []):
+                        yield row, clean(item.text, rules, {})
+            if not wanted:
+                return
