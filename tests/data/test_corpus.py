@@ -263,7 +263,8 @@ def test_leftovers_of_another_key_are_not_taken_up(corpora, tmp_path):
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(corpora, tmp_path):
-    chosen = settings(corpora, deduplicate={"near": True, "paragraphs": True, "sentences": True})
+    kinds = {"near": True, "paragraphs": True, "sentences": True}
+    chosen = settings(corpora, deduplicate=kinds, mixture={"alpha": 0.3, "held_out": 0.1}, filters=[{"length": {}}])
     documents = build(chosen, tmp_path / "whole")["documents"]
     out = tmp_path / "out"
     out.mkdir()
