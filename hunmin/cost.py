@@ -12,7 +12,12 @@ from common.files import is_remote
 from data.readers import HUB
 from hunmin import units
 from hunmin.recipe import NOT_NAMED, Recipe
-from hunmin.refusals import refuse_other_model, refuse_processes_without_gpu, refuse_shared_executor
+from hunmin.refusals import (
+    refuse_other_model,
+    refuse_processes_without_gpu,
+    refuse_repeated_validation,
+    refuse_shared_executor,
+)
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, NETWORK, REACHED
 from pretrain.cost.devices import DEVICES, Device, Named, named_device
@@ -81,6 +86,7 @@ def cost_plan(
     for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to go on with that is not there
         stage_named(name).files(recipe)
     refuse_other_model(recipe)
+    refuse_repeated_validation(recipe)
     corpus_tokens = _corpus_tokens(recipe)
     cost = run_cost(p, recipe.tokenizer.vocab_size, where, p.chosen_engine, corpus_tokens)
     text = text_bytes(recipe)

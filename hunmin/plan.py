@@ -16,7 +16,12 @@ from common.process import available_cores
 from common.progress import console, duration, short_number
 from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
 from hunmin.recipe import Recipe
-from hunmin.refusals import refuse_other_model, refuse_processes_without_gpu, refuse_shared_executor
+from hunmin.refusals import (
+    refuse_other_model,
+    refuse_processes_without_gpu,
+    refuse_repeated_validation,
+    refuse_shared_executor,
+)
 from hunmin.run import judge_all
 from hunmin.stages import STAGE_NAMES
 from hunmin.state import Verdict
@@ -75,6 +80,7 @@ def _refuse_as_run_does(recipe: Recipe, verdicts: list[Verdict], first: str | No
     if any(v.stage.name == "pretrain" for v in waiting):
         refuse_processes_without_gpu(recipe)
         refuse_other_model(recipe)
+        refuse_repeated_validation(recipe)
 
 
 def _input_bytes(recipe: Recipe) -> int:

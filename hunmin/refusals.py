@@ -63,3 +63,22 @@ def refuse_other_model(recipe: Recipe) -> None:
         from pretrain.continuation import check_model
 
         check_model(source, recipe.pretrain)
+
+
+def refuse_repeated_validation(recipe: Recipe) -> None:
+    """Refuse samples held out of a corpus that repeats documents and holds out none of them (`pretrain.plans`).
+
+    Raises:
+        UserError: the recipe asks for it.
+    """
+    mixture, pretrain = recipe.corpus.mixture, recipe.pretrain
+    if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.samples == "sentence-pairs":
+        return
+    drawn = mixture.max_epochs > 1 and (mixture.alpha < 1 or any(one.weight != 1 for one in mixture.sources.values()))
+    if drawn or any((one.epochs or 0) > 1 for one in mixture.sources.values()):
+        raise UserError(
+            f"corpus.mixture repeats documents, and pretrain.validation_samples={pretrain.validation_samples} are to "
+            "be held out of them",
+            "a sample that is held out must not come again in training",
+            "set corpus.mixture.held_out (0.005, say), or pretrain.validation_samples=0",
+        )
