@@ -33,6 +33,7 @@ from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
+from data.deduplicate.limits import memory_here, refuse_too_many
 from data.executors import Crew, ExecutorName, crew_of, open_executor
 from data.filters import FilterSettings, build_filters
 from data.mixture import MixtureSettings
@@ -52,6 +53,7 @@ from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import STAGE_DONE, do_units
 from data.units.set_aside import SetAside
+from data.units.survey import estimated_documents
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 
 WORK = ".work"
@@ -148,6 +150,8 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         return _finish(out)
     files = corpus_files(settings)
     check_unnamed(files)
+    if settings.deduplicate.near:
+        refuse_too_many(estimated_documents(files) or 0, memory_here())
     for rules in (settings.clean, *(file.settings.clean for file in files)):
         if rules and rules.old_hangul:
             require_old_hangul()

@@ -202,7 +202,7 @@ class ExactDuplicates:
         """Documents of each part."""
         self._firsts = np.concatenate(([0], np.cumsum([one.sum() for one in rows]))).astype(np.int64)
         total = int(self._firsts[-1])
-        count = min(max(-(-total // PARTITION), 1), SLICES)
+        count = partitions_of(total)
         borders = [number * SLICES // count for number in range(count + 1)]
         self._partitions = [Partition(number, *span) for number, span in enumerate(pairwise(borders))]
         self.count = sum(self._run(FindTwins(self.folder, self._firsts), self._partitions))
@@ -227,9 +227,9 @@ class ExactDuplicates:
         return self._execute(function, tasks, self._progress)
 
 
-def tasks_of(parts: int, documents: int) -> int:
-    """Return how many tasks so many parts of so many documents make."""
-    return 3 * -(-parts // GROUP_PARTS) + min(max(-(-documents // PARTITION), 1), SLICES)
+def partitions_of(documents: float) -> int:
+    """Return into how many partitions the keys of so many documents are shared out."""
+    return int(min(max(-(-documents // PARTITION), 1), SLICES))
 
 
 def _starts(parts: list[Path]) -> Iterator[tuple[int, int]]:

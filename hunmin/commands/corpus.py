@@ -53,6 +53,24 @@ def build(
     stats(loaded.out)
 
 
+@app.command(epilog="Example: hunmin corpus plan configs/klue-roberta-base.yaml --cores 256")
+def plan(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    cores: Annotated[
+        int | None, typer.Option("--cores", min=1, help="Give the hours of so many cores; default: of several numbers.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the corpus stage of a recipe takes, before it runs: files, units, hours against cores, memory, disk."""
+    from hunmin.corpus_plan import CORES, corpus_plan
+    from hunmin.corpus_tables import print_corpus_plan
+    from hunmin.recipe import load_recipe
+
+    described = corpus_plan(load_recipe(recipe, overrides or []), (cores,) if cores else CORES)
+    print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_corpus_plan(described)
+
+
 @app.command(epilog="Example: hunmin corpus stats runs/quickstart --plots plots")
 def stats(
     folder: Annotated[

@@ -1,0 +1,92 @@
+"""Before anything is read: how large the inputs are, which way each is read, how many documents they hold, about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from common.errors import HunminError
+from common.files import is_remote, suffix_of
+from data.readers import Document, InputFile, is_referred, parse_block, read_blocks, sought
+from data.readers.volume import TextSize, file_bytes
+
+Way = Literal["ranges", "parts", "beginning"]
+"""Any range of it can be read; parts that it has itself, as row groups; only from its beginning, in one go."""
+SAMPLED_FILES, SAMPLED_DOCUMENTS = 20, 500
+"""Files that are looked into for the size of a document, and documents of each."""
+BLOCK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """One input file.
+
+    Args:
+        file: it.
+        way: how it is read.
+        stored: bytes as it is stored; None where that is not known before it is read.
+        text: bytes of what it holds, about; None where that is not known.
+    """
+
+    file: InputFile
+    way: Way
+    stored: int | None
+    text: float | None
+
+
+def survey(files: Sequence[InputFile], unit_bytes: int) -> list[Surveyed]:
+    """Return for each file how large it is and which way it is read.
+
+    Args:
+        files: the inputs.
+        unit_bytes: size of a unit; a file that is no larger is read in one go.
+    """
+    sizes = TextSize()
+    found = []
+    for file in files:
+        stored = file_bytes(file.path)
+        text = _rows_bytes(file) or sizes.of(file.path)
+        way: Way = "parts" if is_referred(file) else "ranges" if sought(file, unit_bytes) else "beginning"
+        found.append(Surveyed(file, way, stored, text))
+    return found
+
+
+def _rows_bytes(file: InputFile) -> float | None:
+    """Return the bytes of a local Parquet file's columns, unpacked; None of other files."""
+    if suffix_of(file.path) != ".parquet" or is_remote(file.path):
+        return None
+    try:
+        facts = pq.read_metadata(file.path)
+    except (pa.ArrowException, OSError):
+        return None
+    return float(sum(facts.row_group(index).total_byte_size for index in range(facts.num_row_groups)))
+
+
+def document_bytes(files: Sequence[InputFile]) -> float | None:
+    """Return the mean bytes of text of a document, by the first documents of some files; None where none is found."""
+    count, size = 0, 0
+    for file in files[:: max(1, len(files) // SAMPLED_FILES)]:
+        try:
+            documents = (
+                item
+                for format, block in islice(read_blocks(file, BLOCK_BYTES), 1)
+                for item in parse_block(file, format, block)
+                if isinstance(item, Document)
+            )
+            for document in islice(documents, SAMPLED_DOCUMENTS):
+                count, size = count + 1, size + len(document.text.encode("utf-8", "replace"))
+        except HunminError:  # whoever reads it for its documents says so
+            continue
+    return size / count if size else None
+
+
+def estimated_documents(files: Sequence[InputFile]) -> float | None:
+    """Return about how many documents the files hold; None where that cannot be told."""
+    mean, texts = document_bytes(files), [one.text for one in survey(files, 1)]
+    known = [text for text in texts if text is not None]
+    return sum(known) / mean if mean and known else None
