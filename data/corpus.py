@@ -33,7 +33,7 @@ from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
-from data.deduplicate.limits import memory_here, refuse_too_many
+from data.deduplicate.limits import memory_here, refuse_beyond
 from data.executors import Crew, ExecutorName, crew_of, open_executor
 from data.filters import FilterSettings, build_filters
 from data.mixture import MixtureSettings
@@ -53,7 +53,7 @@ from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.runs import STAGE_DONE, do_units
 from data.units.set_aside import SetAside
-from data.units.survey import estimated_documents
+from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
 
 WORK = ".work"
@@ -150,8 +150,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         return _finish(out)
     files = corpus_files(settings)
     check_unnamed(files)
-    if settings.deduplicate.near:
-        refuse_too_many(estimated_documents(files) or 0, memory_here())
+    _refuse_beyond(settings.deduplicate, files)
     for rules in (settings.clean, *(file.settings.clean for file in files)):
         if rules and rules.old_hangul:
             require_old_hangul()
@@ -179,6 +178,17 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         )
     _write_reports(counts, damaged, assembly, out, key, bool(settings.filters))
     return _finish(out)
+
+
+def _refuse_beyond(settings: DeduplicateSettings, files: list[InputFile]) -> None:
+    """Refuse duplicates to look for that this machine cannot: now, and not after days.
+
+    Raises:
+        UserError: they take more memory than there is, or are too many for one process.
+    """
+    if settings.near or settings.sentences or settings.paragraphs:
+        text, mean = estimated_text(files), document_bytes(files)
+        refuse_beyond(settings, text / mean if mean else None, text, memory_here())
 
 
 def corpus_files(settings: CorpusSettings) -> list[InputFile]:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from common.files import COMPRESSED
 from data.corpus import corpus_files
-from data.deduplicate.limits import memory_here, near_bytes, near_seconds, refuse_too_many
+from data.deduplicate.limits import memory_here, near_bytes, near_seconds, refuse_beyond
 from data.deduplicate.near import choose_bands
 from data.deduplicate.partitioned import GROUP_PARTS, partitions_of
 from data.units.survey import Surveyed, Way, document_bytes, survey
@@ -117,7 +117,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
     """Return what `estimate` does of a recipe's inputs, and the inputs: files, bytes, ways to read them, units.
 
     Raises:
-        UserError: an input is not there or not read; or near copies are asked for among too many documents.
+        UserError: an input is not there or not read; or duplicates are to be looked for that this machine cannot.
     """
     settings = recipe.corpus
     files, unit_bytes = corpus_files(settings), int(settings.unit_mb * 1e6)
@@ -136,8 +136,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
         archives=tuple(Archive(_packing(one.file.path), one.stored or 0, one.text or 0.0) for one in from_beginning),
     )
     near = settings.deduplicate.near_threshold if settings.deduplicate.near else None
-    if near is not None:
-        refuse_too_many(documents, memory_here())
+    refuse_beyond(settings.deduplicate, documents, text, memory_here())
     ways = {way: [one for one in found if one.way == way] for way in get_args(Way)}
     large = [one for one in from_beginning if (one.text or 0) > unit_bytes]
     return {

@@ -85,8 +85,7 @@ def document_bytes(files: Sequence[InputFile]) -> float | None:
     return size / count if size else None
 
 
-def estimated_documents(files: Sequence[InputFile]) -> float | None:
-    """Return about how many documents the files hold; None where that cannot be told."""
-    mean, texts = document_bytes(files), [one.text for one in survey(files, 1)]
-    known = [text for text in texts if text is not None]
-    return sum(known) / mean if mean and known else None
+def estimated_text(files: Sequence[InputFile]) -> float:
+    """Return about how many bytes of text the files hold, without those whose size is not known."""
+    sizes = TextSize()
+    return sum(_rows_bytes(file) or sizes.of(file.path) or 0.0 for file in files)

@@ -10,7 +10,8 @@ import pytest
 
 from common.errors import UserError
 from data.deduplicate import limits
-from data.deduplicate.limits import near_bytes, near_seconds, refuse_too_many
+from data.deduplicate.limits import near_bytes, near_seconds, refuse_beyond, refuse_too_many, sentence_bytes
+from data.deduplicate.settings import DeduplicateSettings
 from hunmin.corpus_plan import Archive, Rates, Volume, corpus_plan, estimate
 from hunmin.main import run_command
 from hunmin.recipe import load_recipe
@@ -66,6 +67,16 @@ def test_near_copies_by_hand(monkeypatch):
         refuse_too_many(100e6, 6.8e9)
     with pytest.raises(UserError, match="about 500,000,000 documents"):
         refuse_too_many(500e6, 1e15)
+
+
+def test_sentences_by_hand():
+    assert sentence_bytes(165e9) == pytest.approx(1.2e9 + 4e9)
+    for kind in ("sentences", "paragraphs"):
+        chosen = DeduplicateSettings.model_validate({kind: True})
+        refuse_beyond(chosen, None, 165e9, 5.3e9)
+        with pytest.raises(UserError, match=rf"{kind} of 165 GB of text takes 5\.2 GB of memory"):
+            refuse_beyond(chosen, None, 165e9, 5.1e9)
+    refuse_beyond(DeduplicateSettings(), 1e12, 1e15, 1e9)
 
 
 RECIPE = """
