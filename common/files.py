@@ -170,6 +170,28 @@ def _decompressed(name: str, raw: Any) -> IO[bytes]:
     return raw
 
 
+def open_zstd_from(path: str | Path, start: int, end: int) -> IO[bytes]:
+    """Return a stream of the content of a local zstd file's frames from byte `start`, where one begins, to `end`."""
+    raw = Path(path).open("rb")
+    raw.seek(start)
+    return io.BufferedReader(_ZstdFile(_Bounded(raw, end - start)), 1 << 20)  # type: ignore[arg-type]
+
+
+class _Bounded:
+    """A stream that ends after so many bytes."""
+
+    def __init__(self, raw: IO[bytes], left: int) -> None:
+        self._raw, self._left = raw, left
+
+    def read(self, count: int) -> bytes:
+        found = self._raw.read(min(count, self._left))
+        self._left -= len(found)
+        return found
+
+    def close(self) -> None:
+        self._raw.close()
+
+
 class _ZstdFile(io.RawIOBase):
     """A zstd stream that reports truncation: zstandard's own reader takes a cut file for a finished one."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import COMPRESSED, is_remote, open_bytes, suffix_of
+from common.files import COMPRESSED, decompression_errors, is_remote, open_bytes, suffix_of
 from data.readers import (
     conllu,
     delimited,
@@ -26,6 +26,7 @@ from data.readers import (
 from data.readers.blocks import BLANK_LINES, LINES, Borders, cut
 from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
+from data.readers.frames import range_starts
 from data.readers.hub import cut_hub, parse_hub
 from data.readers.parquet import cut_parquet, parse_parquet
 from data.readers.paths import HUB
@@ -125,24 +126,33 @@ def is_referred(file: InputFile) -> bool:
 def sought(file: InputFile, block_bytes: int) -> Sought | None:
     """Return how a file can be read by ranges of its lines; None where it has to be read from its beginning.
 
-    That takes a local file that is not compressed, of lines, longer than a block, and not in UTF-16. What is wrong with
-    a file is left to `read_blocks` to say.
+    That takes a local file of lines that is longer than a block, not in UTF-16, and not compressed, but for zstd files
+    of several frames. What is wrong with a file is left to `read_blocks` to say.
     """
-    if file.path.startswith(HUB) or is_remote(file.path) or file.path.endswith(COMPRESSED):
+    if file.path.startswith(HUB) or is_remote(file.path) or file.path.endswith(COMPRESSED) != _is_zstd(file.path):
         return None
     try:
         size = Path(file.path).stat().st_size
-        if size <= block_bytes or not Path(file.path).is_file():
+        if not Path(file.path).is_file() or (size <= block_bytes and not _is_zstd(file.path)):
             return None
-        with Path(file.path).open("rb") as stream:
-            head = stream.read(encoding.READ_BYTES)
+        frames = range_starts(file.path, block_bytes) if _is_zstd(file.path) else ()
+        if _is_zstd(file.path) and not frames:
+            return None
+        with decompression_errors(file.path), open_bytes(file.path) as stream:
+            head = read_full(stream, encoding.READ_BYTES)
         format = resolve_format(file, head)
     except (OSError, UserError):
         return None
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
-    if not READERS[format].by_lines or (text.told or "").startswith("utf-16"):
+    told, mark = text.told or "", len(head) - len(text.head)
+    if not READERS[format].by_lines or told.startswith("utf-16"):
         return None
-    return Sought(format, size, len(head) - len(text.head), text.told)
+    # a mark may lie in several frames, and chunks of them are others than those that a whole stream is told by
+    return None if frames and (mark or not told) else Sought(format, size, mark, text.told, frames)
+
+
+def _is_zstd(path: str) -> bool:
+    return path.endswith(".zst")
 
 
 @contextmanager

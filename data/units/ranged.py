@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import zstandard
+
 from common.progress import ProgressBar
 from data.executors import Executor
 from data.readers import Block, Format, InputFile, Lines, Sought, look_through, range_blocks, sought
@@ -48,9 +50,12 @@ class LookThrough:
 
     unit_bytes: int
 
-    def __call__(self, task: LookTask) -> list[Lines]:
-        """Return what the ranges hold."""
-        return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
+    def __call__(self, task: LookTask) -> list[Lines] | None:
+        """Return what the ranges hold; None where the file is damaged."""
+        try:
+            return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
+        except (zstandard.ZstdError, EOFError):
+            return None
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,10 @@ def look_at(files: list[InputFile], numbers: list[int], unit_bytes: int, execute
         found = execute(LookThrough(unit_bytes), tasks, _advance(bar))
     results = {}
     for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
-        lines = [one for _, some in group for one in some]
+        pieces = [some for _, some in group]
+        if any(some is None for some in pieces):
+            continue  # it is read from its beginning, as far as it is whole
+        lines = [one for some in pieces for one in some or ()]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results
 
