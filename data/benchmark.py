@@ -1,4 +1,4 @@
-"""Benchmark text: every sentence of the eight KLUE layouts, and of any JSON Lines benchmark, under a folder.
+"""Benchmark text: every sentence of KLUE's eight layouts, of other suites' tables, and of any JSON Lines benchmark.
 
 A file is recognised by what it holds, not by its name, so train, dev and test files, partial copies, hub exports
 (Parquet) and renamed files all load. What counts as benchmark text, by task:
@@ -7,12 +7,14 @@ A file is recognised by what it holds, not by its name, so train, dev and test f
     klue-sts   both sentences                         klue-dp   the sentence of the "## guid<TAB>sentence" line
     klue-nli   premise and hypothesis                 klue-mrc  the question; the context, sentence by sentence
     klue-ner   as klue-dp, without <...:PS> marks     wos       every utterance
+
+KorQuAD is as klue-mrc; the tables of KoBEST, KorSTS and others: see data/benchmark_tables.py.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +22,14 @@ import orjson
 
 from common.errors import UserError
 from common.files import decompression_errors, expand, open_bytes
+from data.benchmark_tables import Layout, layout_of, table_rows
 from data.readers import stem
 from data.splitting import split_sentences
 
 Splitter = Callable[[str], list[str]]
 LAYOUTS = (
-    "a benchmark file is KLUE's own JSON or TSV, its hub Parquet, or JSON Lines with "
+    "a benchmark file is KLUE's own JSON or TSV, its hub Parquet, a table of KoBEST or of KoELECTRA's table, "
+    "or JSON Lines with "
     '{"text", optional "guid" or "id", optional "task"}'
 )
 REMEDY = "move the file out of the benchmark folder, or convert it to JSON Lines"
@@ -48,11 +52,14 @@ class _NotRecognisedError(ValueError):
     """A file or record is of no known layout; the message says what it holds instead."""
 
 
-def load_benchmark(path: str | Path, splitter: Splitter = split_sentences) -> list[BenchmarkSentence]:
+def load_benchmark(
+    path: str | Path | Sequence[str | Path], splitter: Splitter = split_sentences
+) -> list[BenchmarkSentence]:
     """Return every sentence of the benchmark at `path`, files in sorted order, records in file order.
 
     Args:
-        path: a file, a folder (searched recursively, hidden files left out) or a glob; .gz, .bz2, .xz, .zst allowed.
+        path: a file, a folder (searched recursively, hidden files left out) or a glob, or several of these one after
+            the other; .gz, .bz2, .xz, .zst allowed.
         splitter: cuts passages into sentences; the corpus's own by default, so that a copy is cut the same way.
 
     Raises:
@@ -61,11 +68,15 @@ def load_benchmark(path: str | Path, splitter: Splitter = split_sentences) -> li
     """
     contexts: set[str] = set()
     found: list[BenchmarkSentence] = []
-    for name in expand(str(path)):
-        if not _is_auxiliary_name(name):
-            found += _read_file(name, splitter, contexts)
-    if not found:
-        raise UserError(f"no benchmark sentence found at {path}", LAYOUTS, "name the folder that holds the task files")
+    for one in [path] if isinstance(path, (str, Path)) else path:
+        before = len(found)
+        for name in dict.fromkeys(expand(str(one))):
+            if not _is_auxiliary_name(name):
+                found += _read_file(name, splitter, contexts)
+        if len(found) == before:
+            raise UserError(
+                f"no benchmark sentence found at {one}", LAYOUTS, "name the folder that holds the task files"
+            )
     return found
 
 
@@ -93,6 +104,8 @@ def _read_file(name: str, splitter: Splitter, contexts: set[str]) -> list[Benchm
             text = content.decode("utf-8-sig")
             if text.lstrip().startswith("##"):
                 return list(_tsv_sentences(text))
+            if layout := layout_of(text):
+                return list(_table_sentences(text, layout, stem(name), splitter, contexts))
             records = _json_records(text)
         found: list[BenchmarkSentence] = []
         label = stem(name)
@@ -188,6 +201,23 @@ def _tsv_sentences(text: str) -> Iterator[BenchmarkSentence]:
             yield BenchmarkSentence(named, guid, sentence.strip())
 
 
+def _table_sentences(
+    text: str, layout: Layout, stem: str, splitter: Splitter, contexts: set[str]
+) -> Iterator[BenchmarkSentence]:
+    """Yield the sentences of a table of another suite; `contexts` holds the passages already given."""
+    try:
+        rows = table_rows(text, layout)
+    except ValueError as error:
+        raise _NotRecognisedError(str(error)) from None
+    for number, (texts, passage) in enumerate(rows):
+        guid = f"{stem}:{number}"
+        yield from (BenchmarkSentence(layout.task, guid, one.strip()) for one in texts)
+        if passage and passage not in contexts:
+            contexts.add(passage)
+            pieces = (piece.strip() for piece in splitter(passage))
+            yield from (BenchmarkSentence(layout.task, guid, piece, True) for piece in pieces if piece)
+
+
 def _record_sentences(
     record: Any, guid: str, stem: str, splitter: Splitter, contexts: set[str]
 ) -> Iterator[BenchmarkSentence]:
@@ -221,10 +251,11 @@ def _texts(
         return "klue-sts", [record["sentence1"], record["sentence2"]], []
     if "question" in record:
         context = _text_at(record, "context") or _text_at(record, "context_preview").removesuffix("...")
+        task = "korquad" if stem.lower().startswith("korquad") else "klue-mrc"
         if context in contexts:
-            return "klue-mrc", [record["question"]], []
+            return task, [record["question"]], []
         contexts.add(context)
-        return "klue-mrc", [record["question"]], splitter(context)
+        return task, [record["question"]], splitter(context)
     if "sentence" in record:
         if "subject_entity" in record:
             return "klue-re", [record["sentence"]], []

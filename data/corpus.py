@@ -243,7 +243,7 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
     """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
     if not settings.decontaminate.enabled:
         return []
-    if settings.decontaminate.benchmark is None:
+    if not settings.decontaminate.benchmarks:
         raise UserError(
             "no benchmark to decontaminate against",
             "decontamination is on and needs the evaluation data",
@@ -251,7 +251,7 @@ def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSen
         )
     say("indexing the benchmark")
     with _uncollected():
-        benchmark = load_benchmark(Path(settings.decontaminate.benchmark), split_sentences)
+        benchmark = load_benchmark(settings.decontaminate.benchmarks, split_sentences)
         texts = list(dict.fromkeys(sentence.text for sentence in benchmark))
         treated = clean_sentences(texts, settings.clean)
         if key is not None:

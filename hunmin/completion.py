@@ -14,7 +14,10 @@ from hunmin.shipped import shipped_recipes
 
 STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report")
 LAUNCHERS = ("local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla")
-TASKS = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos")
+TASKS = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos",
+         "kobest-boolq", "kobest-copa", "kobest-hellaswag", "kobest-sentineg", "kobest-wic",
+         "nsmc", "paws-x", "kornli", "korsts", "question-pair", "korquad", "hate-speech")  # fmt: skip
+SUITES = ("klue", "kobest", "koelectra")
 
 
 def recipes(incomplete: str) -> list[str]:
@@ -34,8 +37,13 @@ def launchers(incomplete: str) -> list[str]:
 
 
 def tasks(incomplete: str) -> list[str]:
-    """Return the benchmark's tasks that a word begins."""
+    """Return the benchmarks' tasks that a word begins."""
     return [name for name in TASKS if name.startswith(incomplete)]
+
+
+def suites(incomplete: str) -> list[str]:
+    """Return the suites of tasks that a word begins."""
+    return [name for name in SUITES if name.startswith(incomplete)]
 
 
 def devices(incomplete: str) -> list[str]:

@@ -50,7 +50,8 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
     A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
-    `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data` unless stated.
+    `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
+    data of other suites that are scored, unless stated.
 
     Args:
         path: of the file.
@@ -78,7 +79,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
     if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
-            decontaminate.setdefault("benchmark", klue["data"])
+            decontaminate.setdefault("benchmark", _benchmark(klue))
     recipe = parse_settings(Recipe, tree, str(path))
     if _has_key(written) and Path(path).resolve().is_relative_to(Path(recipe.out).resolve()):
         raise UserError(
@@ -87,6 +88,15 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
             f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
         )
     return recipe
+
+
+def _benchmark(klue: dict[str, Any]) -> str | list[str]:
+    """Return the data of all that a recipe's klue section scores: what is to be taken out of its corpus."""
+    try:
+        inputs = KlueSettings.model_validate(klue).inputs
+    except ValueError:  # it is told of when the whole recipe is read
+        return str(klue["data"])
+    return inputs[0] if len(inputs) == 1 else inputs
 
 
 def _no_recipe(path: Path) -> UserError:

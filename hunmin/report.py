@@ -19,8 +19,9 @@ from common.progress import console, duration, say, short_number
 from hunmin.hub.index import index_of
 from hunmin.recipe import Recipe
 from klue.plot import draw_scores
-from klue.report import markdown, published_rows, read_rows, results_table
-from klue.tasks import TASKS
+from klue.report import markdown, read_rows, results_table
+from klue.tables import published_rows
+from klue.tasks import SUITE_OF, TASKS
 from pretrain.metrics import read_metrics
 
 COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
@@ -93,7 +94,8 @@ def as_markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown."""
     lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
-    lines += ["", "![loss](loss.png)", "", "## KLUE, dev sets", ""]
+    others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
+    lines += ["", "![loss](loss.png)", "", "## Scores" if others else "## KLUE, dev sets", ""]
     lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hunmin.recipe import Recipe
 from klue.results import metrics_of
-from klue.tasks import TASKS
+from klue.tasks import SUITE_OF, SUITES, TASKS
 
 HUB_TASKS = {
     "ynat": "text-classification",
@@ -19,18 +19,24 @@ HUB_TASKS = {
     "klue-dp": "token-classification",
     "klue-mrc": "question-answering",
     "wos": "text-generation",
+    "kobest-copa": "multiple-choice",
+    "kobest-hellaswag": "multiple-choice",
+    "korsts": "sentence-similarity",
+    "korquad": "question-answering",
 }
-"""The hub's names for kinds of tasks."""
+"""The hub's names for kinds of tasks; those that are not named classify text."""
 
 
 def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores; random ones as "klue-random/…"."""
+    """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores on dev, of other suites, too; random ones
+    as "klue-random/…", those on a test set as "klue-test/…" and "klue-random-test/…"."""
     found = {}
     for entry in summary:
         group = "klue" if entry["init"] == "pretrained" else "klue-random"
-        for metric, value in entry["best"].items():
-            if value["mean"] is not None:
-                found[f"{group}/{entry['task']}/{metric}"] = value["mean"]
+        for which, name in (("best", group), ("test", f"{group}-test")):
+            for metric, value in entry.get(which, {}).items():
+                if value["mean"] is not None:
+                    found[f"{name}/{entry['task']}/{metric}"] = value["mean"]
     return found
 
 
@@ -58,25 +64,24 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
 def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the `model-index` of a model card on the hub: every metric of the pretrained model, with its data.
 
-    Scores on other examples than the benchmark's whole dev set do not carry its name.
+    They are of the test set where that is public, else of dev. Scores on other examples than the benchmark's whole set
+    do not carry its name.
 
     Args:
         name: of the model.
         rows: result rows of jobs (results.jsonl).
     """
-    from klue.results import not_the_benchmarks, summarize
+    from klue.results import not_the_benchmarks, shown_scores, summarize
 
     results, other = [], not_the_benchmarks(rows)
     for entry in summarize(rows):
         if entry["init"] != "pretrained":
             continue
         task = TASKS[entry["task"]]
-        dataset: dict[str, Any] = {
-            "type": "klue/klue",
-            "name": task.title,
-            "config": task.hub_config,
-            "split": "validation",
-        }
+        dataset: dict[str, Any] = {"type": "other", "name": f"{SUITES[SUITE_OF[task.name]].title}: {task.title}"}
+        if task.hub_config:
+            dataset = {"type": "klue/klue", "name": task.title, "config": task.hub_config}
+        dataset["split"] = "test" if "test" in entry else "validation"
         if entry["task"] in other:
             dataset = {"type": "other", "name": f"{other[entry['task']]:,} examples in the form of {task.title}"}
         if entry["data_note"]:
@@ -84,8 +89,14 @@ def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         names = metrics_of(entry["task"])
         metrics = [
             {"type": metric, "name": names[metric], "value": round(value["mean"], 4)}
-            for metric, value in entry["best"].items()
+            for metric, value in shown_scores(entry).items()
             if value["mean"] is not None
         ]
-        results.append({"task": {"type": HUB_TASKS[entry["task"]]}, "dataset": dataset, "metrics": metrics})
+        results.append(
+            {
+                "task": {"type": HUB_TASKS.get(entry["task"], "text-classification")},
+                "dataset": dataset,
+                "metrics": metrics,
+            }
+        )
     return {"model-index": [{"name": name, "results": results}]}

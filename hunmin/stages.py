@@ -82,11 +82,9 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 def _corpus_files(recipe: Recipe) -> list[str]:
     from data.corpus import corpus_files
 
-    benchmark = recipe.corpus.decontaminate.benchmark
+    benchmarks = recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
     models = [one.model for one in recipe.corpus.filters if one.model]
-    return [file.path for file in corpus_files(recipe.corpus)] + (
-        [benchmark, *models] if recipe.corpus.decontaminate.enabled and benchmark else models
-    )
+    return [*(file.path for file in corpus_files(recipe.corpus)), *benchmarks, *models]
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -249,7 +247,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
-    Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: [recipe.klue.data],
+    Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: recipe.klue.inputs,
           packages=("torch", "transformers")),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",)),

@@ -119,9 +119,10 @@ def identity(recipe: Recipe, saved: dict[str, Any]) -> dict[str, Any]:
     from klue.examples import files_hash
     from klue.tasks import get_task
 
+    k = recipe.klue
     return {
-        "settings": settings_hash(dump_settings(recipe.klue)),
-        "data": settings_hash([files_hash(get_task(name), Path(recipe.klue.data)) for name in recipe.klue.tasks]),
+        "settings": settings_hash(dump_settings(k)),
+        "data": settings_hash([files_hash(get_task(n), k.folder_of(n), k.source_of(n)) for n in k.tasks]),
         "fingerprint": saved.get("fingerprint"),
     }
 
@@ -154,7 +155,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
         return False
     save_recipe(recipe, model / "hunmin-recipe.yaml", drop="runtime")  # with the model's name
     say(f"watch: scoring step {step:,}")
-    counts = run_klue(recipe.klue, model, folder / "klue")
+    counts = run_klue(recipe.klue, model, folder / "klue", test=False)  # else it would be looked at for each checkpoint
     log_scores(recipe, run / FOLDER, step, saved.get("tokens"), counts["scores"])
     shutil.rmtree(model)  # it can be exported again
     row = {

@@ -13,10 +13,10 @@ from common.progress import say
 from klue.examples import find_file, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.model_folder import ModelFacts, read_model_folder
-from klue.tasks import TASKS, get_task
+from klue.tasks import KLUE, get_task, suite_folder
 from klue.tasks.base import Example, Features, Outputs, Task
-from klue.tasks.ner import IGNORED
-from klue.tasks.wos import SLOTS
+from klue.tasks.klue.ner import IGNORED
+from klue.tasks.klue.wos import SLOTS
 
 SURE = 20.0
 """Logit of what is right where all others are 0."""
@@ -37,11 +37,12 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
     found = []
     for name in names:
         task = get_task(name)
-        file = find_file(task, data, "dev")
-        if file is None and len(names) < len(TASKS):
+        folder = suite_folder(data, task.name)
+        file = find_file(task, folder, "dev")
+        if file is None and len(names) < len(KLUE):
             raise UserError(
-                f"no dev file of {name} in {data / task.folder}",
-                f"the data folder has the official layout: {task.folder}/{task.folder}_dev.{task.suffix}",
+                f"no dev file of {name} in {folder / task.folder}",
+                f"the data folder has the official layout: {task.file('dev') or task.file('train')}",
                 "mend --data, or name other tasks with --task",
             )
         if file is None:
@@ -50,7 +51,7 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
         examples = read_examples(task, file)
         length = min(task.authors.max_length, facts.max_positions)
         scores, inputs = ceiling(task, examples, facts, length)
-        row = {"task": name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}
+        row = {"task": task.name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}
         found.append(row)
     if not found:
         raise UserError(f"{data} holds no dev file of any task", "the data folder has the official layout")
@@ -114,6 +115,7 @@ def _trade(task: Task, features: Features) -> Outputs:
 
 _FAULTLESS: dict[str, Callable[[Task, Features], Outputs]] = {
     "sequence": _sequence,
+    "choice": _sequence,
     "tokens": _tokens,
     "span": _span,
     "biaffine": _biaffine,

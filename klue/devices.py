@@ -17,7 +17,7 @@ from common.process import available_cores
 from klue.plan import Job
 from klue.settings import KlueSettings
 from klue.tasks import get_task
-from klue.tasks.wos import SLOTS
+from klue.tasks.klue.wos import SLOTS
 
 GPU_JOBS = 8
 """Jobs at once on a GPU at most: more only wait for each other."""
@@ -136,7 +136,7 @@ def memory_needed(job: Job, shape: Shape) -> float:
         job: its batch size and longest input count.
         shape: of the model.
     """
-    rows, length = job.training.batch_size, job.training.max_length
+    rows, length = job.training.batch_size * get_task(job.task).choices, job.training.max_length
     weights = 18 * (shape.vocab_size * shape.hidden + 12 * shape.layers * shape.hidden**2)
     each = 34 + 5 * shape.heads * length / shape.hidden
     activations = shape.layers * length * rows * shape.hidden * each

@@ -1,10 +1,10 @@
-"""From the benchmark's files to train and dev examples: finding, reading, splitting where there is no train file."""
+"""From a benchmark's files to train, dev and test examples: finding, reading, splitting where a file is missing."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.errors import UserError
@@ -13,6 +13,8 @@ from common.settings import settings_hash
 from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.tasks.base import Example, Task
 
+Source = tuple[Task, Path]
+"""A task and the folder of its suite."""
 SPLIT_TRAIN_SHARE = 0.7
 """Where only dev examples are at hand: the share of them that is trained on; the rest is scored."""
 
@@ -26,25 +28,37 @@ class Splits:
     note: str
     """Empty when both come from the official files, and all of them was taken."""
     counts: dict[str, int]
-    """train, dev, train_in_dev (dropped from train, as their text is a dev text), train_cut (by max_train_examples)."""
+    """train, dev, test (where there is one), train_in_dev (dropped from train, as their text is a dev or test text),
+    train_cut (by max_train_examples)."""
     data_hash: str = ""
     """Identifies the files' contents."""
+    test: list[Example] = field(default_factory=list)
+    """Empty where the benchmark has no public test set."""
 
 
 def find_file(task: Task, data: Path, split: str) -> Path | None:
-    """Return the task's file for "train" or "dev", or None when there is none.
+    """Return the task's file for "train", "dev" or "test", or None when there is none.
 
-    The official name goes first, then the hub's, then the task's known partial files, then <folder>_<split>.*.<suffix>
+    The official name goes first; of KLUE then the hub's, the task's known partial files, <folder>_<split>.*.<suffix>
     (a partial copy).
+
+    Args:
+        task: the task.
+        data: the suite's folder.
+        split: which file.
 
     Raises:
         UserError: several files would do, none of which has the official name.
     """
-    folder = data / task.folder
-    official = folder / f"{task.folder}_{split}.{task.suffix}"
+    named = task.file(split)
+    if named is None:
+        return None
+    official = data / named
     for ending in ("", *COMPRESSED):
         if (path := official.with_name(official.name + ending)).is_file():
             return path
+    if task.files:
+        return None
     partial = (*task.partial_files.get(split, ()), f"{task.folder}_{split}.*.{task.suffix}")
     names = (f"{task.folder}/{name}" for name in partial)
     for pattern in (f"{task.hub_config}/{SPLITS[split]}-*{SUFFIX}", *names):
@@ -61,13 +75,20 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     return None
 
 
-def files_hash(task: Task, data: Path) -> str:
+def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
+
+    Args:
+        task: the task.
+        data: the suite's folder.
+        source: see `load_splits`.
 
     Raises:
         UserError: see `find_file`.
     """
-    files = (find_file(task, data, split) for split in ("train", "dev"))
+    files = [find_file(task, data, split) for split in ("train", "dev", "test")]
+    if files[0] is None and source:
+        files.append(find_file(*source, "train"))
     return settings_hash([sha256_file(path) for path in files if path is not None])
 
 
@@ -113,45 +134,52 @@ def read_examples(task: Task, path: Path) -> list[Example]:
     return examples
 
 
-def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
+def load_splits(task: Task, data: Path, max_train: int | None = None, source: Source | None = None) -> Splits:
     """Return what to train on and what to score.
 
-    Train examples whose text is a dev text are dropped and counted: a well-known copy of the YNAT train set holds
-    the whole dev set. Without a train file the dev file is split by a hash of each document (so that none is on both
-    sides), and the note says so.
+    Train examples whose text is a dev or test text are dropped and counted: a well-known copy of the YNAT train set
+    holds the whole dev set. Without a train file the source's is taken, else the dev file is split by a hash of each
+    document (so that none is on both sides); without a dev file a share of train is taken out. The note says so.
 
     Args:
         task: the task.
-        data: folder with the official layout, or the hub's.
+        data: the suite's folder, with the official layout, or, of KLUE, the hub's.
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
+        source: another task, and its suite's folder, whose train set is learned from where there is none.
 
     Raises:
-        UserError: there is no dev file, a file is damaged, or nothing is left to train on.
+        UserError: there is no dev or test file, a file is damaged, or nothing is left to train on.
     """
-    dev_file, train_file = find_file(task, data, "dev"), find_file(task, data, "train")
+    files = {split: find_file(task, data, split) for split in ("train", "dev", "test")}
+    train_file, dev_file = files["train"], files["dev"]
+    needed = ["train" if task.dev_share else "dev"] + (["test"] if task.test_examples else [])
+    for split in (split for split in needed if files[split] is None):
+        raise _no_file(task, data, split)
+    test, notes = [] if files["test"] is None else read_examples(task, files["test"]), []
+    lent = find_file(*source, "train") if source and train_file is None else None
+    train = [] if train_file is None else read_examples(task, train_file)
     if dev_file is None:
-        raise UserError(
-            f"no dev file of {task.name} in {data / task.folder}",
-            f"the data folder has the official layout, {task.folder}/{task.folder}_dev.{task.suffix}, or the hub's, "
-            f"{task.hub_config}/{SPLITS['dev']}-*{SUFFIX}",
-            "mend klue.data, or take the task out of klue.tasks",
-        )
-    dev, notes = read_examples(task, dev_file), []
-    if train_file is None:
-        shares = [hash_share(task.document(example)) for example in dev]
-        train = [example for example, share in zip(dev, shares, strict=True) if share < SPLIT_TRAIN_SHARE]
-        dev = [example for example, share in zip(dev, shares, strict=True) if share >= SPLIT_TRAIN_SHARE]
+        train, dev = _parted(train, lambda example: hash_share(example.guid) >= task.dev_share)
+        notes.append(f"no dev file: {len(dev):,} train examples are dev")
     else:
-        train = read_examples(task, train_file)
-    train, leaked = without_leaks(train, dev)
-    if train_file is None:
+        dev = read_examples(task, dev_file)
+    split_dev = train_file is None and lent is None
+    if source and lent:
+        train = read_examples(source[0], lent)
+        notes.append(f"zero-shot transfer: trained on the {len(train):,} train examples of {source[0].title}")
+    elif split_dev:
+        train, dev = _parted(dev, lambda example: hash_share(task.document(example)) < SPLIT_TRAIN_SHARE)
+    train, leaked = without_leaks(train, [*dev, *test])
+    if split_dev:
+        scored = "chosen by" if test else "scored"
         notes.append(
-            f"split of dev: no train file, {len(train)} dev examples to train on and the other {len(dev)} scored"
+            f"split of dev: no train file, {len(train)} dev examples to train on and the other {len(dev)} {scored}"
         )
     if leaked:
-        notes.append(f"{leaked:,} train examples left out, as their text is a dev text")
+        notes.append(f"{leaked:,} train examples left out, as their text is a dev{' or test' if test else ''} text")
     for split, file in (("train", train_file), ("dev", dev_file)):
-        if file and file.suffix != SUFFIX and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
+        official = task.files or file is None or file.suffix == SUFFIX
+        if file and not official and file.name.split(f".{task.suffix}")[0] != f"{task.folder}_{split}":
             notes.append(f"{split} from {file.name}")
     kept = train if max_train is None else sample_by_hash(train, max_train)
     if not kept or not dev:
@@ -163,7 +191,26 @@ def load_splits(task: Task, data: Path, max_train: int | None = None) -> Splits:
     if len(kept) < len(train):
         notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
-    return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data))
+    counts |= {"test": len(test)} if test else {}
+    return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data, source), test)
+
+
+def _no_file(task: Task, data: Path, split: str) -> UserError:
+    hub = f", or the hub's, {task.hub_config}/{SPLITS[split]}-*{SUFFIX}" if task.hub_config else ""
+    folder = "klue.benchmarks" if task.files else "klue.data"
+    return UserError(
+        f"no {split} file of {task.name} in {data / task.folder}",
+        f"the data folder has the official layout, {task.file(split)}{hub}",
+        f"mend {folder}, or take the task out of klue.tasks",
+    )
+
+
+def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
+    """Return the examples that are of the first part, and the others."""
+    where = [first(example) for example in examples]
+    return [e for e, here in zip(examples, where, strict=True) if here], [
+        e for e, here in zip(examples, where, strict=True) if not here
+    ]
 
 
 def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:

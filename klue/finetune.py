@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,6 +41,9 @@ class Outcome:
     last: dict[str, Any]
     guids: list[str]
     predictions: list[Any]
+    test_guids: list[str] = field(default_factory=list)
+    test_predictions: list[Any] = field(default_factory=list)
+    """Of the best evaluation's weights, where there is a test set: its labels are not looked at."""
 
 
 def preload(model: str) -> None:
@@ -51,7 +54,7 @@ def preload(model: str) -> None:
 
 
 def finetune(job: Job) -> Outcome:
-    """Fine-tune and return the scores; on a CPU the same job gives the same outcome, on a GPU nearly the same one.
+    """Fine-tune; return dev scores, and predictions for the test set. A CPU gives the same each time, a GPU nearly.
 
     AdamW (eps 1e-8, no decay on biases and layer norms), gradients clipped to norm 1, linear warm-up and decay,
     dynamic padding, batches of similar length. It ends early after `patience` evaluations without a better score.
@@ -102,7 +105,7 @@ def finetune(job: Job) -> Outcome:
                 worse += 1
                 if not best or _value(last, task) > _value(best, task):
                     best, predictions, worse = last, found, 0
-                    kept = _weights(model) if job.save_model else {}
+                    kept = _weights(model) if job.save_model or job.examples.get("test") else {}
                 _log(history, {**last, "loss": round(loss, 6), "of": total})
                 losses.zero_()
                 since = 0
@@ -110,10 +113,16 @@ def finetune(job: Job) -> Outcome:
                     break
             if training.patience and worse >= training.patience:
                 break
-    if job.save_model:
+    if kept:
         model.load_state_dict(kept)
+    if job.save_model:
         save_model(model, job, train.shared, best)
-    return Outcome(best, last, [example.guid for example in dev.examples], predictions)
+    outcome = Outcome(best, last, [example.guid for example in dev.examples], predictions)
+    if not job.examples.get("test"):
+        return outcome
+    test = load_features(Path(job.features), "test")
+    unseen = task.decode(predict(model, test, task, job, device), test, tokenizer)
+    return replace(outcome, test_guids=[example.guid for example in test.examples], test_predictions=unseen)
 
 
 def build_optimizer(model: Any, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:

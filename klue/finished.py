@@ -9,6 +9,7 @@ from typing import Any
 
 from common.files import atomic_write
 from common.progress import say
+from klue.gold import with_test_scores
 from klue.model_folder import ModelFacts
 from klue.plan import Job
 from klue.results import sort_rows, summarize
@@ -23,7 +24,9 @@ def finished_row(job: Job) -> dict[str, Any] | None:
     return row if not job.save_model or (Path(job.out) / "model" / "klue.json").is_file() else None
 
 
-def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str], out: Path) -> None:
+def write_results(
+    jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str], out: Path, test: bool = True
+) -> None:
     """Write results.jsonl and summary.json of all jobs in the folder that finished with a model, of any command.
 
     Args:
@@ -32,6 +35,7 @@ def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str
         model: facts about the model; rows of others are left out, and counted on stderr.
         data: task → what identifies its files, for the command's tasks; of another task the newest row's counts.
         out: the stage's folder.
+        test: whether to score the test sets, of what is best on dev.
     """
     planned = {job.name: job for job in jobs}
     found = []
@@ -39,7 +43,7 @@ def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str
         job = planned.get(path.parent.name)
         row = finished_row(job) if job else _read(path)
         if row:
-            found.append(row)
+            found.append({**row, "job": path.parent.name})
     mine = [row for row in found if row.get("model_hash") == model.hash_for(row.get("init", ""))]
     data = {row["task"]: row["data_hash"] for row in mine} | dict(data)
     mine = [{**row, "model": model.name} for row in mine if row["data_hash"] == data[row["task"]]]
@@ -53,6 +57,7 @@ def write_results(jobs: Sequence[Job], model: ModelFacts, data: Mapping[str, str
         say(f"klue: {left_out}: they are not in the results", style="yellow")
     # one of a search and one by itself may have been the same
     rows = sort_rows({row["fingerprint"]: row for row in mine}.values())
+    rows = with_test_scores(rows, out) if test else rows
     with atomic_write(out / "results.jsonl") as stream:
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")

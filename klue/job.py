@@ -18,6 +18,8 @@ from klue.tasks import get_task
 def run_job(job: Job) -> dict[str, Any]:
     """Fine-tune, write predictions.jsonl and then result.json into the job's folder, and return the result row.
 
+    Predictions for the test set go to predictions-test.jsonl: they are scored when it is known which jobs count.
+
     The presence of result.json means that the job is finished.
     """
     from klue.finetune import finetune
@@ -40,6 +42,9 @@ def run_job(job: Job) -> dict[str, Any]:
     }
     with atomic_write(out / "predictions.jsonl") as stream:
         write_predictions(stream, outcome.guids, outcome.predictions)
+    if outcome.test_guids:
+        with atomic_write(out / "predictions-test.jsonl") as stream:
+            write_predictions(stream, outcome.test_guids, outcome.test_predictions)
     with atomic_write(out / "result.json") as stream:
         json.dump(row, stream, ensure_ascii=False, indent=1)
         stream.write("\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import atomic_write
-from klue.report import tabulate
+from klue.tables import tables, unmarked
 from klue.tasks import TASKS
 
 COLUMNS = 4
@@ -16,23 +16,24 @@ COLUMNS = 4
 
 
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
-    """Draw a panel a metric with a bar a model, ours first, standard deviations as whiskers, as a PNG.
+    """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers, as a PNG.
 
     Args:
         rows: result rows of jobs.
         published: what `klue.report.published_rows` returns, or None.
         path: file to write.
     """
-    scores = tabulate(rows, published)
-    figure, axes = _panels(len(scores.columns), 0.22 * len(scores.lines) + 1.1)
-    for number, (panel, column) in enumerate(zip(axes, scores.columns, strict=False)):
+    found = tables(rows, published)
+    columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
+    figure, axes = _panels(len(columns), 0.22 * max(len(scores.lines) for scores in found) + 1.1)
+    for panel, (scores, number) in zip(axes, columns, strict=False):
         lines = [line for line in scores.lines if line.values[number] is not None][::-1]
         ours = {"pretrained": "tab:blue", "random": "tab:orange"}
         colours = [ours.get(line.init, "0.75") for line in lines]
         values = [line.values[number] or 0.0 for line in lines]
         spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
         panel.barh([line.title.removeprefix("published: ") for line in lines], values, xerr=spread, color=colours)
-        panel.set_title(column.rstrip("*"), fontsize=8)
+        panel.set_title(unmarked(scores.columns[number]), fontsize=8)
         panel.tick_params(labelsize=6)
         panel.set_xlim(min(0.0, *values) if values else 0.0, 112)
         for at, value in enumerate(values):

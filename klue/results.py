@@ -45,19 +45,35 @@ def metrics_of(task: str) -> dict[str, str]:
 
 
 def not_the_benchmarks(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return task → dev examples, of the tasks that were not scored on the whole dev set of KLUE.
+    """Return task → examples scored, of the tasks that were not scored on the whole of the benchmark's set: the test
+    set where it is public, else dev.
 
     Args:
         rows: result rows of jobs.
     """
-    scored = {row["task"]: row["examples"]["dev"] for row in sort_rows(rows)}
-    return {task: count for task, count in scored.items() if count != TASKS[task].dev_examples}
+    scored = {row["task"]: row["examples"].get(scored_split(row["task"]), 0) for row in sort_rows(rows)}
+    return {task: count for task, count in scored.items() if count != scored_examples(task)}
+
+
+def shown_scores(entry: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the scores of a summary's entry that tables show: on the test set where there are any, else on dev."""
+    return dict(entry["test"] if "test" in entry else entry["best"])
+
+
+def scored_split(task: str) -> str:
+    """Return the split that a task's table is of: "test" where that is public, else "dev"."""
+    return "test" if TASKS[task].test_examples else "dev"
+
+
+def scored_examples(task: str) -> int:
+    """Return how many examples the benchmark has in that split."""
+    return TASKS[task].test_examples or TASKS[task].dev_examples
 
 
 def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return task → why, of the tasks whose scores are not to be compared with published ones.
 
-    They were not scored on the whole dev set of KLUE, or not trained on the whole train set.
+    They were not scored on the whole of the benchmark's set, or not trained on the whole train set.
 
     Args:
         rows: result rows of jobs, or entries of a summary.
@@ -67,49 +83,67 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
         counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
         if "split of dev" in note:
             found[task.name] = "dev is split"
-        elif counts["dev"] != task.dev_examples:
+        elif "zero-shot transfer" in note:
+            found[task.name] = f"trained on {TASKS[task.transfer].title}"
+        elif not task.dev_share and counts["dev"] != task.dev_examples:
             found[task.name] = f"{counts['dev']:,} of {task.dev_examples:,} dev examples"
+        elif counts.get("test", 0) != task.test_examples:
+            found[task.name] = f"{counts.get('test', 0):,} of {task.test_examples:,} test examples"
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
             found[task.name] = "train is cut"
     return found
 
 
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one entry per task and initialisation.
+    """Return one entry per model, task and initialisation.
 
     Each holds model, task, init, n (seeds), data_note, examples, and under `best` and `last` for each metric the mean
     and standard deviation over seeds. `best` is the best evaluation on dev of each seed, as in the KLUE paper; `last`
-    the one at the end of training. Where several settings were tried, all this is of those with the highest mean of
-    the selection metric's `best`; `settings` are these, `tried` says of how many.
+    the one at the end of training; `test`, where rows have it, of the best evaluation on the test set. Where several
+    settings were tried, all this is of those with the highest mean of the selection metric's `best`; `settings` are
+    these, `tried` says of how many.
     """
-    groups: dict[tuple[str, str], dict[tuple[Any, ...], list[dict[str, Any]]]] = {}
-    for row in sort_rows(rows):
-        groups.setdefault((row["task"], row["init"]), {}).setdefault(_values(row), []).append(row)
-    summary = []
-    for (task, init), choices in groups.items():
-        entries = [_entry(task, init, group) for group in choices.values()]
+    return [{**_entry(group), "tried": tried} for group, tried in chosen(rows)]
+
+
+def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], int]]:
+    """Return the rows of each model, task and initialisation, of its settings that were best on dev, and how many
+    settings were tried.
+
+    Models are in the order of their first rows, the rest as in `sort_rows`.
+    """
+    models = dict.fromkeys(row.get("model", "") for row in rows)
+    groups: dict[tuple[str, str, str], dict[tuple[Any, ...], list[dict[str, Any]]]] = {}
+    for model in models:
+        for row in sort_rows(row for row in rows if row.get("model", "") == model):
+            groups.setdefault((model, row["task"], row["init"]), {}).setdefault(_values(row), []).append(row)
+    found = []
+    for (_, task, _), choices in groups.items():
+        metric = TASKS[task].selection
         # the first of equals
-        chosen = max(entries, key=lambda entry: _mean(entry["best"][TASKS[entry["task"]].selection]))
-        summary.append({**chosen, "tried": len(entries)})
-    return summary
+        best = max(choices.values(), key=lambda group: _mean(spread([row["best"][metric] for row in group])))
+        found.append((best, len(choices)))
+    return found
 
 
-def _entry(task: str, init: str, group: list[dict[str, Any]]) -> dict[str, Any]:
-    later = set(TASKS[task].as_published.values())  # rows of earlier versions have none
+def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
+    first = group[0]
+    later = set(TASKS[first["task"]].as_published.values())  # rows of earlier versions have none
+    tested = all(row.get("test") for row in group)
     return {
-        "model": group[0].get("model", ""),
-        "task": task,
-        "init": init,
+        "model": first.get("model", ""),
+        "task": first["task"],
+        "init": first["init"],
         "n": len(group),
-        "data_note": group[0]["data_note"],
-        "examples": group[0]["examples"],
-        "settings": group[0]["settings"],
+        "data_note": first["data_note"],
+        "examples": first["examples"],
+        "settings": first["settings"],
         **{
             which: {
                 metric: spread([row[which].get(metric) if metric in later else row[which][metric] for row in group])
-                for metric in metrics_of(task)
+                for metric in metrics_of(first["task"])
             }
-            for which in ("best", "last")
+            for which in ("best", "last", *(("test",) if tested else ()))
         },
     }
 

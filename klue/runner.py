@@ -18,6 +18,7 @@ from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
+from klue.gold import with_test_scores, write_gold
 from klue.job_pool import JobPool
 from klue.model_folder import ModelFacts, check_weights, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
@@ -31,7 +32,9 @@ POLL = 0.5
 """Seconds between two looks at how far the jobs are."""
 
 
-def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayElement | None = None) -> dict[str, Any]:
+def run_klue(
+    settings: KlueSettings, model: Path, out: Path, element: ArrayElement | None = None, test: bool = True
+) -> dict[str, Any]:
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
     Each job leaves jobs/<name>/result.json and predictions.jsonl, and its output under logs/. Jobs that are finished
@@ -44,6 +47,7 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
         out: the stage's folder.
         element: do this element's share of the jobs, while others do theirs in the same folder; the last one to end
             writes the results. None: do all.
+        test: whether test sets are scored, once, of the settings and evaluations that are best on dev.
 
     Returns:
         {"jobs": how many, "examples": {task: counts}, "scores": the summary's entries}, all of these settings alone.
@@ -59,7 +63,7 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
         failures = _do(plan, settings, out, element)
         if failures and element:
             raise failed(failures, len(plan.jobs))
-        rows = [row for row in map(finished_row, plan.jobs) if row is not None]
+        rows = [{**row, "job": job.name} for job in plan.jobs if (row := finished_row(job)) is not None]
         if element and len(rows) < len(plan.jobs):
             raise ShareDone(
                 f"element {element.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
@@ -67,11 +71,13 @@ def run_klue(settings: KlueSettings, model: Path, out: Path, element: ArrayEleme
                 "--executor local does the rest"
             )
         data = {name: split.data_hash for name, split in plan.splits.items()}
-        write_results(plan.jobs, plan.model, data, out)  # two elements that end at once write the same bytes
+        write_gold(plan.splits, out)
+        write_results(plan.jobs, plan.model, data, out, test)  # two elements that end at once write the same bytes
         if failures:  # what is there can be looked at
             raise failed(failures, len(plan.jobs))
         for left in out.glob("features*"):  # by what was killed
             shutil.rmtree(left, ignore_errors=True)
+        rows = with_test_scores(rows, out) if test else rows
     scores = summarize(rows)
     return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": scores}
 
@@ -112,7 +118,7 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     for name in settings.tasks:
         task = get_task(name)
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
-        splits[name] = load_splits(task, Path(settings.data), cut)
+        splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
     jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), out)
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
@@ -154,8 +160,8 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     for name, job in {job.task: job for job in jobs}.items():
         task, split, length = get_task(name), splits[name], job.training.max_length
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
-        pair = (("train", split.train), ("dev", split.dev))
-        features = {which: make_features(task, examples, tokenizer, model, length) for which, examples in pair}
+        parts = {"train": split.train, "dev": split.dev} | ({"test": split.test} if split.test else {})
+        features = {which: make_features(task, part, tokenizer, model, length) for which, part in parts.items()}
         save_features(features, folder / name)
         made[name] = {"features": str((folder / name).resolve()), "inputs": len(features["train"].owner)}
     return [job.model_copy(update=made[job.task]) for job in jobs]

@@ -1,14 +1,15 @@
-"""Settings of fine-tuning and scoring on the benchmark."""
+"""Settings of fine-tuning and scoring on the benchmarks."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from common.settings import Settings, runtime
-from klue.tasks import TASKS, problem_with
+from klue.tasks import SUITE_OF, TASKS, canonical, names_of, problem_with, problem_with_suite, suite_folder
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 
 
@@ -53,13 +54,20 @@ class ParsingSettings(FineTuneSettings):
 
 
 class KlueSettings(Settings):
-    """Fine-tuning on the benchmark's tasks and scoring on their dev sets."""
+    """Fine-tuning on the benchmarks' tasks and scoring on their dev and test sets."""
 
     data: str
-    """Folder with the benchmark's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's
-    dataset `klue` has them (ynat/validation-00000-of-00001.parquet …)."""
-    tasks: list[str] = Field(list(TASKS))
-    """Tasks to run; all that are available by default."""
+    """Folder with KLUE's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's dataset `klue`
+    has them (ynat/validation-00000-of-00001.parquet …)."""
+    benchmarks: str | None = None
+    """Folder with the files of the other suites: KoBEST's in kobest/ (kobest/BoolQ/train.tsv …), those of KoELECTRA's
+    table in a folder a task (korsts/sts-train.tsv …), at the top or in koelectra/; None = `data`."""
+    suites: list[str] = Field(["klue"])
+    """Suites to run: klue, the eight tasks of KLUE; kobest, the five of KoBEST; koelectra, those of KoELECTRA's table:
+    NSMC, PAWS-X, KorNLI, KorSTS, question pair, KorQuAD 1.0 and hate speech. What they hold is taken out of the corpus
+    as KLUE is."""
+    tasks: list[str] = Field([], validate_default=True)
+    """Tasks to run, of any suite, with or without its name (sts, klue-sts); by default all of `suites`."""
     seeds: int | list[int] = Field([42])
     """Seeds to fine-tune with, each a job: a list, or a count n for 42, 43, … 41+n. The authors' seed is 42."""
     baseline_random: bool = False
@@ -83,6 +91,30 @@ class KlueSettings(Settings):
     """Changes for KLUE-MRC alone; they go before `training`."""
     wos: FineTuneSettings = FineTuneSettings()
     """Changes for WoS alone; they go before `training`."""
+    boolq: FineTuneSettings = FineTuneSettings()
+    """Changes for KoBEST BoolQ alone; they go before `training`."""
+    copa: FineTuneSettings = FineTuneSettings()
+    """Changes for KoBEST COPA alone; they go before `training`."""
+    hellaswag: FineTuneSettings = FineTuneSettings()
+    """Changes for KoBEST HellaSwag alone; they go before `training`."""
+    sentineg: FineTuneSettings = FineTuneSettings()
+    """Changes for KoBEST SentiNeg alone; they go before `training`."""
+    wic: FineTuneSettings = FineTuneSettings()
+    """Changes for KoBEST WiC alone; they go before `training`."""
+    nsmc: FineTuneSettings = FineTuneSettings()
+    """Changes for NSMC alone; they go before `training`."""
+    paws_x: FineTuneSettings = FineTuneSettings()
+    """Changes for PAWS-X alone; they go before `training`."""
+    kornli: FineTuneSettings = FineTuneSettings()
+    """Changes for KorNLI alone; they go before `training`."""
+    korsts: FineTuneSettings = FineTuneSettings()
+    """Changes for KorSTS alone; they go before `training`."""
+    question_pair: FineTuneSettings = FineTuneSettings()
+    """Changes for question pair alone; they go before `training`."""
+    korquad: FineTuneSettings = FineTuneSettings()
+    """Changes for KorQuAD 1.0 alone; they go before `training`."""
+    hate_speech: FineTuneSettings = FineTuneSettings()
+    """Changes for hate speech alone; they go before `training`."""
     search: Literal["none", "small", "grid"] = "none"
     """Training values to try for every task, initialisation and seed. none: those of the sections above. small: their
     learning rate as 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0, 0.1,
@@ -101,18 +133,28 @@ class KlueSettings(Settings):
     threads: int = Field(1, ge=1)
     """CPU threads a job computes with. Another count may change the last digits, hence no default by host."""
 
+    @field_validator("suites")
+    @classmethod
+    def _suites_exist(cls, suites: list[str]) -> list[str]:
+        for problem in filter(None, map(problem_with_suite, suites)):
+            raise ValueError(problem)
+        if len(set(suites)) < len(suites) or not suites:
+            raise ValueError("name one or more suites, each once")
+        return suites
+
     @field_validator("tasks")
     @classmethod
-    def _tasks_exist(cls, tasks: list[str]) -> list[str]:
-        if not tasks:
-            raise ValueError("name at least one task")
-        for name in tasks:
-            problem = problem_with(name)
-            if problem:
-                raise ValueError(problem)
-        if len(set(tasks)) < len(tasks):
+    def _tasks_exist(cls, tasks: list[str], info: ValidationInfo) -> list[str]:
+        for problem in filter(None, map(problem_with, tasks)):
+            raise ValueError(problem)
+        names = [canonical(name) or name for name in tasks]
+        if len(set(names)) < len(names):
             raise ValueError("a task is named twice")
-        return tasks
+        suites = info.data.get("suites", [])
+        for suite in suites if names else []:
+            if suite != "klue" and suite not in map(SUITE_OF.get, names):
+                raise ValueError(f"no task of suite {suite} is named; leave tasks out to run all of the suites")
+        return names or names_of(suites)
 
     @field_validator("seeds")
     @classmethod
@@ -123,6 +165,29 @@ class KlueSettings(Settings):
         elif not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
             raise ValueError("seeds are one or more different numbers from 0")
         return seeds
+
+    def folder_of(self, task: str) -> Path:
+        """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA, by `data` or `benchmarks`.
+
+        Args:
+            task: name of the task.
+        """
+        return suite_folder(Path(self.data if SUITE_OF[task] == "klue" else self.benchmarks or self.data), task)
+
+    def source_of(self, task: str) -> tuple[Task, Path] | None:
+        """Return the task, and its suite's folder, that a task without a train set is learned from; None for none.
+
+        Args:
+            task: name of the task.
+        """
+        other = TASKS[task].transfer
+        return (TASKS[other], self.folder_of(other)) if other else None
+
+    @property
+    def inputs(self) -> list[str]:
+        """Return the folders with the tasks' data: `data`, and of suites beside KLUE the folder of each task."""
+        others = [self.folder_of(name) / TASKS[name].folder for name in self.tasks if SUITE_OF[name] != "klue"]
+        return [self.data, *map(str, dict.fromkeys(others))]
 
     @property
     def seed_list(self) -> list[int]:

@@ -62,7 +62,7 @@ def test_the_heartbeat_is_defined(page: str, heading: str) -> None:
 @pytest.mark.parametrize("page", ["metrics.md", "metrics.ko.md"])
 def test_the_scores_are_defined(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([\w-]+) \| (\**)`(\w+)`", text.split("## KLUE")[1], re.MULTILINE)
+    rows = re.findall(r"^\| ([\w. -]+?) \| (\**)`(\w+)`", text.split("## KLUE")[1], re.MULTILINE)
     expected = [
         (task.title, "**" if metric == task.selection else "", metric)
         for task in TASKS.values()

@@ -24,8 +24,15 @@ class DecontaminateSettings(Settings):
 
     enabled: bool = True
     """Whether benchmark sentences are removed at all."""
-    benchmark: str | None = None
-    """Folder, file or glob of the benchmark; None = the recipe's klue.data."""
+    benchmark: str | list[str] | None = None
+    """Folders, files or globs of the benchmarks; None = the recipe's klue.data, and the folders of the tasks of other
+    suites that it scores."""
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """Return the benchmarks' folders, files or globs."""
+        return [self.benchmark] if isinstance(self.benchmark, str) else list(self.benchmark or [])
+
     rules: list[Rule] = Field(default=list(RULES))
     """Which rules apply; a sentence goes when any of them says so."""
     threshold: float = Field(default=0.8, gt=0, le=1)

@@ -13,15 +13,25 @@ from common.progress import console, say
 from hunmin import completion
 from hunmin.commands.run import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="The KLUE tasks: fine-tune, score, report.")
+app = typer.Typer(no_args_is_help=True, help="KLUE and other Korean benchmarks: fine-tune, score, report.")
 
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
 ]
-Data = Annotated[str, typer.Option("--data", help="Folder with the benchmark's files.")]
+Data = Annotated[str, typer.Option("--data", help="Folder with the files of KLUE, or of the suite that is named.")]
 TaskNames = Annotated[
     list[str] | None,
-    typer.Option("--task", help="Task; repeat for several. Default: all.", autocompletion=completion.tasks),
+    typer.Option(
+        "--task", help="Task; repeat for several. Default: all of the suites.", autocompletion=completion.tasks
+    ),
+]
+SuiteNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--suite",
+        help="klue, kobest or koelectra; repeat for several. Default: klue.",
+        autocompletion=completion.suites,
+    ),
 ]
 Published = Annotated[
     bool | None,
@@ -40,6 +50,7 @@ def finetune(
     out: Annotated[str, typer.Option("--out", help="Folder to write; the same command goes on.")],
     overrides: Overrides = None,
     task: TaskNames = None,
+    suite: SuiteNames = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Seeds a task: 42, 43, …")] = 1,
     baseline_random: Annotated[
         bool, typer.Option("--baseline-random", help="Also the same architecture from random initialisation.")
@@ -71,18 +82,20 @@ def finetune(
     published: Published = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fine-tune a model on KLUE tasks and score it on their dev sets.
+    """Fine-tune a model on the tasks of KLUE, or other suites, and score it on test sets that are public, else on dev.
 
-    Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2 …
+    Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
     from common.settings import apply_overrides, parse_settings
     from data.executors.slurm import ArrayElement, ShareDone
-    from klue.report import published_rows, read_rows, results_table
+    from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
+    from klue.tables import published_rows
 
     tree = {"data": data, "seeds": seeds, "baseline_random": baseline_random, "search": search}
     tree |= {"tasks": task} if task else {}
+    tree |= {"suites": suite} if suite else {}
     tree |= {"save_model": save_model} if save_model else {}
     settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
     if dry_run:
@@ -108,6 +121,7 @@ def ceiling(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model folder; only its tokenizer and size matter.")],
     data: Data,
     task: TaskNames = None,
+    suite: SuiteNames = None,
     as_json: AsJson = False,
 ) -> None:
     """Score faultless outputs: what the tokenizer and the longest input take away before any training.
@@ -116,9 +130,9 @@ def ceiling(
     """
     from klue.ceiling import ceilings
     from klue.results import metrics_of
-    from klue.tasks import TASKS
+    from klue.tasks import TASKS, names_of
 
-    rows = ceilings(Path(model), Path(data), task or list(TASKS))
+    rows = ceilings(Path(model), Path(data), task or names_of(suite or ["klue"]))
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
@@ -217,7 +231,8 @@ def report(
 ) -> None:
     """Print scores beside the published dev rows, and of a run what the corpus held of each task."""
     from hunmin.report import contamination
-    from klue.report import as_tree, latex, markdown, published_rows, read_rows, results_table
+    from klue.report import as_tree, latex, markdown, read_rows, results_table
+    from klue.tables import published_rows
 
     given = Path(folder)
     path = given / "klue" if (given / "klue").is_dir() else given

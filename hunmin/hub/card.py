@@ -14,8 +14,9 @@ from hunmin.hub.card_corpus import corpus, vocabulary
 from hunmin.hub.facts import Facts
 from hunmin.hub.index import index_of
 from hunmin.hub.markdown import fenced, pairs, text
-from klue.report import markdown, published_rows
-from klue.results import not_the_benchmarks
+from klue.report import markdown
+from klue.results import not_the_benchmarks, scored_examples
+from klue.tables import published_rows
 from klue.tasks import TASKS
 
 Language = Literal["en", "ko"]
@@ -150,6 +151,6 @@ def _scores(facts: Facts, say: Mapping[str, Any]) -> str:
     published = published_rows() if facts.recipe.klue.published else None
     told, other = say["scores_text"], not_the_benchmarks(facts.scores)
     if other:
-        counts = [f"{TASKS[task].title} {n:,} / {TASKS[task].dev_examples:,}" for task, n in other.items()]
+        counts = [f"{TASKS[task].title} {n:,} / {scored_examples(task):,}" for task, n in other.items()]
         told = say["other_scores_text"].format(counts=", ".join(counts))
     return f"{told}\n\n{markdown(facts.scores, published, facts.contamination)}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hunmin.scores import model_index
-from klue.results import summarize
+from klue.results import shown_scores, summarize
 
 
 def index_of(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -23,6 +23,6 @@ def index_of(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         key = ("task", "init", "settings")
         seeds = sorted(row["seed"] for row in rows if all(row[part] == entry[part] for part in key))
         for metric in result["metrics"]:
-            sd = entry["best"][metric["type"]]["sd"]
+            sd = shown_scores(entry)[metric["type"]]["sd"]
             metric["args"] = {"seeds": seeds, **({} if sd is None else {"standard_deviation": round(sd, 4)})}
     return index

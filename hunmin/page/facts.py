@@ -14,9 +14,10 @@ from data.statistics.table import load_statistics
 from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
 from hunmin.report import contamination
-from klue.report import published_rows, read_rows
+from klue.report import read_rows
 from klue.search import tried_values
 from klue.settings import KlueSettings
+from klue.tables import published_rows
 from klue.tasks import get_task
 from pretrain.heartbeat import HEARTBEAT
 from pretrain.metrics import STARTS

@@ -11,9 +11,9 @@ from hunmin.page import markup
 from hunmin.page.charts import Dots, Series, dot_chart, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
-from klue.report import Line, Scores, tabulate
 from klue.results import metrics_of, sort_rows
-from klue.tasks import TASKS
+from klue.tables import Line, Scores, tables, unmarked
+from klue.tasks import SUITE_OF, TASKS
 
 NARROW = 3
 """Models whose columns leave room for the chart beside the table."""
@@ -31,16 +31,20 @@ def scores(facts: Facts) -> Markup:
             markup.paragraph("These scores are of an earlier state of the run; they are to be done again.", "warning")
         )
     if found.rows:
-        table = tabulate(found.rows, found.published, found.contamination)
-        beside = Markup('<div class="{}">{}{}</div>').format(
-            "beside" if len(table.lines) <= NARROW else "",
-            _chart(table),
-            Markup('<div class="scores">{}</div>').format(_table(table)),
-        )
-        parts += [beside, markup.notes(table.notes), markup.details("Each seed's scores", _seeds(found))]
+        suites = tables(found.rows, found.published, found.contamination)
+        for table in suites:
+            beside = Markup('<div class="{}">{}{}</div>').format(
+                "beside" if len(table.lines) <= NARROW else "",
+                _chart(table),
+                Markup('<div class="scores">{}</div>').format(_table(table)),
+            )
+            shown = (beside, markup.notes(table.notes))
+            parts += shown if len(suites) == 1 else [markup.block(table.suite.title, markup.join(shown))]
+        parts.append(markup.details("Each seed's scores", _seeds(found)))
     elif not parts:
         parts.append(markup.paragraph("There are no scores yet."))
-    return markup.section("scores", "KLUE scores, dev sets", *parts, _watched(found))
+    others = any(SUITE_OF[row["task"]] != "klue" for row in found.rows)
+    return markup.section("scores", "Scores" if others else "KLUE scores, dev sets", *parts, _watched(found))
 
 
 def _chart(table: Scores) -> Markup:
@@ -48,9 +52,9 @@ def _chart(table: Scores) -> Markup:
     published = [Dots(line.title, line.values) for line in table.lines if not line.init]
     kinds = [Dots(INITS[line.init], line.values, [_spread(cell) for cell in line.cells]) for line in ours]
     return dot_chart(
-        "scores-chart",
+        "scores-chart" if table.suite.name == "klue" else f"scores-chart-{table.suite.name}",
         "Scores at a glance",
-        [name.partition(" (")[0].rstrip("*") for name in table.columns],
+        [unmarked(name.partition(" (")[0]) for name in table.columns],
         kinds,
         published,
     )
@@ -70,7 +74,7 @@ def _table(table: Scores) -> Markup:
     extra = [[name, *cells, *[None] * (len(table.lines) - ours)] for name, cells in table.extra]
     return markup.join(
         [
-            markup.table("KLUE scores", head, rows),
+            markup.table(f"{table.suite.title} scores", head, rows),
             markup.details(
                 "Metrics beside the paper's, and the last evaluations",
                 markup.table("More scores", head[: 1 + ours], [row[: 1 + ours] for row in extra]),

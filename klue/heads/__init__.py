@@ -8,6 +8,7 @@ import torch
 
 from klue.heads.base import Head
 from klue.heads.biaffine import BiaffineParser
+from klue.heads.choice import ChoiceHead
 from klue.heads.library import SequenceHead, SpanHead, TokenHead
 from klue.heads.trade import Trade
 from klue.plan import Job
@@ -19,6 +20,7 @@ HEADS: dict[str, type[Head]] = {
     "sequence": SequenceHead,
     "tokens": TokenHead,
     "span": SpanHead,
+    "choice": ChoiceHead,
     "biaffine": BiaffineParser,
     "trade": Trade,
 }

@@ -16,7 +16,7 @@ from transformers import AutoModel
 from klue.heads.base import Head, encoder_inputs, load_encoder
 from klue.plan import Job
 from klue.tasks.base import Task
-from klue.tasks.dp import IGNORED, TAGS
+from klue.tasks.klue.dp import IGNORED, TAGS
 
 STATE = 768
 """Width of the LSTMs."""

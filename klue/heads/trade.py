@@ -18,7 +18,7 @@ from klue.heads.base import Head, encoder_inputs, load_encoder
 from klue.heads.written import Copies, choice, loss_and_choice
 from klue.plan import Job
 from klue.tasks.base import Task
-from klue.tasks.wos import GATES
+from klue.tasks.klue.wos import GATES
 
 TEACHER_FORCING = 0.5
 """Share of the batches that are trained with the gold tokens as the decoder's inputs."""

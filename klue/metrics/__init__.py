@@ -20,7 +20,7 @@ from klue.metrics.entities import (
 )
 from klue.metrics.reading import exact_match, overlap_f1_as_published, rouge_w
 from klue.metrics.relations import auprc, micro_f1
-from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1, spearmanr
 
 __all__ = [
     "Parse",
@@ -44,6 +44,7 @@ __all__ = [
     "similarity_f1",
     "slot_micro_f1",
     "slot_true_micro_f1",
+    "spearmanr",
     "uas_macro_f1",
     "uas_micro_f1",
 ]

@@ -66,6 +66,29 @@ def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:
     return 100.0 * min(1.0, max(-1.0, r))
 
 
+def spearmanr(gold: Sequence[float], predicted: Sequence[float]) -> float:
+    """Return Spearman's rank correlation × 100: Pearson's of the ranks, equal values sharing the mean of theirs.
+
+    nan where it is undefined (one side constant, or fewer than two pairs).
+
+    Args:
+        gold: real labels.
+        predicted: raw model outputs, same order.
+
+    Raises:
+        ValueError: the lengths differ, or nothing is there.
+    """
+    same_length(gold, predicted)
+    return pearsonr(_ranks(gold), _ranks(predicted))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    _, place, counts = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    means: list[float] = ((2 * last - counts + 1) / 2)[place].tolist()
+    return means
+
+
 def similarity_f1(gold: Sequence[float], predicted: Sequence[float]) -> float:
     """Return the F1 × 100 of the class "3.0 or more" on both sides, compared in double precision.
 

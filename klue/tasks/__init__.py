@@ -1,48 +1,126 @@
-"""The benchmark's tasks, one file a task, and the register of them."""
+"""Every benchmark's tasks: a folder a suite, a file a task, and the one register of them all."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
 from common.errors import UserError, nearest
 from klue.tasks.base import Task
-from klue.tasks.dp import DependencyParsing
-from klue.tasks.mrc import ReadingComprehension
-from klue.tasks.ner import Ner
-from klue.tasks.nli import Nli
-from klue.tasks.relation import RelationExtraction
-from klue.tasks.sts import Sts
-from klue.tasks.wos import DialogueStates
-from klue.tasks.ynat import Ynat
+from klue.tasks.klue import KLUE
+from klue.tasks.kobest import KOBEST
+from klue.tasks.koelectra import KOELECTRA
 
-TASKS: dict[str, Task] = {
-    task.name: task
-    for task in (
-        Ynat(),
-        Sts(),
-        Nli(),
-        Ner(),
-        RelationExtraction(),
-        DependencyParsing(),
-        ReadingComprehension(),
-        DialogueStates(),
+
+@dataclass(frozen=True)
+class Suite:
+    """Tasks that are scored and shown together: a table."""
+
+    name: str
+    """On the command line and in recipes; folder of its data where they lie beside others'."""
+    title: str
+    tasks: tuple[Task, ...]
+    caption: str
+    """What its scores are, for people."""
+
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            "klue",
+            "KLUE",
+            KLUE,
+            "Dev scores × 100, best of the evaluations of each fine-tuning (as in the KLUE paper: it has looked at "
+            "dev); mean ± standard deviation over seeds where there are several.",
+        ),
+        Suite(
+            "kobest",
+            "KoBEST",
+            KOBEST,
+            "Test scores × 100, once for each fine-tuning, of its evaluation that was best on dev; mean ± standard "
+            "deviation over seeds where there are several.",
+        ),
+        Suite(
+            "koelectra",
+            "KoELECTRA's table",
+            KOELECTRA,
+            "Test scores × 100, once for each fine-tuning, of its evaluation that was best on dev; hate speech and "
+            "KorQuAD, whose test labels are not public: the best evaluation on dev, which has looked at dev; mean ± "
+            "standard deviation over seeds where there are several.",
+        ),
     )
 }
-"""Every task of the benchmark, by name, in the order of the paper's tables."""
+"""Every suite, by name, KLUE first."""
+
+TASKS: dict[str, Task] = {task.name: task for suite in SUITES.values() for task in suite.tasks}
+"""Every task of every suite, by name, in the order of the tables."""
+
+SUITE_OF: dict[str, str] = {task.name: suite.name for suite in SUITES.values() for task in suite.tasks}
+"""Name of each task's suite."""
+
+NOT_OFFERED = {
+    "naver-ner": "its data are not published with a form that is stated",
+    "korquad2": "KorQuAD 2.0 is of whole web pages",
+}
+"""Tasks that people may ask for, and why they are none here."""
+
+
+def names_of(suites: Sequence[str]) -> list[str]:
+    """Return the names of all tasks of some suites, in the order of the tables."""
+    return [name for name, suite in SUITE_OF.items() if suite in suites]
+
+
+def suite_folder(data: Path, task: str) -> Path:
+    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA.
+
+    Args:
+        data: a folder that holds the suite's files, or a folder a suite.
+        task: name of the task.
+    """
+    folder = data / SUITE_OF[task]
+    return folder if folder.is_dir() else data
+
+
+def canonical(name: str) -> str | None:
+    """Return the name of the task that a name stands for, with or without that of its suite; None where it is none.
+
+    "sts" and "klue-sts" are one task, as "ynat" and "klue-ynat", "boolq" and "kobest-boolq" are.
+    """
+    if name in TASKS:
+        return name
+    wanted = name.replace("_", "-")
+    found = [
+        task for task, suite in SUITE_OF.items() if wanted in (task, f"{suite}-{task}", task.removeprefix(f"{suite}-"))
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def problem_with(name: str) -> str | None:
     """Return why a task name cannot be used, or None when it can."""
-    if name in TASKS:
+    if canonical(name):
         return None
+    if name in NOT_OFFERED:
+        return f"task '{name}' is not offered: {NOT_OFFERED[name]}; available: {', '.join(TASKS)}"
     return f"unknown task '{name}'{nearest(name, list(TASKS))}; available: {', '.join(TASKS)}"
 
 
+def problem_with_suite(name: str) -> str | None:
+    """Return why a suite's name cannot be used, or None when it can."""
+    if name in SUITES:
+        return None
+    return f"unknown suite '{name}'{nearest(name, list(SUITES))}; available: {', '.join(SUITES)}"
+
+
 def get_task(name: str) -> Task:
-    """Return the task of that name.
+    """Return the task of that name, see `canonical`.
 
     Raises:
         UserError: there is none.
     """
-    problem = problem_with(name)
-    if problem:
+    found = canonical(name)
+    if found is None:
+        problem = problem_with(name) or name
         raise UserError(problem, "a task is named as in the benchmark", f"use one of: {', '.join(TASKS)}")
-    return TASKS[name]
+    return TASKS[found]

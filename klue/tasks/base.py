@@ -59,7 +59,10 @@ Outputs = dict[str, list[np.ndarray]]
 
 @dataclass(frozen=True)
 class AuthorsValues:
-    """What the benchmark authors' code fine-tunes with; the `large` values hold from hidden size 1024 on."""
+    """What the benchmark authors' code fine-tunes with; the `large` values hold from hidden size 1024 on.
+
+    Of suites whose authors state none they are those of a source that its folder names, or this project's own.
+    """
 
     epochs: int
     learning_rate: float
@@ -102,10 +105,20 @@ class Task(ABC):
     """Whether predictions are ids that only the tokenizer can turn into text."""
     markers: ClassVar[tuple[str, ...]] = ()
     """Special tokens that the task adds to the vocabulary."""
-    hub_config: ClassVar[str]
-    """Configuration of the hub's dataset `klue`."""
+    choices: ClassVar[int] = 1
+    """Texts that are read side by side for one example, one of which is the answer; 1 where there is no choice."""
+    hub_config: ClassVar[str] = ""
+    """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
+    files: ClassVar[dict[str, str]] = {}
+    """Split ("train", "dev", "test") → name of its file in `folder`; empty: see `file`."""
     dev_examples: ClassVar[int]
     """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE."""
+    test_examples: ClassVar[int] = 0
+    """How many its public test set has; 0 where there is none, and dev is all that is scored."""
+    dev_share: ClassVar[float] = 0.0
+    """Where the benchmark has no dev set: the share of the train set that is taken out for it."""
+    transfer: ClassVar[str] = ""
+    """Name of the task whose train set is learned from where the task's own is not at hand."""
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
     """Split → globs of known incomplete files, tried when the official file is missing."""
     metrics: ClassVar[dict[str, str]]
@@ -131,6 +144,12 @@ class Task(ABC):
         if not isinstance(records, list):
             raise ValueError(f"it holds {type(records).__name__}, not a list of records")
         return records
+
+    def file(self, split: str) -> str | None:
+        """Return the place of a split's file in the suite's folder; None where the benchmark has no such split."""
+        if self.files:
+            return f"{self.folder}/{self.files[split]}" if split in self.files else None
+        return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
 
     @abstractmethod
     def read(self, record: Any, guid: str) -> Iterable[Example]:

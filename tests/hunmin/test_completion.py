@@ -13,7 +13,7 @@ from hunmin import completion
 from hunmin.launch.start import LAUNCHERS
 from hunmin.main import run_command
 from hunmin.stages import STAGE_NAMES
-from klue.tasks import TASKS
+from klue.tasks import SUITES, TASKS
 
 ROOT = Path(__file__).parents[2]
 HUNMIN = "import sys; sys.argv = ['hunmin', *sys.argv[1:]]; from hunmin.main import main; main()"
@@ -32,7 +32,7 @@ def completed(words: str, folder: Path = ROOT) -> list[str]:
 def test_the_names_are_the_programs_own() -> None:
     assert list(completion.STAGES) == STAGE_NAMES
     assert list(completion.LAUNCHERS) == list(LAUNCHERS)
-    assert list(completion.TASKS) == list(TASKS)
+    assert list(completion.TASKS) == list(TASKS) and list(completion.SUITES) == list(SUITES)
 
 
 def test_words_are_completed(tmp_path: Path) -> None:

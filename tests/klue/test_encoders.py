@@ -9,8 +9,8 @@ import torch
 from klue.features import load_tokenizer
 from klue.finetune import batch_tensors, build_optimizer, predict, train_step
 from klue.heads import build_head
-from klue.tasks import TASKS
 from tests.klue.families import FAMILIES, write_family
+from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import CPU, make_job
 
 

@@ -6,8 +6,8 @@ import pytest
 from common.errors import UserError
 from common.files import COMPRESSED
 from klue.examples import files_hash, find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
-from klue.tasks import TASKS
 from klue.tasks.base import Example
+from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.names import SENTENCE_TASKS
 
 YNAT, STS = TASKS["ynat"], TASKS["klue-sts"]

@@ -19,8 +19,8 @@ from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
 from klue.tasks import TASKS
 from klue.tasks.base import Example
-from klue.tasks.ner import IGNORED
-from klue.tasks.wos import SLOTS
+from klue.tasks.klue.ner import IGNORED
+from klue.tasks.klue.wos import SLOTS
 from klue.tokens import cut, pieces
 from tests.klue.families import ANGLES, FAMILIES, SENTENCEPIECE, WORDPIECE, read_along, write_family
 

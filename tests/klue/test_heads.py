@@ -17,9 +17,9 @@ from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
 from klue.runner import write_features
 from klue.settings import KlueSettings
-from klue.tasks import TASKS
-from klue.tasks.wos import GATES, SLOTS
+from klue.tasks.klue.wos import GATES, SLOTS
 from tests.klue.families import write_family
+from tests.klue.names import KLUE_TASKS as TASKS
 
 CPU = torch.device("cpu")
 

@@ -16,9 +16,9 @@ from klue.metrics.entities import LABELS as ENTITY_LABELS
 from klue.runner import run_klue
 from klue.score import score
 from klue.settings import KlueSettings
-from klue.tasks import TASKS
-from klue.tasks.relation import RelationExtraction
+from klue.tasks.klue.relation import RelationExtraction
 from klue.tsv import Sentence
+from tests.klue.names import KLUE_TASKS as TASKS
 
 
 def features_of(name):

@@ -8,9 +8,10 @@ from rich.console import Console
 from common.errors import UserError
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, save_recipe
-from klue.report import as_tree, latex, markdown, published_rows, read_rows, results_table, tabulate
+from klue.report import as_tree, latex, markdown, read_rows, results_table
 from klue.results import metrics_of
-from klue.tasks import TASKS
+from klue.tables import published_rows, tabulate
+from tests.klue.names import KLUE_TASKS as TASKS
 
 VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
@@ -43,8 +44,8 @@ def test_columns_are_those_of_the_paper_and_lines_ours_then_published():
     assert len(scores.columns) == 14 + 6
     assert scores.columns[:8] == [
         "YNAT macro F1",
-        "KLUE-STS Pearson r (split of dev)*",
-        "KLUE-STS F1 (split of dev)*",
+        "KLUE-STS Pearson r (split of dev)¹",
+        "KLUE-STS F1 (split of dev)¹",
         "KLUE-NLI accuracy",
         "KLUE-NER entity F1",
         "KLUE-NER char F1",
@@ -58,7 +59,7 @@ def test_columns_are_those_of_the_paper_and_lines_ours_then_published():
     assert base.cells[:8] == ["86.03", "–", "–", "85.50", "–", "–", "85.18", "91.81"] and base.seeds == ""
     assert len(scores.lines) == 2 + 9
     assert any("Table 36 (dev)" in note for note in scores.notes)
-    assert any(note.startswith("* KLUE-STS: split of dev") for note in scores.notes)
+    assert any(note.startswith("¹ KLUE-STS: split of dev") for note in scores.notes)
     assert "No published scores beside KLUE-STS (dev is split)." in scores.notes
     assert scores.extra[0][0] == "KLUE-NER char F1 without O"
     assert scores.best(0) == 87.30  # XLM-R-large
@@ -122,7 +123,7 @@ def test_no_published_score_and_no_best_beside_a_split_or_cut_task(changes, why)
     cut, whole = result("ynat", "pretrained", 42, 99.0) | changes, result("klue-nli", "pretrained", 42, 99.0)
     scores = tabulate([cut, whole], published_rows())
     assert all(line.values[0] is None for line in scores.lines[1:]) and scores.lines[1].values[1] == 72.90
-    assert f"No published scores beside YNAT ({why})." in scores.notes and "*" in scores.columns[0]
+    assert f"No published scores beside YNAT ({why})." in scores.notes and "¹" in scores.columns[0]
     text = markdown([cut, whole], published_rows())
     assert text.count("**99.00**") == 1 and text.count("99.00") == 2
     alone = tabulate([cut], published_rows())
@@ -214,10 +215,10 @@ def test_examples_that_were_cut_are_said_beside_the_scores():
     note = "trained on 20 of 70 examples"
     rows = [{**result("ynat", init, 42, 70.0), "data_note": note} for init in ("pretrained", "random")]
     scores = tabulate(rows, published_rows())
-    assert scores.columns == ["YNAT macro F1*"] and f"* YNAT: {note}." in scores.notes
+    assert scores.columns == ["YNAT macro F1¹"] and f"¹ YNAT: {note}." in scores.notes
     assert len(scores.lines) == 2
     rows[0]["data_note"] = ""
-    wanted = f"* YNAT: pretrained: all of the data; random initialisation: {note}."
+    wanted = f"¹ YNAT: pretrained: all of the data; random initialisation: {note}."
     assert wanted in tabulate(rows).notes
 
 

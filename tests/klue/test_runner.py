@@ -46,6 +46,7 @@ def test_what_a_stage_leaves(finished, benchmark, tiny_roberta):
     for row in rows:
         name = f"jobs/{row['task']}-{row['init']}-{row['seed']}"
         kept |= {f"{name}/result.json", f"{name}/predictions.jsonl"}
+        kept.add(f"gold/{row['task']}-{row['data_hash'][:12]}/dev.jsonl")
         gold = benchmark / f"{row['task']}-v1.1" / f"{row['task']}-v1.1_dev.json"
         again = score(row["task"], gold, out / name / "predictions.jsonl")
         assert again[row["metric"]] == pytest.approx(row["best"][row["metric"]])

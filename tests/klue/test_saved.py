@@ -11,7 +11,7 @@ from klue.examples import find_file, load_splits
 from klue.finetune import finetune
 from klue.job import run_job
 from klue.predict import predict_file, read_unlabelled
-from klue.tasks import TASKS
+from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import make_job
 
 

@@ -4,6 +4,10 @@ from common.errors import UserError
 from common.settings import parse_settings
 from klue.settings import FineTuneSettings, KlueSettings, resolve_training
 from klue.tasks import TASKS
+from tests.klue.names import KLUE_TASKS
+
+KOBEST = ("boolq", "copa", "hellaswag", "sentineg", "wic")
+KOELECTRA = ["nsmc", "paws-x", "kornli", "korsts", "question-pair", "korquad", "hate-speech"]
 
 
 def test_authors_values_are_the_default_and_depend_on_size():
@@ -45,6 +49,28 @@ def test_every_task_has_a_section():
     assert {task.key for task in TASKS.values()} <= set(KlueSettings.model_fields)
 
 
+def test_tasks_are_those_of_the_suites_or_those_that_are_named_with_or_without_the_suites_name():
+    assert KlueSettings(data="d").tasks == list(KLUE_TASKS)
+    assert KlueSettings(data="d", suites=["kobest"]).tasks == [f"kobest-{n}" for n in KOBEST]
+    both = KlueSettings(data="d", suites=["koelectra", "klue"]).tasks
+    assert both[:8] == list(KLUE_TASKS) and both[8:] == KOELECTRA
+    named = ["sts", "klue-ynat", "wos", "boolq", "kobest-wic", "koelectra-korsts", "hate_speech", "nli"]
+    assert KlueSettings(data="d", tasks=named).tasks == [
+        *("klue-sts", "ynat", "wos", "kobest-boolq", "kobest-wic", "korsts", "hate-speech", "klue-nli")
+    ]
+
+
+def test_each_suite_has_its_folder(tmp_path):
+    (tmp_path / "b" / "kobest").mkdir(parents=True)
+    one = KlueSettings(data=str(tmp_path / "d"), benchmarks=str(tmp_path / "b"), tasks=["ynat", "boolq", "kornli"])
+    assert [one.folder_of(name) for name in one.tasks] == [tmp_path / "d", tmp_path / "b" / "kobest", tmp_path / "b"]
+    assert one.inputs == [str(tmp_path / name) for name in ("d", "b/kobest/BoolQ", "b/kornli")]
+    task, folder = one.source_of("kornli")
+    assert (task.name, folder) == ("klue-nli", tmp_path / "d") and one.source_of("ynat") is None
+    alone = KlueSettings(data=str(tmp_path / "b" / "kobest"), suites=["kobest"])
+    assert alone.folder_of("kobest-boolq") == tmp_path / "b" / "kobest"
+
+
 @pytest.mark.parametrize(("seeds", "expected"), [(3, [42, 43, 44]), ([7, 1], [7, 1]), (1, [42])])
 def test_seeds_as_list_or_count(seeds, expected):
     assert KlueSettings(data="d", seeds=seeds).seed_list == expected
@@ -54,9 +80,14 @@ def test_seeds_as_list_or_count(seeds, expected):
     ("tree", "message"),
     [
         ({"tasks": ["klue-mcr"]}, r"unknown task 'klue-mcr' \(did you mean 'klue-mrc'\?\); available: ynat, klue-sts"),
-        ({"tasks": ["nli"]}, r"unknown task 'nli' \(did you mean 'klue-nli'\?\)"),
-        ({"tasks": []}, "at least one task"),
-        ({"tasks": ["ynat", "ynat"]}, "named twice"),
+        ({"tasks": ["naver-ner"]}, "'naver-ner' is not offered: its data are not published"),
+        ({"tasks": ["ynat", "klue-ynat"]}, "named twice"),
+        (
+            {"suites": ["kobes"]},
+            r"unknown suite 'kobes' \(did you mean 'kobest'\?\); available: klue, kobest",
+        ),
+        ({"suites": []}, "one or more suites"),
+        ({"suites": ["klue", "kobest"], "tasks": ["ynat"]}, "no task of suite kobest is named"),
         ({"seeds": 0}, "at least one seed"),
         ({"seeds": [1, 1]}, "different numbers"),
         ({"nli": {"epoch": 3}}, r"unknown key 'nli.epoch' \(did you mean 'epochs'\?\)"),

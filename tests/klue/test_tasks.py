@@ -15,13 +15,13 @@ from klue.examples import load_splits, read_examples
 from klue.features import load_features, load_tokenizer, make_features, save_features
 from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
-from klue.tasks import TASKS
 from klue.tasks.base import Example, Features
-from klue.tasks.dp import LABELS as DP_LABELS
-from klue.tasks.ner import IGNORED, character_labels, places
-from klue.tasks.wos import GATES, NONE, SLOTS, split_state
+from klue.tasks.klue.dp import LABELS as DP_LABELS
+from klue.tasks.klue.ner import IGNORED, character_labels, places
+from klue.tasks.klue.wos import GATES, NONE, SLOTS, split_state
 from klue.tsv import read_sentences
 from tests.klue.conftest import write_model
+from tests.klue.names import KLUE_TASKS as TASKS
 
 NER, RE, DP, MRC, WOS = (TASKS[name] for name in ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"))
 

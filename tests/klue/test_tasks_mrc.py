@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from klue.examples import load_splits
 from klue.tasks import TASKS
 from klue.tasks.base import Example, Features
-from klue.tasks.mrc import STEP, _most_context, _windows
+from klue.tasks.klue.mrc import STEP, _most_context, _windows
 from tests.klue.test_tasks import features_of
 
 MRC = TASKS["klue-mrc"]

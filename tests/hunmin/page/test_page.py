@@ -136,7 +136,7 @@ def test_scores(whole: Path) -> None:
     # sample standard deviations by hand: of 80 and 82 √2, of 20 and 40 √200
     assert by_name["YNAT macro F1"][1:3] == ["81.00 ± 1.41", "30.00 ± 14.14"]
     assert by_name["YNAT macro F1"][base] == "86.03"  # Table 36
-    assert by_name["KLUE-STS Pearson r (split of dev)*"][1:3] == ["55.25", "–"]
+    assert by_name["KLUE-STS Pearson r (split of dev)¹"][1:3] == ["55.25", "–"]
     notes = [words(note) for note in page.css("#scores .notes li")]
     assert any("KLUE paper, Table 36 (dev)" in note for note in notes) and any(
         "no train file" in note for note in notes

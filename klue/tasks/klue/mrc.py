@@ -44,6 +44,8 @@ class ReadingComprehension(Task):
     offsets = True
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
     writes_text = True
+    unanswerable: ClassVar[bool] = True
+    """Whether there are questions without an answer; else the best answer is always given."""
     unlabelled_fields = "question, context"
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "rouge_w": "ROUGE-W"}
     as_published: ClassVar[dict[str, str]] = {
@@ -162,7 +164,8 @@ class ReadingComprehension(Task):
         texts = []
         for example, best in zip(features.examples, _best(outputs, features), strict=True):
             starts, ends = (features.columns[name][best.row] for name in ("starts", "ends"))
-            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if best.given else "")
+            given = best.given if self.unanswerable else best.score > -np.inf
+            texts.append(example.texts[1][starts[best.start] : ends[best.end]].strip() if given else "")
         return texts
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:

@@ -1,0 +1,253 @@
+"""Result rows as scores in columns and lines, a table a suite; the published rows beside ours, never an average."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from klue.results import apart, metrics_of, summarize
+from klue.search import values_text
+from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
+
+TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
+AS_PUBLISHED = (
+    "as published: what the authors' code makes of the same outputs, where ours makes something else of them; "
+    "only beside that do published scores stand (docs/klue.md)."
+)
+NONE_BESIDE = "No published scores: no task was trained and scored on the whole of its data."
+FLAG_MARKS = "†‡§¶"
+"""Marks of doubtful published scores."""
+RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+"""Digits of the marks of notes."""
+_WHICH = {"best": "", "last": ", last evaluation", "test": ""}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A model's scores, one a column; None where there is none."""
+
+    title: str
+    init: str
+    """Empty for published scores."""
+    seeds: str
+    """How many; empty for published scores."""
+    cells: list[str]
+    values: list[float | None]
+    flagged: frozenset[int] = frozenset()
+    """Columns whose score is doubtful: it is never the best."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores as a table shows them."""
+
+    suite: Suite
+    columns: list[str]
+    lines: list[Line]
+    notes: list[str]
+    extra: list[tuple[str, list[str]]]
+    """Metrics beside the paper's, and those by which evaluations are chosen at the end of training: their names, and
+    ours in the order of the lines."""
+    apart: frozenset[int] = frozenset()
+    """Columns of tasks that are split or cut: no score there is the best."""
+
+    def best(self, column: int) -> float | None:
+        """Return the highest score of a column, of those that can be compared; None where none can."""
+        if column in self.apart:
+            return None
+        found = [line.values[column] for line in self.lines if column not in line.flagged]
+        return max((value for value in found if value is not None), default=None)
+
+
+def published_rows(path: Path | None = None) -> dict[str, Any]:
+    """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names.
+
+    Each is {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task:
+    {metric: flag}}}]}, with flags where a score is doubtful.
+
+    Args:
+        path: another file of the same form; None = the one that comes with the package.
+    """
+    return json.loads((path or Path(__file__).with_name("published.json")).read_text(encoding="utf-8"))
+
+
+def tables(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    contamination: Mapping[str, int] | None = None,
+) -> list[Scores]:
+    """Return the scores of result rows, a table for each suite that they are of; see `tabulate`."""
+    there = {SUITE_OF[row["task"]] for row in rows}
+    return [tabulate(rows, published, contamination, suite) for suite in SUITES if suite in there]
+
+
+def tabulate(
+    rows: Sequence[dict[str, Any]],
+    published: dict[str, Any] | None = None,
+    contamination: Mapping[str, int] | None = None,
+    suite: str | None = None,
+) -> Scores:
+    """Return the scores of a suite: a column a metric of its tasks, a line a model and initialisation, then others.
+
+    Args:
+        rows: result rows of jobs (results.jsonl), of one model or several.
+        published: what `published_rows` returns, or None to leave them out (on data that is not the benchmark's
+            they compare with nothing).
+        contamination: task → sentences of the model's corpus that were taken out for it, where that is known.
+        suite: its name; None = the first that the rows are of.
+    """
+    which = SUITES[suite or next((name for name in SUITES if any(SUITE_OF[r["task"]] == name for r in rows)), "klue")]
+    beside_it = published if published is None or which.name == "klue" else published["suites"].get(which.name)
+    summary = [entry for entry in summarize(rows) if SUITE_OF[entry["task"]] == which.name]
+    tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
+    aside = apart(summary)
+    published_in = [] if beside_it is None else [name for name in tasks if name not in aside]
+    columns, extra = [], []
+    for name in tasks:
+        shown = "test" if any("test" in entry for entry in summary if entry["task"] == name) else "best"
+        columns += [(name, metric, shown) for metric in TASKS[name].metrics]
+        again = [(name, metric, "best") for metric in TASKS[name].as_published.values()]
+        columns += again if name in published_in else []
+        extra += [] if name in published_in else again
+        extra += [(name, metric, shown) for metric in TASKS[name].extra_metrics]
+        extra += [(name, metric, "best") for metric in TASKS[name].metrics if shown == "test"]
+    extra += [(name, TASKS[name].selection, "last") for name in tasks]
+    data_notes = {name: note for name in tasks if (note := _data_note(summary, name))}
+    for name, why in aside.items():
+        data_notes.setdefault(name, why)
+    data_notes = {name: data_notes[name] for name in tasks if name in data_notes}
+    marks = {name: raised(number) for number, name in enumerate(data_notes, start=1)}
+    header = []
+    for name, metric, shown in columns:
+        split = " (split of dev)" if "split of dev" in data_notes.get(name, "") else ""
+        header.append(f"{_title(name, metric, shown, which)}{split}{marks.get(name, '')}")
+    lines, beside = [], []
+    for model in dict.fromkeys(entry["model"] for entry in summary):
+        for init, title in TITLES.items():
+            entries = {e["task"]: e for e in summary if (e["model"], e["init"]) == (model, init)}
+            if entries:
+                seeds = sorted({entry["n"] for entry in entries.values()})
+                cells = [_cell(entries.get(name), metric, shown) for name, metric, shown in columns]
+                values = [_value(entries.get(name), metric, shown) for name, metric, shown in columns]
+                named = f"{model}, {title}" if model else title
+                lines.append(Line(named, init, "–".join(map(str, seeds)), cells, values))
+                beside.append([_cell(entries.get(name), metric, shown) for name, metric, shown in extra])
+    published_lines, flags = _published_lines(beside_it, published_in, [column[:2] for column in columns])
+    lines += published_lines
+    notes = [which.caption]
+    if beside_it:
+        notes.append(f"published: {beside_it['source']}." if published_lines else NONE_BESIDE)
+    notes += [f"{mark} {text}." for mark, text in flags.items()]
+    if published_lines and aside:
+        left_out = ", ".join(f"{TASKS[name].title} ({aside[name]})" for name in tasks if name in aside)
+        notes.append(f"No published scores beside {left_out}.")
+    if any("as published" in name for name in header):
+        notes.append(AS_PUBLISHED)
+    notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
+    if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
+        notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
+    if any(entry["settings"].get("pos_tags") is False for entry in summary if entry["task"] == "klue-dp"):
+        notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
+    held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
+    if held:
+        found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
+        notes.append(f"Sentences of the corpus taken out because they stand in a task's data, or all but: {found}.")
+    elif contamination:
+        notes.append(f"No sentence of the corpus was taken out for {which.title}.")
+    notes += [
+        f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: the best of {entry['tried']} sets of training values, "
+        f"chosen on dev, as in the paper: {values_text(entry['settings'])}."
+        for entry in summary
+        if entry["tried"] > 1
+    ]
+    names = [f"{_title(name, metric, shown, which)}{_WHICH[shown]}" for name, metric, shown in extra]
+    beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
+    numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
+    return Scores(which, header, lines, notes, beside_them, numbers)
+
+
+def raised(number: int) -> str:
+    """Return a number as a note's mark: "¹²" of 12."""
+    return "".join(RAISED[int(digit)] for digit in str(number))
+
+
+def unmarked(name: str) -> str:
+    """Return a column's name without the mark of its note."""
+    return name.rstrip(RAISED)
+
+
+def _title(task: str, metric: str, which: str, suite: Suite) -> str:
+    """Return the name of a column; where a suite has scores of several splits, the split too."""
+    split = "" if suite.name == "klue" else ", test" if which == "test" else ", dev"
+    return f"{TASKS[task].title} {metrics_of(task)[metric]}{split}"
+
+
+def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> str:
+    """Return how many evaluations the best one of each task was chosen from, of those whose dev scores are shown."""
+    found: dict[str, set[int]] = {}
+    for entry in summary:
+        settings = entry["settings"]
+        if entry["task"] in tasks and "evaluations_per_epoch" in settings:
+            looks = settings["epochs"] * settings["evaluations_per_epoch"] * entry["tried"]
+            found.setdefault(entry["task"], set()).add(looks)
+    return ", ".join(f"{TASKS[name].title} {'–'.join(map(str, sorted(counts)))}" for name, counts in found.items())
+
+
+def _published_lines(
+    published: dict[str, Any] | None, tasks: Sequence[str], columns: Sequence[tuple[str, str]]
+) -> tuple[list[Line], dict[str, str]]:
+    """Return the published models' lines, and the text of each mark in them.
+
+    Args:
+        published: see `tabulate`.
+        tasks: those that their scores may stand beside.
+        columns: task and metric of each; a published score stands in that of the metric as published, if there is one.
+    """
+    if not published or not tasks:
+        return [], {}
+    marks: dict[str, str] = {}
+    place = {(n, TASKS[n].as_published.get(metric, metric)): metric for n in tasks for metric in TASKS[n].metrics}
+    lines = []
+    for model in published["rows"]:
+        cells: list[str] = []
+        values: list[float | None] = []
+        flagged = set()
+        for number, (name, key) in enumerate(columns):
+            metric = place.get((name, key))
+            value = None if metric is None else model["scores"].get(name, {}).get(metric)
+            flag = None if metric is None else model.get("flags", {}).get(name, {}).get(metric)
+            if flag:
+                flagged.add(number)
+                marks.setdefault(flag, FLAG_MARKS[len(marks)])
+            values.append(value)
+            cells.append(_number(value) + (marks[flag] if flag else ""))
+        lines.append(Line(f"published: {model['model']}", "", "", cells, values, frozenset(flagged)))
+    return lines, {mark: published["flags"][flag] for flag, mark in marks.items()}
+
+
+def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
+    """Return what must be said of the data where a task's scores stand."""
+    notes = {entry["init"]: entry["data_note"] for entry in summary if entry["task"] == task}
+    if len(set(notes.values())) == 1:
+        return str(next(iter(notes.values())))
+    return "; ".join(f"{TITLES[init]}: {note or 'all of the data'}" for init, note in notes.items())
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _value(entry: dict[str, Any] | None, metric: str, which: str) -> float | None:
+    return None if entry is None or which not in entry else entry[which][metric]["mean"]
+
+
+def _cell(entry: dict[str, Any] | None, metric: str, which: str) -> str:
+    if entry is None or which not in entry:
+        return "–"
+    found = entry[which][metric]
+    if found["mean"] is None:
+        return "undefined"
+    return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")

@@ -1,0 +1,34 @@
+"""What KoBEST's tasks share: their files, their metrics, the values they are fine-tuned with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from klue.metrics import accuracy, macro_f1
+from klue.tasks.base import AuthorsValues, Classification
+from klue.tasks.table import Table
+
+
+class KobestTask(Table, Classification):
+    """A task of KoBEST: train.tsv, dev.tsv and test.tsv in a folder, macro F1 and accuracy."""
+
+    files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
+    metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1", "accuracy": "accuracy"}
+    selection = "macro_f1"
+
+    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
+        """Return macro F1 over the labels that occur in gold or prediction, and accuracy."""
+        return {"macro_f1": macro_f1(gold, predictions), "accuracy": accuracy(gold, predictions)}
+
+
+def own_values(max_length: int) -> AuthorsValues:
+    """Return this project's values for a task with inputs of so many tokens."""
+    return AuthorsValues(
+        epochs=10,
+        learning_rate=3e-5,
+        learning_rate_large=1e-5,
+        warmup_share=0.1,
+        warmup_share_large=0.1,
+        max_length=max_length,
+    )

@@ -1,0 +1,37 @@
+"""What the tasks of this suite share: accuracy, and the values that KoELECTRA's code fine-tunes with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from klue.metrics import accuracy
+from klue.tasks.base import AuthorsValues, Classification
+from klue.tasks.table import Table
+
+
+class Accuracy(Table, Classification):
+    """A task of one label that is scored by accuracy."""
+
+    metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
+    selection = "accuracy"
+
+    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
+        """Return accuracy."""
+        return {"accuracy": accuracy(gold, predictions)}
+
+
+def koelectra_values(
+    epochs: int = 10, learning_rate: float = 5e-5, batch_size: int = 32, max_length: int = 128
+) -> AuthorsValues:
+    """Return the values of its configuration files: no warm-up, no decay; arguments are what differs between tasks."""
+    return AuthorsValues(
+        epochs=epochs,
+        learning_rate=learning_rate,
+        learning_rate_large=learning_rate,
+        warmup_share=0.0,
+        warmup_share_large=0.0,
+        batch_size=batch_size,
+        batch_size_large=batch_size,
+        max_length=max_length,
+    )

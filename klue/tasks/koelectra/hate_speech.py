@@ -1,0 +1,41 @@
+"""Korean hate speech: is a comment hateful, offensive or neither; macro F1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from klue.metrics import accuracy, macro_f1
+from klue.tasks.base import Classification, Example, one_of, text_field
+from klue.tasks.koelectra.common import koelectra_values
+from klue.tasks.table import Table
+
+
+class HateSpeech(Table, Classification):
+    """Comments on news. The comment alone is read, without the headline; test labels are not public."""
+
+    name = "hate-speech"
+    key = "hate_speech"
+    title = "Hate speech"
+    folder = "hate_speech"
+    files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "val.tsv"}
+    dev_examples = 471
+    labels = ("hate", "none", "offensive")
+    unlabelled_fields = "comment"
+    metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
+    extra_metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
+    selection = "macro_f1"
+    authors = koelectra_values()
+
+    def read(self, record: Any, guid: str) -> list[Example]:
+        """Return the comment with its label."""
+        label = one_of(text_field(record, "hate").strip(), self.labels, self.name)
+        return [Example(self.named(guid), (text_field(record, "comment"),), label)]
+
+    def unlabelled(self, record: Any, guid: str) -> list[Example]:
+        """Return the comment."""
+        return [Example(guid, (text_field(record, "comment"),), self.labels[0])]
+
+    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
+        """Return macro F1 over the labels that occur in gold or prediction, and accuracy."""
+        return {"macro_f1": macro_f1(gold, predictions), "accuracy": accuracy(gold, predictions)}

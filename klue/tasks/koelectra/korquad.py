@@ -1,0 +1,37 @@
+"""KorQuAD 1.0: the answer to a question in a passage of Wikipedia; exact match and F1 over characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from klue.metrics.korquad import character_f1, exact_match
+from klue.tasks.base import Features, Outputs
+from klue.tasks.klue.mrc import ReadingComprehension
+from klue.tasks.koelectra.common import koelectra_values
+
+
+class KorQuad(ReadingComprehension):
+    """Reading as in KLUE-MRC, but every question has an answer. Test labels are not public."""
+
+    name = "korquad"
+    key = "korquad"
+    title = "KorQuAD 1.0"
+    folder = "korquad"
+    hub_config = ""
+    files: ClassVar[dict[str, str]] = {"train": "KorQuAD_v1.0_train.json", "dev": "KorQuAD_v1.0_dev.json"}
+    partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
+    dev_examples = 5774
+    unanswerable = False
+    metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
+    as_published: ClassVar[dict[str, str]] = {}
+    selection = "f1"
+    authors = koelectra_values(epochs=7, batch_size=8, max_length=510)
+
+    def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
+        """Return nothing: answers are scored by one rule."""
+        return {}
+
+    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """Return exact match and F1, the best over a question's answers."""
+        return {"exact_match": exact_match(gold, predictions), "f1": character_f1(gold, predictions)}

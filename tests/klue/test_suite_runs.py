@@ -1,0 +1,159 @@
+"""Fine-tuning with several choices, and test sets: scored once, of what was best on dev, by labels nothing else saw."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForMultipleChoice
+
+from klue.features import load_tokenizer, make_features
+from klue.gold import with_test_scores
+from klue.heads.choice import side_by_side
+from klue.model_folder import read_model_folder
+from klue.report import markdown, read_rows
+from klue.results import summarize
+from klue.runner import run_klue
+from klue.score import score
+from klue.settings import KlueSettings
+from klue.tables import published_rows, tables
+from klue.tasks import TASKS
+from tests.klue.conftest import write_model
+from tests.klue.suite_files import write_suites
+
+NAMES = ("kobest-copa", "kobest-hellaswag", "korsts", "korquad")
+
+
+@pytest.fixture(scope="module")
+def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_suites(tmp_path_factory.mktemp("suites"))
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that learns fast: no dropout, uneven weights."""
+    fast = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
+    return write_model(tmp_path_factory.mktemp("reader"), text="testdvrain", **fast)
+
+
+def settings(root: Path, **changes) -> KlueSettings:
+    values = {"epochs": 6, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
+    given = {"tasks": NAMES, "training": values, "device": "cpu", "workers": 1, **changes}
+    return KlueSettings(data=str(root), **given)
+
+
+@pytest.fixture(scope="module")
+def finished(suites: Path, reader: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("stage") / "klue"
+    run_klue(settings(suites), reader, out)
+    return out
+
+
+def test_choices_stand_side_by_side() -> None:
+    row = {
+        "input_ids": torch.tensor([[5, 6, 7, 8, 9], [1, 2, 3, 0, 0]]),
+        "pair_lengths": torch.tensor([[2, 3], [2, 1]]),
+    }
+    found = side_by_side({**row, "token_type_ids": torch.tensor([[0, 1, 0, 1, 1], [0, 0, 1, 7, 7]])}, 99)
+    assert found["input_ids"].tolist() == [[[5, 6, 99], [7, 8, 9]], [[1, 2, 99], [3, 99, 99]]]
+    assert found["attention_mask"].tolist() == [[[1, 1, 0], [1, 1, 1]], [[1, 1, 0], [1, 0, 0]]]
+    assert found["token_type_ids"].tolist() == [[[0, 1, 0], [0, 1, 1]], [[0, 0, 0], [1, 0, 0]]]
+
+
+def test_the_head_is_the_librarys_on_pairs_that_the_tokenizer_fills_up(suites: Path, reader: Path) -> None:
+    task, facts, tokenizer = TASKS["kobest-copa"], read_model_folder(reader), load_tokenizer(reader)
+    with (suites / "kobest" / "COPA" / "dev.tsv").open("rb") as stream:
+        examples = [e for n, record in enumerate(task.records(stream)) for e in task.read(record, str(n))][:3]
+    features = make_features(task, examples, tokenizer, facts, 48)
+    torch.manual_seed(0)
+    model = AutoModelForMultipleChoice.from_pretrained(reader).eval()
+    for number, example in enumerate(examples):
+        inputs = {
+            "input_ids": torch.tensor(features.columns["input_ids"][number])[None],
+            "pair_lengths": torch.tensor(features.columns["pair_lengths"][number])[None],
+        }
+        pairs = task.pairs(example)
+        padded = tokenizer([a for a, _ in pairs], [b for _, b in pairs], padding=True, return_tensors="pt")
+        wanted = model(input_ids=padded["input_ids"][None], attention_mask=padded["attention_mask"][None]).logits
+        found = model(**side_by_side(inputs, facts.pad_id)).logits
+        assert torch.allclose(found, wanted, atol=1e-6)
+
+
+def test_choices_are_learned_and_test_is_scored_as_the_file_says(suites: Path, finished: Path) -> None:
+    rows = {row["task"]: row for row in read_rows(finished)}
+    assert list(rows) == list(NAMES)
+    assert rows["kobest-hellaswag"]["best"]["accuracy"] > 60 and rows["kobest-hellaswag"]["test"]["accuracy"] > 60
+    for name, file in (("kobest-copa", "kobest/COPA/test.tsv"), ("korsts", "korsts/sts-test.tsv")):
+        again = score(name, suites / file, finished / "jobs" / rows[name]["job"] / "predictions-test.jsonl")
+        assert again.pop("examples") == 10 == rows[name]["examples"]["test"] and again == rows[name]["test"]
+    assert "test" not in rows["korquad"]
+    for row in rows.values():  # a job knows nothing of how it does on test
+        assert "test" not in json.loads((finished / "jobs" / row["job"] / "result.json").read_text())
+
+
+def test_labels_of_test_decide_nothing(suites: Path, reader: Path, finished: Path, tmp_path: Path) -> None:
+    root = write_suites(tmp_path / "suites")
+    path = root / "korsts" / "sts-test.tsv"
+    head, *lines = path.read_text("utf-8").splitlines()
+    changed = [
+        "\t".join([*parts[:4], str(5 - float(parts[4])), *parts[5:]]) for parts in (x.split("\t") for x in lines)
+    ]
+    path.write_text("\n".join([head, *changed]) + "\n", "utf-8")
+    out = tmp_path / "klue"
+    run_klue(settings(root, tasks=["korsts"]), reader, out)
+    name = "jobs/korsts-pretrained-42"
+    for file in ("predictions.jsonl", "predictions-test.jsonl"):
+        assert (out / name / file).read_bytes() == (finished / name / file).read_bytes()
+    [ours], [theirs] = (
+        [row for row in read_rows(folder) if row["task"] == "korsts"] for folder in (out, finished)
+    )  # fmt: skip
+    assert ours["best"] == theirs["best"]
+    assert ours["test"]["spearmanr"] == pytest.approx(-theirs["test"]["spearmanr"])
+
+
+def test_of_a_search_only_the_settings_that_are_best_on_dev_are_scored(
+    suites: Path, reader: Path, tmp_path: Path
+) -> None:
+    values = {"epochs": 1, "evaluations_per_epoch": 1, "batch_size": 8, "max_length": 48}
+    found = settings(suites, tasks=["korsts"], search="small", seeds=2, training=values)
+    counts = run_klue(found, reader, tmp_path / "klue")
+    rows = read_rows(tmp_path / "klue")
+    tested = [row for row in rows if "test" in row]
+    assert len(rows) == 8 and len(tested) == 2 and len({row["settings"]["learning_rate"] for row in tested}) == 1
+    means = {}
+    for row in rows:
+        means.setdefault(row["settings"]["learning_rate"], []).append(row["best"]["spearmanr"])
+    assert max(means, key=lambda rate: sum(means[rate])) == tested[0]["settings"]["learning_rate"]
+    assert counts["scores"][0]["test"]["spearmanr"]["n"] == 2
+    bare = [{key: value for key, value in row.items() if key != "test"} for row in rows]
+    assert with_test_scores(bare, tmp_path / "klue") == rows
+    assert "test" not in run_klue(found, reader, tmp_path / "klue", test=False)["scores"][0]
+
+
+def test_the_tables_say_which_split(finished: Path) -> None:
+    rows = read_rows(finished)
+    kobest, koelectra = tables(rows, published_rows())
+    assert kobest.columns[0] == "COPA macro F1, test¹" and kobest.notes[0].startswith("Test scores × 100, once")
+    assert kobest.notes[1] == "¹ COPA: 12 of 500 dev examples."
+    assert [name for name, _ in kobest.extra][:2] == ["COPA macro F1, dev", "COPA accuracy, dev"]
+    assert koelectra.columns == ["KorSTS Spearman, test¹", "KorQuAD 1.0 EM, dev²", "KorQuAD 1.0 F1, dev²"]
+    entries = {entry["task"]: entry for entry in summarize(rows)}
+    assert koelectra.lines[0].values[0] == entries["korsts"]["test"]["spearmanr"]["mean"]
+    assert "Best of so many evaluations, each of which looked at dev: KorQuAD 1.0 6" in " ".join(koelectra.notes)
+    text = markdown(rows, published_rows())
+    assert "### KoBEST\n" in text and "### KoELECTRA's table\n" in text
+
+
+def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
+    row = {
+        "model": "m", "task": "korsts", "init": "pretrained", "seed": 42, "data_note": "",
+        "examples": {"train": 5749, "dev": 1500, "test": 1379},
+        "settings": {"learning_rate": 5e-5, "warmup_share": 0, "weight_decay": 0, "batch_size": 32, "epochs": 10},
+        **{key: {"spearmanr": 1.0, "pearsonr": 2.0} for key in ("best", "last", "test")},
+    }  # fmt: skip
+    [table] = tables([row], published_rows())
+    assert len(table.lines) == 11 and table.best(0) == 85.53
+    assert {line.title: line.cells for line in table.lines}["published: KoBERT"] == ["81.59"]
+    assert "KoELECTRA's README" in table.notes[1]
