@@ -13,8 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from common.errors import UserError
+from klue.grid import tex
 from klue.results import summarize
-from klue.tables import RAISED, Line, Scores, tables
+from klue.tables import Line, Scores, tables
 
 METRIC_WIDTH = 38
 """Columns of the terminal that names of metrics take at most."""
@@ -102,7 +103,7 @@ def latex(
 
 def _latex(scores: Scores) -> str:
     body = [
-        " & ".join([_tex(line.title), line.seeds, *(_tex(cell) for cell in _with_best(scores, line, "\\textbf{{{}}}"))])
+        " & ".join([tex(line.title), line.seeds, *(tex(cell) for cell in _with_best(scores, line, "\\textbf{{{}}}"))])
         for line in scores.lines
     ]
     ours = sum(bool(line.seeds) for line in scores.lines)
@@ -113,12 +114,12 @@ def _latex(scores: Scores) -> str:
             "\\begin{table*}\\centering",
             f"\\resizebox{{\\textwidth}}{{!}}{{\\begin{{tabular}}{{lr{'r' * len(scores.columns)}}}",
             "\\toprule",
-            " & ".join(_tex(name) for name in ("model", "seeds", *scores.columns)) + " \\\\",
+            " & ".join(tex(name) for name in ("model", "seeds", *scores.columns)) + " \\\\",
             "\\midrule",
             *(f"{line} \\\\" for line in body),
             "\\bottomrule",
             "\\end{tabular}}",
-            f"\\caption{{{_tex(' '.join(scores.notes))}}}",
+            f"\\caption{{{tex(' '.join(scores.notes))}}}",
             "\\end{table*}\n",
         ]
     )
@@ -146,13 +147,6 @@ def _with_best(scores: Scores, line: Line, form: str) -> list[str]:
 
 def _escaped(text: str) -> str:
     return re.sub(r"([*|])", r"\\\1", text)
-
-
-def _tex(text: str) -> str:
-    text = re.sub(r"([&%#_])", r"\\\1", text)
-    text = re.sub(f"[{RAISED}]+", lambda mark: f"$^{{{''.join(str(RAISED.index(c)) for c in mark[0])}}}$", text)
-    signs = {"±": "$\\pm$", "×": "$\\times$", "–": "--", "†": "$^\\dagger$", "‡": "$^\\ddagger$"}
-    return "".join(signs.get(character, character) for character in text)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from klue.grid import RAISED
 from klue.results import apart, metrics_of, summarize
 from klue.search import values_text
 from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
@@ -20,8 +21,6 @@ AS_PUBLISHED = (
 NONE_BESIDE = "No published scores: no task was trained and scored on the whole of its data."
 FLAG_MARKS = "†‡§¶"
 """Marks of doubtful published scores."""
-RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-"""Digits of the marks of notes."""
 _WHICH = {"best": "", "last": ", last evaluation", "test": ""}
 
 
@@ -247,7 +246,11 @@ def _value(entry: dict[str, Any] | None, metric: str, which: str) -> float | Non
 def _cell(entry: dict[str, Any] | None, metric: str, which: str) -> str:
     if entry is None or which not in entry:
         return "–"
-    found = entry[which][metric]
+    return cell(entry[which][metric])
+
+
+def cell(found: dict[str, Any]) -> str:
+    """Return mean ± standard deviation, as `klue.results.spread` gives them."""
     if found["mean"] is None:
         return "undefined"
     return f"{found['mean']:.2f}" + (f" ± {found['sd']:.2f}" if found["sd"] is not None else "")

@@ -218,44 +218,46 @@ def push(
         say(f"{url}: pushed", style="green")
 
 
-@app.command(epilog="Example: hunmin klue report runs/quickstart --format latex > table.tex")
+@app.command(epilog="Example: hunmin klue report runs/a runs/b --interval --details klue-ner --format latex > t.tex")
 def report(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder or folder of `klue finetune`.")],
+    folders: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Run folders or folders of `klue finetune`; one a model.")
+    ],
     form: Annotated[
         Literal["table", "markdown", "latex", "json"],
         typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
     ] = "table",
     plot: Annotated[str | None, typer.Option("--plot", help="Draw the scores as bars into this file (PNG).")] = None,
+    interval: Annotated[
+        bool,
+        typer.Option(
+            "--interval",
+            help="Also 95% intervals, and paired differences between the models on the same examples (bootstrap).",
+        ),
+    ] = False,
+    details: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--details",
+            metavar="TASK",
+            help="Also a task by class, type of entity, relation, label, slot, answerable or not; repeat for several.",
+            autocompletion=completion.tasks,
+        ),
+    ] = None,
+    worst: Annotated[
+        int, typer.Option("--worst", min=0, help="Of the tasks of --details so many examples with most error, as text.")
+    ] = 0,
+    data: Annotated[
+        str | None, typer.Option("--data", help="For --worst: folder with the files of KLUE, or of the task's suite.")
+    ] = None,
     published: Published = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print scores beside the published dev rows, and of a run what the corpus held of each task."""
-    from hunmin.report import contamination
-    from klue.report import as_tree, latex, markdown, read_rows, results_table
-    from klue.tables import published_rows
+    """Print scores of one model or several beside published rows, and of a run what the corpus held of each task."""
+    from hunmin.klue_report import Wanted, print_report
 
-    given = Path(folder)
-    path = given / "klue" if (given / "klue").is_dir() else given
-    rows = read_rows(path)
-    recipe = path.resolve().parent / "recipe.yaml"
-    if published is None and recipe.is_file():
-        from hunmin.recipe import load_recipe
-
-        published = load_recipe(recipe, []).klue.published
-    beside = published_rows() if published is not False else None
-    held = contamination(path.resolve().parent / "corpus" / "hits.jsonl")  # of what `klue finetune` wrote there is none
-    if plot:
-        from klue.plot import draw_scores
-
-        draw_scores(rows, beside, Path(plot))
-        say(f"plot: {plot}")
-    if as_json or form == "json":
-        print(json.dumps(as_tree(rows, beside, held), ensure_ascii=False, indent=1))
-    elif form == "table":
-        terminal = console(stderr=False)
-        terminal.print(results_table(rows, beside, terminal.width, held))
-    else:
-        print((markdown if form == "markdown" else latex)(rows, beside, held), end="")
+    wanted = Wanted(folders, "json" if as_json else form, plot, interval, details or [], worst, data, published)
+    print_report(wanted)
 
 
 @app.command(epilog="Example: hunmin klue watch runs/x klue.seeds=1 klue.training.epochs=2")

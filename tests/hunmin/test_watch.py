@@ -51,7 +51,8 @@ class Run:
         rest[-1].mkdir(parents=True)  # nothing may be there
         (rest[-1] / "config.json").write_text(fingerprint)
 
-    def _score(self, settings: Any, model: Path, out: Path) -> dict[str, Any]:
+    def _score(self, settings: Any, model: Path, out: Path, test: bool) -> dict[str, Any]:
+        assert not test  # a test set is not looked at for each checkpoint
         step = int(model.parent.name.removeprefix("step-"))
         self.meanwhile()
         if step in self.broken:

@@ -1,0 +1,143 @@
+"""`hunmin klue report`: the scores of one or several models, compared and taken apart, in one of the forms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.text import Text
+
+from common.errors import UserError
+from common.progress import console, say
+
+Form = Literal["table", "markdown", "latex", "json"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a report is to hold; see the command's options."""
+
+    folders: list[str]
+    form: Form
+    plot: str | None
+    interval: bool
+    details: list[str]
+    worst: int
+    data: str | None
+    published: bool | None
+
+
+def print_report(wanted: Wanted) -> None:
+    """Print a report to stdout, and draw its plot.
+
+    Raises:
+        UserError: a folder holds no results, a task is none or was not run, or texts are asked for without --data.
+    """
+    from hunmin.report import contamination
+    from klue.compare import read_models
+    from klue.grid import latex_grid, markdown_grid, terminal_grid
+    from klue.report import as_tree, latex, markdown, read_rows, results_table
+    from klue.tables import published_rows
+
+    if wanted.worst and not (wanted.data and wanted.details):
+        raise UserError(
+            f"--worst {wanted.worst} without --data and --details",
+            "it shows the texts of a task's examples, which stand in the benchmark's files",
+            "name the task by --details and the folder by --data",
+        )
+    folders = [(given, klue_folder(Path(given))) for given in wanted.folders]
+    rows = read_models(folders, read_rows)
+    several = len(folders) > 1
+    # of what `klue finetune` wrote there are none
+    held = {given: contamination(path.resolve().parent / "corpus" / "hits.jsonl") for given, path in folders}
+    known = None if several else held[folders[0][0]]
+    beside = published_rows() if _published(wanted, folders) else None
+    if wanted.plot:
+        from klue.plot import draw_scores
+
+        draw_scores(rows, beside, Path(wanted.plot))
+        say(f"plot: {wanted.plot}")
+    more, grids, notes = _more(wanted, rows)
+    notes = [f"{given}: {_counts(found)}." for given, found in held.items() if several and found] + notes
+    if wanted.form == "json":
+        shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
+        tree = as_tree(shown, beside, known) | more | ({"contamination": held} if several else {})
+        print(json.dumps(tree, ensure_ascii=False, indent=1))
+        return
+    if wanted.form == "table":
+        terminal = console(stderr=False)
+        terminal.print(results_table(rows, beside, terminal.width, known))
+        for grid in grids:
+            terminal.print(terminal_grid(grid))
+        for note in notes:
+            terminal.print(Text(note))
+        return
+    as_text, one = (markdown, markdown_grid) if wanted.form == "markdown" else (latex, latex_grid)
+    ends = [f"{'% ' if wanted.form == 'latex' else ''}{note}\n" for note in notes]
+    print("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]), end="")
+
+
+def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:
+    """Return what is asked for beside the scores: as a JSON-like tree, as tables, and the notes below."""
+    from klue.compare import compare, comparison_grids
+    from klue.look import detail_grids, detail_rows, worst, worst_grids
+    from klue.tasks import get_task
+
+    more: dict[str, Any] = {}
+    grids, notes = [], []
+    if wanted.interval:
+        more["comparison"] = compare(rows)
+        grids += comparison_grids(more["comparison"])
+        notes += [more["comparison"]["how"]]
+        notes += [f"{name}: {why}." for name, why in more["comparison"]["not_compared"].items()]
+    for name in dict.fromkeys(get_task(one).name for one in wanted.details):
+        found, missing = detail_rows(rows, name)
+        if not found:
+            raise UserError(
+                f"no predictions of {name} in {', '.join(wanted.folders)}",
+                "details are of tasks that were run",
+                missing.get(name, "name a task of the table"),
+            )
+        more.setdefault("details", {})[name] = found
+        grids += detail_grids(found, name)
+        if wanted.worst and wanted.data:
+            examples = _examples(name, Path(wanted.data), found[0]["split"])
+            more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
+            grids += worst_grids(more["worst"][name], name)
+    return more, grids, notes
+
+
+def klue_folder(given: Path) -> Path:
+    """Return the folder with results: of a run folder its `klue`, else the folder itself."""
+    return given / "klue" if (given / "klue").is_dir() else given
+
+
+def _published(wanted: Wanted, folders: list[tuple[str, Path]]) -> bool:
+    """Return whether published rows are shown: as is asked, else by the recipes of the runs, else yes."""
+    from hunmin.recipe import load_recipe
+
+    if wanted.published is not None:
+        return wanted.published
+    recipes = [path.resolve().parent / "recipe.yaml" for _, path in folders]
+    return all(load_recipe(recipe, []).klue.published for recipe in recipes if recipe.is_file())
+
+
+def _examples(name: str, data: Path, split: str) -> list[Any]:
+    from klue.examples import find_file, read_examples
+    from klue.tasks import get_task, suite_folder
+
+    task = get_task(name)
+    folder = suite_folder(data, name)
+    # of some tasks dev is a part of train
+    found = [find_file(task, folder, part) for part in dict.fromkeys((split, "train"))]
+    files = [path for path in found if path is not None]
+    if not files:
+        raise UserError(f"no file of {name} in {folder}", "texts stand in the benchmark's files", "mend --data")
+    return [example for path in files for example in read_examples(task, path)]
+
+
+def _counts(found: dict[str, int]) -> str:
+    named = ", ".join(f"{name} {count:,}" for name, count in found.items())
+    return f"sentences of the corpus taken out because they stand in a task's data, or all but: {named}"

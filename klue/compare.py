@@ -1,0 +1,183 @@
+"""Models against each other on the same examples: bootstrap intervals, and paired differences with their chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from common.progress import ProgressBar
+from klue.gold import read_gold, read_job_predictions
+from klue.grid import Grid
+from klue.metrics.confidence import chance_of_difference, drawn_scores, middle
+from klue.results import chosen, metrics_of, spread
+from klue.score import DRAWS, defined
+from klue.tables import TITLES
+from klue.tasks import TASKS
+
+HOW = (
+    f"Intervals: 95%, bootstrap over examples ({DRAWS:,} draws), scores being means over the seeds at hand; p: paired "
+    "bootstrap, two-sided, not corrected for the number of comparisons. Neither speaks of other seeds, nor of other "
+    "runs of pretraining."
+)
+
+
+@dataclass(frozen=True)
+class System:
+    """What a model predicted for a task's examples, of the settings that were best on dev."""
+
+    model: str
+    init: str
+    task: str
+    split: str
+    gold: dict[str, Any]
+    """guid → label."""
+    seeds: list[dict[str, Any]]
+    """guid → prediction, of each seed."""
+
+    @property
+    def title(self) -> str:
+        """Return model and initialisation, for people."""
+        return f"{self.model}, {TITLES[self.init]}" if self.model else TITLES[self.init]
+
+    @property
+    def lists(self) -> list[list[Any]]:
+        """Return each seed's predictions in the order of the gold labels."""
+        return [[seed[guid] for guid in self.gold] for seed in self.seeds]
+
+
+def read_models(
+    folders: Sequence[tuple[str, Path]], read: Callable[[Path], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Return the result rows of several folders, each with its `folder`, and a name of its own for each model.
+
+    Args:
+        folders: (as it was given, klue folder) each.
+        read: returns a folder's rows.
+    """
+    found = [(given, folder, read(folder)) for given, folder in folders]
+    names = [{row.get("model", "") for row in rows} for _, _, rows in found]
+    rows = []
+    for number, (given, folder, own) in enumerate(found):
+        taken = set().union(*names[:number], *names[number + 1 :])
+        for row in own:
+            model = row.get("model", "")
+            named = f"{model} ({given})" if model in taken or not model else model
+            rows.append({**row, "model": named if len(found) > 1 else model, "folder": str(folder)})
+    return rows
+
+
+def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple[list[System], dict[str, str]]:
+    """Return the systems of result rows, and task → why, of tasks of which a system is missing.
+
+    Args:
+        rows: of one model or several, each with its `folder` and `job`.
+        task: only this one's; None = all.
+    """
+    found, missing = [], {}
+    for group, _ in chosen([row for row in rows if task in (None, row["task"])]):
+        first = group[0]
+        split, out = "test" if first.get("test") else "dev", Path(first["folder"])
+        gold = read_gold(out, first, split)
+        seeds = [read_job_predictions(out, row.get("job", ""), split) for row in group]
+        whole = [seed for seed in seeds if seed is not None and gold is not None and gold.keys() <= seed.keys()]
+        if gold is None or len(whole) < len(group):
+            missing[first["task"]] = f"{out} lacks gold labels or predictions: run klue finetune again, jobs are kept"
+        else:
+            found.append(System(first.get("model", ""), first["init"], first["task"], split, gold, whole))
+    return found, missing
+
+
+def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any]:
+    """Return {"intervals", "differences", "not_compared", "how"} of the models and initialisations of result rows.
+
+    An interval is {"task", "split", "metric", "model", "init", "seeds", "examples", "score", "low", "high"}, a
+    difference {"task", "split", "metric", "first", "second", "difference", "low", "high", "p"}: of two pretrained
+    models, or of a model and its random initialisation, on the same examples. `not_compared` is task → why.
+
+    Args:
+        rows: see `systems_of`.
+        draws: samples of the bootstrap.
+    """
+    systems, not_compared = systems_of(rows)
+    tasks = [name for name in TASKS if any(system.task == name for system in systems)]
+    intervals: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
+    with ProgressBar("bootstrap", draws * len(tasks), "draws") as bar:
+        for name in tasks:
+            mine = [system for system in systems if system.task == name]
+            same = [system for system in mine if (system.split, system.gold) == (mine[0].split, mine[0].gold)]
+            if len(same) < len(mine):
+                others = ", ".join(system.title for system in mine if system not in same)
+                not_compared[name] = f"not scored on the examples of {mine[0].title}: {others}"
+            gold = list(mine[0].gold.values())
+            scores = drawn_scores(
+                TASKS[name].score, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
+            )
+            for metric in TASKS[name].metrics:
+                facts = {"task": name, "split": mine[0].split, "metric": metric}
+                points = [_mean(one, gold, metric) for one in same]
+                for number, one in enumerate(same):
+                    low, high = map(defined, middle(scores[metric][:, number]))
+                    intervals.append(
+                        {**facts, "model": one.model, "init": one.init, "seeds": len(one.seeds), "examples": len(gold),
+                         "score": points[number], "low": low, "high": high}
+                    )  # fmt: skip
+                for a, b in combinations(range(len(same)), 2):
+                    if not _worth(same[a], same[b]):
+                        continue
+                    drawn = scores[metric][:, a] - scores[metric][:, b]
+                    low, high = map(defined, middle(drawn))
+                    first, second = points[a], points[b]
+                    apart = None if first is None or second is None else first - second
+                    differences.append(
+                        {**facts, "first": same[a].title, "second": same[b].title, "difference": apart,
+                         "low": low, "high": high, "p": defined(chance_of_difference(drawn))}
+                    )  # fmt: skip
+    return {"intervals": intervals, "differences": differences, "not_compared": not_compared, "how": HOW}
+
+
+def comparison_grids(found: dict[str, Any]) -> list[Grid]:
+    """Return title, head and rows of the tables of a comparison, for people.
+
+    Args:
+        found: what `compare` returns.
+    """
+    intervals = [
+        [_metric(row), f"{row['model']}, {TITLES[row['init']]}" if row["model"] else TITLES[row["init"]],
+         f"{row['seeds']}", f"{row['examples']:,}", _number(row["score"]), _between(row)]
+        for row in found["intervals"]
+    ]  # fmt: skip
+    differences = [
+        [_metric(row), row["first"], row["second"], _number(row["difference"], sign=True), _between(row, sign=True),
+         "–" if row["p"] is None else f"{row['p']:.3f}"]
+        for row in found["differences"]
+    ]  # fmt: skip
+    grids = [("Intervals", ["metric", "model", "seeds", "examples", "score", "95%"], intervals)]
+    if differences:
+        grids.append(("Differences", ["metric", "first", "second", "first − second", "95%", "p"], differences))
+    return grids
+
+
+def _worth(one: System, other: System) -> bool:
+    """Return whether two systems are two models' pretrained ones, or a model's two initialisations."""
+    return one.model == other.model if one.init != other.init else one.init == "pretrained"
+
+
+def _mean(system: System, gold: Sequence[Any], metric: str) -> float | None:
+    found = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
+    return None if found is None else float(found)
+
+
+def _metric(row: dict[str, Any]) -> str:
+    return f"{TASKS[row['task']].title} {metrics_of(row['task'])[row['metric']]}, {row['split']}"
+
+
+def _number(value: float | None, sign: bool = False) -> str:
+    return "undefined" if value is None else f"{value:+.2f}" if sign else f"{value:.2f}"
+
+
+def _between(row: dict[str, Any], sign: bool = False) -> str:
+    return f"{_number(row['low'], sign)} to {_number(row['high'], sign)}"

@@ -1,0 +1,206 @@
+"""A task's scores taken apart: by class, type of entity, relation, label of an arc, slot, with an answer or without."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from klue.metrics import entity_spans, exact_match, rouge_w
+from klue.metrics.korquad import character_f1
+from klue.metrics.korquad import exact_match as korquad_exact_match
+from klue.results import spread
+from klue.tasks import TASKS
+from klue.tasks.base import Classification, Regression
+
+Rows = dict[str, dict[str, float]]
+"""Group → {"examples" or what is counted, metrics × 100}."""
+
+
+def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return {"group", "count", metric: {"mean", "sd", "n"}} of each group of a task's examples, over the seeds.
+
+    `count` is how often the group is in gold. Groups are in the order of the task's labels, or of their names.
+
+    Args:
+        task: its name.
+        gold: labels.
+        seeds: of each seed the predictions, in the same order.
+    """
+    by_seed = [taken_apart(task, gold, predictions) for predictions in seeds]
+    order = list(dict.fromkeys(group for found in by_seed for group in found))
+    labels = list(TASKS[task].label_names)
+    order.sort(key=lambda group: (labels.index(group) if group in labels else len(labels), group))
+    rows = []
+    for group in order:
+        there = [found[group] for found in by_seed if group in found]
+        names = [name for name in there[0] if name != "count"]
+        # a group that a seed has not found anywhere counts 0 there
+        metrics = {name: spread([found.get(group, {}).get(name, 0.0) for found in by_seed]) for name in names}
+        rows.append({"group": group, "count": int(there[0]["count"]), **metrics})
+    return rows
+
+
+def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    """Return the scores of each group of a task's examples, of one seed.
+
+    Args:
+        task: its name.
+        gold: labels.
+        predictions: in the same order.
+    """
+    kind = TASKS[task]
+    if task in _OWN:
+        return _OWN[task](gold, predictions)
+    if isinstance(kind, Regression):
+        return _bands(gold, predictions)
+    if isinstance(kind, Classification):
+        return _classes(gold, predictions)
+    raise ValueError(f"{task} has no groups")
+
+
+def errors_of(task: str, gold: Any, prediction: Any) -> float:
+    """Return how wrong a prediction for one example is, 0 where it is right: what the worst examples go by.
+
+    Labels 0 or 1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the
+    overlap with the best gold answer.
+
+    Args:
+        task: its name.
+        gold: label.
+        prediction: for the same example.
+    """
+    kind = TASKS[task]
+    if task == "klue-re":
+        return float(gold != prediction["label"])
+    if task == "klue-ner":
+        return float(sum(g != p for g, p in zip(gold, prediction, strict=True)))
+    if task == "klue-dp":
+        return float(sum(g != p for g, p in zip(_arcs(gold), _arcs(prediction), strict=True)))
+    if task == "wos":
+        return float(len(set(gold) ^ set(prediction)))
+    if task == "klue-mrc":
+        return 1 - rouge_w([gold], [prediction]) / 100
+    if task == "korquad":
+        return 1 - character_f1([gold], [prediction]) / 100
+    return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != prediction)
+
+
+def _f1(gold: Iterable[tuple[str, Hashable]], predicted: Iterable[tuple[str, Hashable]]) -> Rows:
+    """Return precision, recall and F1 by group of things that are right or wrong as a whole: (group, thing) each."""
+    wanted, found = Counter(gold), Counter(predicted)
+    hits = wanted & found
+    count = [Counter[str]() for _ in range(3)]
+    for total, things in zip(count, (wanted, found, hits), strict=True):
+        for (group, _), n in things.items():
+            total[group] += n
+    there, given, right = count
+    return {
+        group: {
+            "count": there[group],
+            "precision": 100 * right[group] / given[group] if given[group] else 0.0,
+            "recall": 100 * right[group] / there[group] if there[group] else 0.0,
+            "f1": 200 * right[group] / (there[group] + given[group]),
+        }
+        for group in there | given
+    }
+
+
+def _classes(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    return _f1(
+        ((label, number) for number, label in enumerate(gold)),
+        ((label, number) for number, label in enumerate(predictions)),
+    )
+
+
+def _bands(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    """Return the mean distance from gold by band of gold: 0 to 1, and so on."""
+    bands: dict[str, list[float]] = {}
+    for g, p in zip(gold, predictions, strict=True):
+        low = min(int(g), 4)
+        bands.setdefault(f"{low} to {low + 1}", []).append(abs(g - p))
+    return {band: {"count": len(values), "mean error": sum(values) / len(values)} for band, values in bands.items()}
+
+
+def _relations(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    return _classes(gold, [prediction["label"] for prediction in predictions])
+
+
+def _entities(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    sides = (
+        [
+            (kind, (number, start, end))
+            for number, labels in enumerate(side)
+            for start, end, kind in entity_spans(labels)
+        ]
+        for side in (gold, predictions)
+    )
+    return _f1(*sides)
+
+
+def _arcs(parse: dict[str, Any]) -> list[tuple[int, str]]:
+    return list(zip(parse["heads"], parse["labels"], strict=True))
+
+
+def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    """Return the share of words with the right head, and with the right head and label, by gold label."""
+    words: dict[str, list[tuple[bool, bool]]] = {}
+    for right, found in zip(gold, predictions, strict=True):
+        for (head, label), arc in zip(_arcs(right), _arcs(found), strict=True):
+            words.setdefault(label, []).append((arc[0] == head, arc == (head, label)))
+    return {
+        label: {
+            "count": len(pairs),
+            "head": 100 * sum(head for head, _ in pairs) / len(pairs),
+            "head and label": 100 * sum(both for _, both in pairs) / len(pairs),
+        }
+        for label, pairs in words.items()
+    }
+
+
+def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    """Return the scores of the questions that have an answer, and of those that have none."""
+    found = {}
+    for group, wanted in (("answerable", True), ("no answer", False)):
+        pairs = [(g, p) for g, p in zip(gold, predictions, strict=True) if bool(g) == wanted]
+        if pairs:
+            answers, given = [g for g, _ in pairs], [p for _, p in pairs]
+            scores = {"EM": exact_match(answers, given), "ROUGE-W": rouge_w(answers, given)}
+            found[group] = {"count": len(pairs), **scores, "answered": 100 * sum(map(bool, given)) / len(given)}
+    return found
+
+
+def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    """Return the scores of the questions by the length of the first gold answer in characters."""
+    groups: dict[str, list[int]] = {}
+    for number, answers in enumerate(gold):
+        size = len(answers[0])
+        name = "1–5 characters" if size <= 5 else "6–15 characters" if size <= 15 else "over 15 characters"
+        groups.setdefault(name, []).append(number)
+    return {
+        group: {
+            "count": len(numbers),
+            "EM": korquad_exact_match([gold[i] for i in numbers], [predictions[i] for i in numbers]),
+            "F1": character_f1([gold[i] for i in numbers], [predictions[i] for i in numbers]),
+        }
+        for group, numbers in groups.items()
+    }
+
+
+def _slots(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+    """Return the scores of the entries by domain and slot."""
+    sides = (
+        [("-".join(entry.split("-", 2)[:2]), (turn, entry)) for turn, state in enumerate(side) for entry in set(state)]
+        for side in (gold, predictions)
+    )
+    return _f1(*sides)
+
+
+_OWN: dict[str, Callable[[Sequence[Any], Sequence[Any]], Rows]] = {
+    "klue-ner": _entities,
+    "klue-re": _relations,
+    "klue-dp": _labels,
+    "klue-mrc": _answers,
+    "korquad": _korquad,
+    "wos": _slots,
+}

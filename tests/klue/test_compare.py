@@ -1,0 +1,225 @@
+"""Models compared on the same examples, and scores taken apart: against numpy, scikit-learn, seqeval and by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from seqeval.metrics import classification_report
+from seqeval.scheme import IOB2
+from sklearn.metrics import precision_recall_fscore_support
+
+from hunmin.main import run_command
+from klue.compare import compare, comparison_grids, read_models, systems_of
+from klue.details import details, errors_of, taken_apart
+from klue.grid import latex_grid, markdown_grid
+from klue.metrics import accuracy
+from klue.metrics.confidence import chance_of_difference, drawn_scores
+from klue.report import read_rows
+from klue.results import metrics_of
+from klue.tasks import TASKS
+from klue.tasks.klue.ner import LABELS as NER_LABELS
+from klue.tasks.klue.wos import SLOTS
+
+N = 200
+NLI = TASKS["klue-nli"].labels
+DRAW = np.random.default_rng(7)
+GOLD = [NLI[i] for i in DRAW.integers(3, size=N)]
+
+
+def guesses(share: float, seed: int) -> list[str]:
+    """Return predictions that are right with a chance of `share`, else one of three."""
+    draw = np.random.default_rng(seed)
+    return [g if draw.random() < share else NLI[draw.integers(3)] for g in GOLD]
+
+
+def leave(folder: Path, model: str, share: float, gold: list[str] = GOLD, seeds: int = 2) -> Path:
+    """Write a klue folder of a model, as fine-tuning does."""
+    rows = []
+    for seed in range(seeds):
+        job = f"klue-nli-pretrained-{seed}"
+        found = guesses(share, 100 * seed + int(100 * share))
+        (folder / "jobs" / job).mkdir(parents=True)
+        lines = [json.dumps({"guid": f"g{i}", "prediction": p}) + "\n" for i, p in enumerate(found)]
+        (folder / "jobs" / job / "predictions.jsonl").write_text("".join(lines[::-1]))
+        scores = {name: accuracy(gold, found) for name in metrics_of("klue-nli")}
+        rows.append(
+            {"model": model, "task": "klue-nli", "init": "pretrained", "seed": seed, "job": job, "data_hash": "d" * 64,
+             "best": scores, "last": scores, "data_note": "", "examples": {"train": 9, "dev": 3000},
+             "settings": {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32,
+                          "epochs": 5, "evaluations_per_epoch": 4}}
+        )  # fmt: skip
+    (folder / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "gold" / f"klue-nli-{'d' * 12}").mkdir(parents=True)
+    labels = [json.dumps({"guid": f"g{i}", "label": g}) + "\n" for i, g in enumerate(gold)]
+    (folder / "gold" / f"klue-nli-{'d' * 12}" / "dev.jsonl").write_text("".join(labels))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    root = tmp_path_factory.mktemp("models")
+    return [leave(root / name, name, share) for name, share in (("good", 0.9), ("fair", 0.5), ("same", 0.9))]
+
+
+def rows_of(folders: list[Path]):
+    return read_models([(folder.name, folder) for folder in folders], read_rows)
+
+
+def test_draws_are_those_of_numpy() -> None:
+    systems = [[guesses(0.8, 1), guesses(0.8, 2)], [guesses(0.4, 3)]]
+    scores = drawn_scores(lambda g, p: {"accuracy": accuracy(g, p)}, GOLD, systems, draws=50, seed=4)["accuracy"]
+    right = [np.mean([[g == p for g, p in zip(GOLD, one, strict=True)] for one in s], axis=0) for s in systems]
+    generator = np.random.default_rng(4)
+    for found in scores:
+        chosen = generator.integers(N, size=N)
+        assert found == pytest.approx([100 * one[chosen].mean() for one in right])
+
+
+def test_chance() -> None:
+    assert chance_of_difference(np.array([1.0] * 99)) == pytest.approx(2 / 100)
+    assert chance_of_difference(np.zeros(99)) == 1 and np.isnan(chance_of_difference(np.array([np.nan])))
+    assert chance_of_difference(np.array([1.0] * 89 + [-1.0] * 10)) == pytest.approx(22 / 100)
+
+
+def test_the_paired_interval_is_near_the_one_of_the_mean_difference(models: list[Path]) -> None:
+    found = compare(rows_of(models), draws=1000)
+    by = {(row["first"], row["second"]): row for row in found["differences"]}
+    assert list(by) == [
+        (f"{a}, pretrained", f"{b}, pretrained") for a, b in (("good", "fair"), ("good", "same"), ("fair", "same"))
+    ]
+    apart = by["good, pretrained", "fair, pretrained"]
+    each = [
+        np.mean(
+            [[g == p for g, p in zip(GOLD, guesses(s, 100 * seed + int(100 * s)), strict=True)] for seed in (0, 1)],
+            axis=0,
+        )
+        for s in (0.9, 0.5)
+    ]
+    mean, error = 100 * (each[0] - each[1]).mean(), 100 * (each[0] - each[1]).std(ddof=1) / N**0.5
+    assert apart["difference"] == pytest.approx(mean)
+    assert (apart["low"], apart["high"]) == pytest.approx((mean - 1.96 * error, mean + 1.96 * error), abs=1.0)
+    assert apart["p"] == pytest.approx(2 / 1001)
+    equal = by["good, pretrained", "same, pretrained"]
+    assert (equal["difference"], equal["low"], equal["high"], equal["p"]) == (0, 0, 0, 1)
+    first = found["intervals"][0]
+    assert first["low"] < first["score"] < first["high"] and (first["seeds"], first["examples"]) == (2, N)
+    assert "not corrected" in found["how"] and found["not_compared"] == {}
+    for form in (markdown_grid, latex_grid):
+        text = "".join(form(grid) for grid in comparison_grids(found))
+        assert f"{mean:+.2f}" in text and "0.002" in text
+
+
+def test_models_of_one_name_are_told_apart_and_other_examples_are_not_compared(
+    models: list[Path], tmp_path: Path
+) -> None:
+    other = leave(tmp_path / "b", "good", 0.9, gold=GOLD[::-1])
+    rows = rows_of([models[0], other])
+    assert {row["model"] for row in rows} == {"good (good)", "good (b)"}
+    found = compare(rows, draws=20)
+    assert found["differences"] == [] and "good (b), pretrained" in found["not_compared"]["klue-nli"]
+    (tmp_path / "b" / "jobs" / "klue-nli-pretrained-1" / "predictions.jsonl").unlink()
+    systems, missing = systems_of(rows)
+    assert len(systems) == 1 and "run klue finetune again" in missing["klue-nli"]
+
+
+def test_classes_are_scikit_learns() -> None:
+    seeds = [guesses(0.6, 1), guesses(0.6, 2)]
+    found = details("klue-nli", GOLD, seeds)
+    assert [row["group"] for row in found] == list(NLI)
+    wanted = [precision_recall_fscore_support(GOLD, one, labels=NLI, zero_division=0) for one in seeds]
+    for number, row in enumerate(found):
+        assert row["count"] == GOLD.count(NLI[number])
+        for place, name in enumerate(("precision", "recall", "f1")):
+            assert row[name]["mean"] == pytest.approx(100 * np.mean([one[place][number] for one in wanted]))
+
+
+def test_entities_are_seqevals() -> None:
+    draw = np.random.default_rng(1)
+    gold, found = ([[NER_LABELS[i] for i in draw.integers(13, size=30)] for _ in range(20)] for _ in range(2))
+    gold[0], found[0] = (["B-PS", "I-PS", *row[2:]] for row in (gold[0], found[0]))
+    wanted = classification_report(gold, found, mode="strict", scheme=IOB2, output_dict=True, zero_division=0)
+    for kind, row in taken_apart("klue-ner", gold, found).items():
+        assert row == pytest.approx(
+            {"count": wanted[kind]["support"], **{
+                ours: 100 * wanted[kind][theirs]
+                for ours, theirs in (("precision", "precision"), ("recall", "recall"), ("f1", "f1-score"))
+            }}
+        )  # fmt: skip
+
+
+def test_the_others_by_hand() -> None:
+    gold = [{"heads": [2, 0, 2], "labels": ["NP_SBJ", "VP", "NP_OBJ"]}]
+    found = [{"heads": [2, 0, 1], "labels": ["NP_OBJ", "VP", "NP_OBJ"]}]
+    arcs = taken_apart("klue-dp", gold, found)
+    assert arcs["NP_SBJ"] == {"count": 1, "head": 100, "head and label": 0} and arcs["NP_OBJ"]["head"] == 0
+    mrc = taken_apart("klue-mrc", [["가나"], [], []], ["가", "", "다"])
+    assert mrc["answerable"] == {"count": 1, "EM": 0, "ROUGE-W": pytest.approx(200 / 3), "answered": 100}
+    assert mrc["no answer"] == {"count": 2, "EM": 50, "ROUGE-W": 50, "answered": 50}
+    a, b = f"{SLOTS[0]}-값-하나", f"{SLOTS[1]}-예"
+    states = taken_apart("wos", [[a, b], [b]], [[a], [f"{SLOTS[1]}-"]])
+    assert states[SLOTS[0]]["f1"] == 100 and states[SLOTS[1]] == {"count": 2, "precision": 0, "recall": 0, "f1": 0}
+    relations = [{"label": "per:title", "probabilities": []}]
+    assert taken_apart("klue-re", ["per:title"], relations)["per:title"]["f1"] == 100
+    assert taken_apart("korsts", [0.5, 4.0, 5.0], [1.0, 4.0, 3.0]) == {
+        "0 to 1": {"count": 1, "mean error": 0.5},
+        "4 to 5": {"count": 2, "mean error": 1.0},
+    }
+    assert taken_apart("korquad", [["책"]], ["책"]) == {"1–5 characters": {"count": 1, "EM": 100, "F1": 100}}
+    assert errors_of("klue-dp", gold[0], found[0]) == 2 and errors_of("wos", [a, b], [a]) == 1
+    assert errors_of("klue-ner", ["O", "O"], ["O", "B-PS"]) == 1 and errors_of("klue-mrc", [], "다") == 1
+    assert errors_of("klue-re", "per:title", relations[0]) == 0 and errors_of("korsts", 1.0, 3.5) == 2.5
+
+
+def test_every_task_can_be_taken_apart_and_faultless_predictions_have_no_errors(sample_benchmark: Path) -> None:
+    from klue.examples import load_splits
+    from tests.klue.names import KLUE_TASKS
+
+    for name, task in KLUE_TASKS.items():
+        gold = [example.label for example in load_splits(task, sample_benchmark).dev]
+        right = {"klue-re": lambda g: {"label": g, "probabilities": []}, "klue-mrc": lambda g: g[0] if g else ""}
+        found = [right.get(name, lambda g: g)(g) for g in gold]
+        assert all(errors_of(name, g, p) == 0 for g, p in zip(gold, found, strict=True))
+        rows = details(name, gold, [found])
+        assert rows and sum(row["count"] for row in rows) > 0
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "json"])
+def test_report_of_several_models(form: str, models: list[Path], tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    folders = [str(folder) for folder in models[:2]]
+    extra = ["--interval", "--details", "nli", "--format", form, "--no-published"]
+    assert run_command(["klue", "report", *folders, *extra]) == 0
+    out = capfd.readouterr().out
+    if form == "json":
+        tree = json.loads(out)
+        assert len(tree["summary"]) == 2 and len(tree["comparison"]["differences"]) == 1
+        assert {row["model"] for row in tree["details"]["klue-nli"]} == {"good", "fair"}
+    else:
+        words = " ".join(out.split())
+        assert "good, pretrained" in words and "entailment" in words and "not corrected" in words
+    assert "g0" not in out.replace("gold", "")  # no example is shown unless it is asked for
+
+
+def test_worst_examples_show_texts_only_when_asked(
+    models: list[Path], tmp_path: Path, capfd: pytest.CaptureFixture
+) -> None:
+    folder = tmp_path / "klue-nli-v1.1"
+    folder.mkdir()
+    records = [
+        {"guid": f"g{i}", "premise": f"전제 {i}", "hypothesis": "가정", "gold_label": g} for i, g in enumerate(GOLD)
+    ]
+    (folder / "klue-nli-v1.1_dev.json").write_text(json.dumps(records))
+    command = ["klue", "report", str(models[1]), "--details", "klue-nli", "--no-published"]
+    assert run_command([*command, "--worst", "3", "--data", str(tmp_path), "--json"]) == 0
+    rows = json.loads(capfd.readouterr().out)["worst"]["klue-nli"]
+    assert len(rows) == 3 and all(row["error"] == 1.0 and row["texts"][0].startswith("전제") for row in rows)
+    assert all(p != row["gold"] for row in rows for p in row["predictions"])
+    assert run_command([*command, "--worst", "3", "--data", str(tmp_path), "--format", "markdown"]) == 0
+    assert capfd.readouterr().out.count("전제") == 3
+    assert run_command(command) == 0 and "전제" not in capfd.readouterr().out
+    assert run_command([*command, "--worst", "3"]) == 2
+    assert "without --data" in capfd.readouterr().err
+    assert run_command(["klue", "report", str(models[0]), "--details", "ynat"]) == 2
+    assert "no predictions of ynat" in capfd.readouterr().err
