@@ -9,17 +9,20 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
+from klue.ceiling import ceilings
+from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
 from klue.heads.choice import side_by_side
 from klue.model_folder import read_model_folder
+from klue.predict import predict_file
 from klue.report import markdown, read_rows
 from klue.results import summarize
 from klue.runner import run_klue
 from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
-from klue.tasks import TASKS
+from klue.tasks import SUITE_OF, TASKS, suite_folder
 from tests.klue.conftest import write_model
 from tests.klue.suite_files import write_suites
 
@@ -157,3 +160,38 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
     assert len(table.lines) == 11 and table.best(0) == 85.53
     assert {line.title: line.cells for line in table.lines}["published: KoBERT"] == ["81.59"]
     assert "KoELECTRA's README" in table.notes[1]
+
+
+@pytest.mark.parametrize("name", ["kobest-copa", "korquad", "korsts"])
+def test_a_saved_model_predicts_what_its_job_did(name: str, suites: Path, reader: Path, tmp_path: Path) -> None:
+    values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
+    run_klue(settings(suites, tasks=[name], save_model="best", training=values), reader, tmp_path / "klue")
+    job, task = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", TASKS[name]
+    split = "test" if task.test_examples else "dev"
+    file = find_file(task, suite_folder(suites, name), split)
+    assert file is not None
+    out = tmp_path / "out.jsonl"
+    predict_file(job / "model", name, file, out)
+    found, wanted = (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for path in (out, job / ("predictions-test.jsonl" if split == "test" else "predictions.jsonl"))
+    )
+    if split == "dev":  # the answers' own passages, of which the job saw all
+        assert len(found) == len(wanted)
+    assert [row["guid"] for row in found] == [row["guid"] for row in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert one["prediction"] == pytest.approx(other["prediction"], abs=1e-5)
+
+
+def test_records_without_labels_are_read(suites: Path) -> None:
+    for name, task in TASKS.items():
+        if SUITE_OF[name] != "klue" and name != "korquad":
+            record = {field.strip().split(" ")[0]: "원인" for field in task.unlabelled_fields.split(",")}
+            [example] = task.unlabelled(record, "g")
+            assert example.guid == "g" and "원인" in example.texts
+
+
+def test_faultless_outputs_reach_the_top(suites: Path, reader: Path) -> None:
+    names = [name for name in TASKS if SUITE_OF[name] != "klue" and name != "nsmc"]
+    for row in ceilings(reader, suites, names):
+        assert row["scores"][TASKS[row["task"]].selection] == pytest.approx(100)
