@@ -17,7 +17,7 @@ from hunmin.hub.markdown import fenced, pairs, text
 from klue.report import markdown
 from klue.results import not_the_benchmarks, scored_examples
 from klue.tables import published_rows
-from klue.tasks import TASKS
+from klue.tasks import SUITE_OF, TASKS
 
 Language = Literal["en", "ko"]
 TEXTS: dict[Language, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("card_texts.yaml").read_text("utf-8"))
@@ -149,7 +149,8 @@ def _scores(facts: Facts, say: Mapping[str, Any]) -> str:
     if not facts.scores:
         return str(say["no_scores"])
     published = published_rows() if facts.recipe.klue.published else None
-    told, other = say["scores_text"], not_the_benchmarks(facts.scores)
+    others = any(SUITE_OF[row["task"]] != "klue" for row in facts.scores)
+    told, other = say["suites_text" if others else "scores_text"], not_the_benchmarks(facts.scores)
     if other:
         counts = [f"{TASKS[task].title} {n:,} / {scored_examples(task):,}" for task, n in other.items()]
         told = say["other_scores_text"].format(counts=", ".join(counts))
