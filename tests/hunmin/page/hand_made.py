@@ -90,6 +90,10 @@ class HandMade:
             "pii": {"TEL": 12, "EMAIL": 3},
             "decontamination": {"ynat": {"exact": 5, "words": 1}, "klue-sts": {"exact": 11}},
             "duplicates": {"documents": 6, "near": 0},
+            "mixture": {
+                first: _mixed(0.75, (34, 3_400_000), (2, 200_000), (8, 800_000), (24, 2_400_000)),
+                second: _mixed(2.0, (10, 1_000_000), (1, 100_000), (0, 0), (18, 1_600_000)),
+            },
             "rejects": {"no text": 2},
             "skipped": {"redirect": 8},
             "damaged": {"is damaged or cut short: no end mark": 1},
@@ -165,6 +169,14 @@ def line(step: int, loss: float, **more: Any) -> dict[str, Any]:
         "data_wait_share": 0.01,
         "skipped": 2,
         **more,
+    }
+
+
+def _mixed(rate: float, *sizes: tuple[int, int]) -> dict[str, Any]:
+    """Return a source's part of a mixture: documents and bytes before, held out, left out, and in a pass."""
+    kinds = ("before", "held_out", "left_out", "pass")
+    return {"rate": rate} | {
+        kind: {"documents": n, "bytes": size} for kind, (n, size) in zip(kinds, sizes, strict=True)
     }
 
 

@@ -81,6 +81,10 @@ def test_corpus(whole: Path) -> None:
         ["web", "10", "100", "1,000", "1.00", "1.00", "100.0%", "25.0%"],
         ["all", "40", "400", "4,000", "4.00", "5.00", "80.0%", "100.0%"],
     ]
+    assert cells(page, "Mixture") == [
+        ["source", "MB", "times", "documents held out", "left out", "MB a pass", "of the pass"],
+        ["books", "3.40", "0.75", "2", "8", "2.40", "60.0%"], ["web", "1.00", "2.00", "1", "0", "1.60", "40.0%"],
+    ]  # fmt: skip
     assert cells(page, "Cleaning")[1:] == [["blanks", "9", "300", "2.000%"], ["html", "7", "150", "1.000%"]]
     assert cells(page, "Personal data")[1:] == [["TEL", "12", "2,400.0"], ["EMAIL", "3", "600.0"]]
     assert cells(page, "Benchmark sentences") == [
