@@ -9,6 +9,8 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
+from hunmin.hub.index import index_of
+from hunmin.scores import flat_scores
 from klue.ceiling import ceilings
 from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
@@ -160,6 +162,13 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
     assert len(table.lines) == 11 and table.best(0) == 85.53
     assert {line.title: line.cells for line in table.lines}["published: KoBERT"] == ["81.59"]
     assert "KoELECTRA's README" in table.notes[1]
+    assert flat_scores(summarize([row])) == {
+        "klue/korsts/spearmanr": 1.0, "klue/korsts/pearsonr": 2.0,
+        "klue-test/korsts/spearmanr": 1.0, "klue-test/korsts/pearsonr": 2.0,
+    }  # fmt: skip
+    [result] = index_of("m", [{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])["model-index"][0]["results"]
+    assert result["dataset"] == {"type": "other", "name": "KoELECTRA's table: KorSTS", "split": "test"}
+    assert [metric["value"] for metric in result["metrics"]] == [9.0, 8.0]
 
 
 @pytest.mark.parametrize("name", ["kobest-copa", "korquad", "korsts"])
