@@ -222,7 +222,7 @@ def test_the_corpus_stage_takes_out_what_the_suites_hold(suites: Path, tmp_path:
             for text in (
                 "test 3번 꽃이 있다.",
                 "이 문장은 어느 평가에도 없는 문장입니다.",
-                "dev 2 길은 아니고 집은 3번 집?",
+                "아침마다 강가를 걷는 사람이 많습니다.",
             )
         ),
         "utf-8",
