@@ -155,7 +155,11 @@ def tabulate(
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
         notes.append(f"Sentences of the corpus taken out because they stand in a task's data, or all but: {found}.")
     elif contamination:
-        notes.append(f"No sentence of the corpus was taken out for {which.title}.")
+        notes.append(
+            f"No sentence of the corpus was taken out for {which.title}: none was there, or it was not cleaned of it."
+        )
+    elif which.name != "klue":
+        notes.append(f"Whether the models' corpora were cleaned of the texts of {which.title} is not known here.")
     notes += [
         f"{TASKS[entry['task']].title}, {TITLES[entry['init']]}: the best of {entry['tried']} sets of training values, "
         f"chosen on dev, as in the paper: {values_text(entry['settings'])}."
