@@ -93,24 +93,24 @@ class Rates:
 
 RATES = Rates(
     unit=TEXT_RATES["corpus"],
-    look=2_350e6,
-    shards=49e6,
-    serial={".zst": 654e6, ".gz": 234e6, ".xz": 74e6},
-    keys=3.5e-7,
-    twins=5.7e-7,
-    report=4.7e-7,
-    leader=7.4e-4,
+    look=1_560e6,
+    shards=46e6,
+    serial={".zst": 854e6, ".gz": 231e6, ".xz": 67e6},
+    keys=4.4e-7,
+    twins=5.6e-7,
+    report=4.9e-7,
+    leader=7.5e-4,
     key_disk=30,
 )
-"""Measured on one core of an AMD EPYC beside other work, 2026-11-25 (`scripts/simulate_corpus.py`)."""
+"""Measured on one core of an AMD EPYC beside other work, 2026-11-25 (`scripts/simulate_corpus.py --share 0.1`)."""
 NEAR_DISK = 700
 """Bytes of signatures and band keys a document, while the stage runs."""
 PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
-LEADER_BASE, LEADER_UNIT, LEADER_DOCUMENT = 400e6, 2000, 2
+LEADER_BASE, LEADER_UNIT, LEADER_DOCUMENT = 700e6, 2000, 2
 """Memory of the process that ends the stage: bytes at its start, a unit and a document."""
 WORKER_BYTES = 700e6
-"""Memory of a worker, at most: of a unit of 8 MB, or of a partition of the keys."""
+"""Memory of a worker, about: of units of 8 MB (0.53 GB were seen for 180 MB of text), or of a partition of the keys."""
 
 
 def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:

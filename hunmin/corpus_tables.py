@@ -47,8 +47,8 @@ def _inputs(plan: dict[str, Any]) -> Table:
 
 def _room(plan: dict[str, Any]) -> Table:
     rows = [
-        ("memory of a worker, at most", units.size(plan["worker_bytes"])),
-        ("memory of the process that ends the stage", units.size(plan["leader_bytes"])),
+        ("memory of a worker, about", units.size(plan["worker_bytes"])),
+        ("memory of the process that ends the stage, about", units.size(plan["leader_bytes"])),
         ("disk while the stage runs, at most", units.size(plan["disk_bytes"])),
         ("finished corpus, at most", units.size(plan["corpus_bytes"])),
     ]

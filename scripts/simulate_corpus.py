@@ -1,6 +1,7 @@
 """What a corpus of a terabyte takes: every step after the units measured on a share of it, and the hours of all of it.
 
-    python scripts/simulate_corpus.py [--terabytes 1] [--share 0.05] [--folder /tmp] [--document-bytes 2500] [--json]
+    python scripts/simulate_corpus.py [--terabytes 1] [--share 0.05] [--folder /tmp] [--document-bytes 2500]
+        [--text-mb 60] [--json]
 
 Parts are written with as many keys as units of that corpus have (a tenth of the documents are copies of earlier ones)
 and with hardly any text, into a folder that is removed afterwards; then the functions of the stage themselves run over
@@ -41,9 +42,8 @@ from data.statistics import shard_statistics
 from data.units.work import PART_SCHEMA
 from hunmin.corpus_plan import CORES, Volume, estimate, rates_as_measured
 
-UNIT_BYTES = 8_000_000
+UNIT_BYTES, RANGE_BYTES = 8_000_000, 1_000_000
 REPEATED = 0.1
-TEXT_MB = 60
 
 
 class Clock:
@@ -83,31 +83,31 @@ def write_parts(folder: Path, parts: int, documents: int, draw: np.random.Genera
     return paths
 
 
-def invented_text() -> bytes:
+def invented_text(megabytes: float) -> bytes:
     """Return Korean-looking JSON Lines of syllables in words that repeat as words do."""
     rng = random.Random(1)
     words = ["".join(chr(rng.randrange(0xAC00, 0xD7A4)) for _ in range(rng.randrange(1, 5))) for _ in range(30_000)]
     ranks = [1 / (rank + 3) for rank in range(len(words))]
     lines = []
     size = 0
-    while size < TEXT_MB * 1e6:
+    while size < megabytes * 1e6:
         text = " ".join(rng.choices(words, ranks, k=250))
         lines.append(orjson.dumps({"text": text}) + b"\n")
         size += len(lines[-1])
     return b"".join(lines)
 
 
-def measure_readers(folder: Path) -> dict[str, float]:
+def measure_readers(folder: Path, megabytes: float) -> dict[str, float]:
     """Return bytes of text a second and core: looked through for line ends, and decompressed."""
-    text = invented_text()
+    text = invented_text(megabytes)
     rates = {}
     plain = folder / "text.jsonl"
     plain.write_bytes(text)
     [file] = list_files([SourceSettings(path=str(plain))])
-    way = sought(file, UNIT_BYTES)
+    way = sought(file, RANGE_BYTES)
     assert way is not None
     began = time.process_time()
-    look_through(str(plain), way, UNIT_BYTES, 0, way.ranges(UNIT_BYTES))
+    look_through(str(plain), way, RANGE_BYTES, 0, way.ranges(RANGE_BYTES))
     rates["look"] = len(text) / (time.process_time() - began)
     packed = {
         "zst": zstandard.ZstdCompressor(3).compress(text),
@@ -122,11 +122,10 @@ def measure_readers(folder: Path) -> dict[str, float]:
             while stream.read(1 << 20):
                 pass
         rates[suffix] = len(text) / (time.process_time() - began)
-    table = pa.table(
-        [["a"] * 1000, ["web"] * 1000, [""] * 1000, [[line.decode()] for line in text.split(b"\n")[:1000]]],
-        schema=SCHEMA,
-    )
-    size = sum(len(line) for line in text.split(b"\n")[:1000])
+    lines = [line.decode() for line in text.splitlines()[:1000]]
+    count = len(lines)
+    table = pa.table([["a"] * count, ["web"] * count, [""] * count, [[line] for line in lines]], schema=SCHEMA)
+    size = sum(len(line.encode()) for line in lines)
     began = time.process_time()
     write_shard(folder / "shard-00000.parquet", iter([table] * 20), SCHEMA)
     shard_statistics(folder / "shard-00000.parquet")
@@ -141,6 +140,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.05, help="of the corpus that is made and measured")
     parser.add_argument("--folder", default=None, help="where files are made, and removed again")
     parser.add_argument("--document-bytes", type=int, default=2500)
+    parser.add_argument("--text-mb", type=float, default=60, help="of the text that readers are measured over")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     units = int(chosen.terabytes * 1e12 / UNIT_BYTES)
@@ -149,7 +149,7 @@ def main() -> None:
     clock, execute = Clock(), partial(run_local, workers=1)
     with tempfile.TemporaryDirectory(dir=chosen.folder, prefix="simulated-") as made:
         folder = Path(made)
-        readers = measure_readers(folder)
+        readers = measure_readers(folder, chosen.text_mb)
         paths = write_parts(folder, parts, documents, np.random.default_rng(1))
         kinds = {partitioned.GatherKeys: "keys", partitioned.FindTwins: "twins"}
 
