@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -114,8 +114,12 @@ def suffix_of(path: str) -> str:
     return Path(name).suffix
 
 
-def open_bytes(path: str | Path) -> IO[bytes]:
+def open_bytes(path: str | Path, carry: Callable[[str, IO[bytes]], Any] | None = None) -> IO[bytes]:
     """Return a readable binary stream of the *decompressed* content (.gz, .bz2, .xz, .zst by name; local or URL).
+
+    Args:
+        path: a file or URL.
+        carry: takes a URL and the stream of its bytes as they are stored, and returns the stream to read instead.
 
     Raises:
         UserError: the file is missing or unreadable. A truncated or damaged archive raises on reading:
@@ -126,7 +130,7 @@ def open_bytes(path: str | Path) -> IO[bytes]:
         raw = _open_remote(name) if is_remote(name) else Path(name).open("rb")
     except OSError as error:
         raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
-    return _decompressed(name, raw)
+    return _decompressed(name, carry(name, raw) if carry and is_remote(name) else raw)
 
 
 def _open_remote(url: str) -> Any:

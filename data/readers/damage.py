@@ -9,13 +9,13 @@ from __future__ import annotations
 import gzip
 import lzma
 import zlib
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import zstandard
 
 from common.errors import HunminError, UserError
 from common.files import COMPRESSED, is_remote
-from data.readers.transport import ReadFailedError, Transport, reason_of
+from data.readers.transport import ReadFailedError, reason_of
 
 
 class DamagedInputError(UserError):
@@ -64,8 +64,6 @@ class UntilDamage:
     def __init__(self, path: str, stream: IO[bytes]) -> None:
         self._path = path
         self._packed, self._remote = path.endswith(COMPRESSED), is_remote(path)
-        if self._remote and not self._packed:
-            stream = cast("IO[bytes]", Transport(path, stream))
         # one read of the archive at a time: what came before the damage is not lost with it
         self._read = getattr(stream, "read1", stream.read)
         self.damage: str | None = None

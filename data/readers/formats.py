@@ -35,7 +35,7 @@ from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
 from data.readers.settings import Format
 from data.readers.sniff import BY_SUFFIX, resolve_format
 from data.readers.sqlite import cut_sqlite, parse_sqlite
-from data.readers.transport import reason_of
+from data.readers.transport import Transport, reason_of
 
 Cut = Callable[[InputFile, TextStream, int], Iterator[Block]]
 CutReference = Callable[[InputFile, int], Iterator[Block]]
@@ -99,7 +99,7 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
     if file.path.startswith(HUB):
         yield from (("hf", block) for block in cut_hub(file, block_bytes))
         return
-    with _reading_errors(file.path), open_bytes(file.path) as opened:
+    with _reading_errors(file.path), open_bytes(file.path, Transport) as opened:
         stream = UntilDamage(file.path, opened)
         head = read_full(stream, encoding.READ_BYTES)
         if stream.damage is not None and not head:

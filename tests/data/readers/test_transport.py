@@ -118,15 +118,15 @@ def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
     "error",
     [OSError("connection reset"), ConnectionResetError(104, "reset"), RuntimeError("payload"), EOFError("closed")],
 )
-@pytest.mark.parametrize("suffix", ["", ".parquet"])
+@pytest.mark.parametrize("suffix", [*PACK, ".parquet"])
 def test_what_passes_is_tried_again_and_what_stays_is_no_damage(
     flaky: object, suffix: str, error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if suffix:
+    if suffix == ".parquet":
         pq.write_table(pa.table({"text": TEXTS}), tmp_path / "a.parquet", row_group_size=20_000)
         url = put("a.parquet", (tmp_path / "a.parquet").read_bytes())
     else:
-        url = put("a.txt", "\n".join(TEXTS).encode())
+        url = put(f"a.txt{suffix}", PACK[suffix]("\n".join(TEXTS).encode()))
     monkeypatch.setattr(Faults, "error", error)
     monkeypatch.setattr(Faults, "left", 2)
     assert texts(read(url)) == TEXTS and Faults.left == 0
