@@ -87,7 +87,9 @@ def main() -> int:
               f"({one['epochs']:.2f} epochs)")  # fmt: skip
     for name, one in found.items():
         for score in one["scores"]:
-            print(f"  {name}: {json.dumps(score, ensure_ascii=False)}")
+            for metric, best in score["best"].items():
+                spread = "" if best["sd"] is None else f" ± {best['sd']:.2f}"
+                print(f"  {score['task']} {metric}, {name}: {best['mean']:.2f}{spread} (seeds: {best['n']})")
     return 0
 
 
