@@ -58,7 +58,7 @@ def _front(facts: dict[str, Any], repository: str) -> str:
     tree: dict[str, Any] = {
         "language": "ko",
         "library_name": "transformers",
-        "pipeline_tag": HUB_TASKS[job["task"]],
+        "pipeline_tag": HUB_TASKS.get(job["task"], "text-classification"),
         "tags": ["hunmin", "korean", "fine-tuned", job["task"]],
     }
     row = {

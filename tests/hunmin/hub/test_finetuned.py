@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -63,6 +65,16 @@ def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.Captu
     assert run_command(["klue", "push", str(jobs / "ynat-random-42" / "model"), "me/random", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "model-index" not in said and "from random initialisation" in said
+
+
+def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(shutil.copytree(jobs / "ynat-pretrained-42" / "model", tmp_path / "model"))
+    facts = json.loads((folder / "klue.json").read_bytes())
+    facts["job"]["task"], facts["scores"] = "kobest-boolq", {"macro_f1": 61.5, "accuracy": 62.5}
+    (folder / "klue.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert run_command(["klue", "push", str(folder), "me/boolq", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "pipeline_tag: text-classification" in said and "value: 61.5" in said and "kobest-boolq" in said
 
 
 def test_what_is_none_is_refused(hub: Hub, run: Path, jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
