@@ -30,7 +30,7 @@ def inputs(tmp_path: Path) -> Path:
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "a.txt").write_text(
-        "".join(f"{n}번 문장이 여기에 있다. 또 있다.\n" for n in range(9000)), encoding="utf-8"
+        "".join(f"{n}번 문장이 여기에 있다. 또 있다.\n" for n in range(30_000)), encoding="utf-8"
     )
     (folder / "b.txt.zst").write_bytes(b"".join(framed("b", 6)))
     return folder
@@ -55,3 +55,28 @@ def test_frames_that_are_damaged_are_read_from_the_beginning_as_far_as_they_are_
     monkeypatch.setattr("data.units.ranged.sought", lambda file, size: None)
     build(inputs, tmp_path / "stream")
     assert describe_outputs(tmp_path / "ranges") == describe_outputs(tmp_path / "stream")
+
+
+def test_only_what_was_added_to_a_file_is_done_anew(inputs, tmp_path, monkeypatch):
+    """Units go by content: a run that is killed goes on with what it has, though the file has grown since."""
+    done: list[int] = []
+    from data.units.work import UnitWork
+
+    original = UnitWork.__call__
+
+    def counted(self, task):
+        if len(done) == 5:
+            raise KeyboardInterrupt
+        done.append(task.block.number)
+        return original(self, task)
+
+    (inputs / "b.txt.zst").unlink()
+    monkeypatch.setattr(UnitWork, "__call__", counted)
+    with pytest.raises(KeyboardInterrupt):
+        build(inputs, tmp_path / "out")
+    with (inputs / "a.txt").open("a", encoding="utf-8") as stream:
+        stream.write("새 문장이 하나 더 있다. 또 있다.\n")
+    done.clear()
+    with pytest.raises(KeyboardInterrupt):
+        build(inputs, tmp_path / "out")
+    assert min(done) == 5  # what the first five hold was not done again
