@@ -24,5 +24,5 @@ def index_of(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         seeds = sorted(row["seed"] for row in rows if all(row[part] == entry[part] for part in key))
         for metric in result["metrics"]:
             sd = shown_scores(entry)[metric["type"]]["sd"]
-            metric["args"] = {"seeds": seeds, **({} if sd is None else {"standard_deviation": round(sd, 4)})}
+            metric["args"] = {"seeds": [*seeds], **({} if sd is None else {"standard_deviation": round(sd, 4)})}
     return index

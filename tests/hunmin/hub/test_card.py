@@ -15,6 +15,7 @@ from hunmin.hub.card import write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.work import Work
 from hunmin.main import run_command
+from klue.results import metrics_of
 
 
 def checkpoint(run: Path, step: int) -> Path:
@@ -72,6 +73,16 @@ def test_scores_have_their_seeds_and_their_spread(scored: Path) -> None:
     (result,) = ModelCard(write_card(read_facts(scored), None), ignore_metadata_errors=False).data.eval_results
     # of 61.25 and 63.25: mean 62.25, sample standard deviation √2
     assert result.metric_value == 62.25 and result.metric_args == {"seeds": [42, 43], "standard_deviation": 1.4142}
+
+
+def test_metadata_is_plain_yaml(scored: Path) -> None:
+    """Several metrics of one task have the same seeds, which YAML would write as references to each other."""
+    file = scored / "klue" / "results.jsonl"
+    row = json.loads(file.read_text().splitlines()[0])
+    values = dict.fromkeys(metrics_of("klue-sts"), 50.0)
+    file.write_text(json.dumps({**row, "task": "klue-sts", "best": values, "last": values}) + "\n")
+    head = write_card(read_facts(scored), None).split("---")[1]
+    assert head.count("- 42") == len(values) and "&id" not in head and "*id" not in head
 
 
 def test_hours_and_energy_by_hand(scored: Path) -> None:
