@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import os
 import subprocess
 import sys
@@ -314,16 +315,17 @@ with others(0, int(sys.argv[4])):
 @pytest.mark.drill
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_saving_takes_one_copy_of_the_state_whatever_the_world(tokens: Path, tmp_path: Path) -> None:
-    peaks = {}
-    for world in (8, WORLD):
+    peaks = dict.fromkeys((8, WORLD), math.inf)
+    for world in [8, WORLD] * 3:  # the least of three: what the allocator had free before is chance
         command = [sys.executable, "-c", SAVE, str(Path(__file__).parents[2]), str(tokens), str(tmp_path), str(world)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
         assert done.returncode == 0, done.stderr[-2000:]
-        weights, peaks[world] = map(int, done.stdout.split())
-        print(f"\nworld {world}: {weights / 1e6:.1f}M weights, {peaks[world] / weights:.2f} bytes each at the peak")
+        weights, peak = map(int, done.stdout.split())
+        print(f"\nworld {world}: {weights / 1e6:.1f}M weights, {peak / weights:.2f} bytes each at the peak")
         assert 20e6 < weights < 30e6
-        assert peaks[world] < 12 * weights + 32e6
-    assert peaks[WORLD] < peaks[8] + 16e6  # less is chance: what the allocator had free before
+        assert peak < 12 * weights + 32e6
+        peaks[world] = min(peaks[world], peak)
+    assert peaks[WORLD] < peaks[8] + 16e6
 
 
 def test_a_look_at_1024_signs_is_short_beside_a_heartbeat() -> None:
