@@ -87,9 +87,15 @@ def hash_codes(codes: NDArray[np.uint32], start: int, stop: int) -> np.uint64:
     """Return 64 bits that tell runs of code points apart."""
     found = np.uint64(0x9E3779B97F4A7C15)
     for place in range(start, stop):
-        found = (found ^ np.uint64(codes[place])) * np.uint64(0x100000001B3)
-        found ^= found >> np.uint64(29)
+        found = step(found, codes[place])
     return mix(found)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def step(found: np.uint64, code: np.uint32) -> np.uint64:
+    """Return the number with a code point taken in; `mix` ends a run of them."""
+    found = (found ^ np.uint64(code)) * np.uint64(0x100000001B3)
+    return found ^ (found >> np.uint64(29))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -118,8 +124,7 @@ def _find_words(
             start = place
             found = np.uint64(0x9E3779B97F4A7C15)
             while place < stop and not classes[codes[place]] & BLANK:
-                found = (found ^ np.uint64(codes[place])) * np.uint64(0x100000001B3)
-                found ^= found >> np.uint64(29)
+                found = step(found, codes[place])
                 place += 1
             hashes[count] = mix(found)
             characters[count] = place - start

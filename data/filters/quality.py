@@ -17,7 +17,7 @@ from pydantic import Field
 
 from common.files import sha256_file
 from common.settings import Settings
-from data.filters.batch import Batch, mix
+from data.filters.batch import Batch, mix, step
 from data.filters.characters import BLANK, CLASSES
 from data.filters.measure import Measure
 from data.filters.ngram_model import read_model
@@ -82,12 +82,6 @@ def buckets_of(batch: Batch, bits: int) -> tuple[NDArray[np.int32], NDArray[np.i
     return _buckets(folded(batch.codes), batch.borders, CLASSES, (1 << bits) - 1)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _step(found: np.uint64, code: np.uint32) -> np.uint64:
-    found = (found ^ np.uint64(code)) * np.uint64(0x100000001B3)
-    return found ^ (found >> np.uint64(29))
-
-
 @njit(cache=True, nogil=True)
 def _features(
     codes: NDArray[np.uint32],
@@ -106,7 +100,7 @@ def _features(
         end = place
         whole = np.uint64(0x9E3779B97F4A7C15)
         while end < stop and not classes[codes[end]] & BLANK:
-            whole = _step(whole, codes[end])
+            whole = step(whole, codes[end])
             end += 1
         out[count] = np.int32(mix(whole) & mask)
         count += 1
@@ -118,7 +112,7 @@ def _features(
             for first in range(place, end - size + 1):
                 run = np.uint64(0xC4CEB9FE1A85EC53 + size)
                 for at in range(first, first + size):
-                    run = _step(run, codes[at])
+                    run = step(run, codes[at])
                 out[count] = np.int32(mix(run) & mask)
                 count += 1
         place = end

@@ -9,13 +9,12 @@ import yaml
 
 from common.errors import UserError
 from hunmin.hub.index import index_of
-from hunmin.hub.private import refuse_private
-from hunmin.hub.push import Item, check_name, describe, push
+from hunmin.hub.publish import CARD, push_or_show
+from hunmin.hub.push import check_name
 from hunmin.scores import HUB_TASKS
 from klue.model_folder import BESIDE_TOKENIZER, TOKENIZER_FILES
 from klue.saved import FACTS, REST, read_facts
 
-CARD = "README.md"
 FILES = ("config.json", REST, FACTS, *TOKENIZER_FILES, *BESIDE_TOKENIZER)
 WEIGHTS = "model*.safetensors*"
 """One file, or parts with their index."""
@@ -43,13 +42,8 @@ def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_r
         raise UserError(
             f"{folder} has no weights (model.safetensors)", "a fine-tuned model is pushed whole", "save it again"
         )
-    refuse_private(files)
-    items = [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
-    if dry_run:
-        print(describe(items, repository, None, private))
-        print(f"\n{card}", end="")
-        return None
-    return push(items, repository, f"Fine-tuned for {facts['job']['task']}", private=private, ours=(*FILES, CARD))
+    message = f"Fine-tuned for {facts['job']['task']}"
+    return push_or_show(files, card, repository, message, private, dry_run, (*FILES, CARD))
 
 
 def _front(facts: dict[str, Any], repository: str) -> str:

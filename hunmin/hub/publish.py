@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from common.errors import UserError
@@ -47,8 +48,7 @@ def items_of(folder: Path, facts: Facts, card: str, scores: Path | None = None) 
     files |= {CARD: card, RECIPE: facts.public_recipe}
     if scores and scores.is_file():
         files[RESULTS] = scores
-    refuse_private(files, facts.recipe.corpus.pii.key_env)
-    return [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
+    return checked_items(files, facts.recipe.corpus.pii.key_env)
 
 
 def publish(
@@ -102,6 +102,43 @@ def show_export(
         publish(Path(folder) / "model", run, repository, private, language, True, checkpoint)
 
 
+def checked_items(files: Mapping[str, str | Path], key_variable: str | None = None) -> list[Item]:
+    """Return files as items of a commit, looked through.
+
+    Args:
+        files: name that a file will have → its text, or where it lies.
+        key_variable: of `refuse_private`.
+
+    Raises:
+        UserError: a file holds a secret or personal data.
+    """
+    refuse_private(files, key_variable)
+    return [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
+
+
+def push_or_show(
+    files: Mapping[str, str | Path], card: str, repository: str, message: str, private: bool, dry_run: bool,
+    ours: Collection[str],
+) -> str | None:  # fmt: skip
+    """Push files without a tag and return the repository's address; of a dry run, print them and the card (None).
+
+    Args:
+        files: of `checked_items`.
+        card: among them, or empty.
+        repository, message, private, ours: of `push`.
+        dry_run: only print.
+
+    Raises:
+        HunminError: as these two.
+    """
+    items = checked_items(files)
+    if dry_run:
+        print(describe(items, repository, None, private))
+        print(f"\n{card}", end="")
+        return None
+    return push(items, repository, message, private=private, ours=ours)
+
+
 def publish_run(recipe: Recipe) -> None:
     """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names, if it does.
 
@@ -145,10 +182,4 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
     if (folder / CARD).is_file():
         card = "---\nlanguage: ko\ntags: [hunmin, tokenizer, korean]\n---\n\n" + (folder / CARD).read_text("utf-8")
         files[CARD] = card
-    refuse_private(files)
-    items = [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
-    if dry_run:
-        print(describe(items, repository, None, private))
-        print(f"\n{card}", end="")
-        return None
-    return push(items, repository, "Tokenizer", private=private, ours=(*TOKENIZER_FILES, CARD))
+    return push_or_show(files, card, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD))

@@ -164,8 +164,10 @@ class Task(ABC):
             ValueError: a field holds what the task does not allow.
         """
 
-    unlabelled_fields: ClassVar[str] = "those of its records but for the label"
-    """What a record without a label has, for people."""
+    @property
+    def unlabelled_fields(self) -> str:
+        """Return what a record without a label has, for people."""
+        return "those of its records but for the label"
 
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the examples of a record without a label; theirs is any that the task allows.

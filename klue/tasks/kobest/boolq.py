@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from klue.tasks.base import Example, text_field
+from klue.tasks.base import Example
 from klue.tasks.kobest.common import KobestTask, own_values
 from klue.tasks.table import true_or_false
 
@@ -19,17 +17,13 @@ class BoolQ(KobestTask):
     dev_examples = 700
     test_examples = 1404
     labels = ("False", "True")
-    unlabelled_fields = "Text, Question"
+    text_columns = ("Question", "Text")
+    label_column = "Answer"
     authors = own_values(256)
 
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return question and paragraph with the answer."""
-        texts = (text_field(record, "Question"), text_field(record, "Text"))
-        return [Example(self.named(guid), texts, true_or_false(text_field(record, "Answer")))]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return question and paragraph."""
-        return [Example(guid, (text_field(record, "Question"), text_field(record, "Text")), self.labels[0])]
+    def label(self, value: str) -> str:
+        """Return whether it is so."""
+        return true_or_false(value)
 
     def document(self, example: Example) -> str:
         """Return the paragraph."""

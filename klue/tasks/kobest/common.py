@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from klue.metrics import accuracy, macro_f1
-from klue.tasks.base import AuthorsValues, Classification
-from klue.tasks.table import Table
+from klue.tasks.base import AuthorsValues
+from klue.tasks.table import LabelTable
 
 
-class KobestTask(Table, Classification):
+class KobestTask(LabelTable):
     """A task of KoBEST: train.tsv, dev.tsv and test.tsv in a folder, macro F1 and accuracy."""
 
     files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from klue.tasks.base import Example, one_of, text_field
+from klue.tasks.base import Example, one_of
 from klue.tasks.choice import Choice
 from klue.tasks.kobest.common import KobestTask, own_values
 
@@ -24,20 +24,14 @@ class Copa(KobestTask, Choice):
     choices = 2
     labels = ("1", "2")
     unlabelled_fields = "sentence, question (원인 or 결과), 1, 2"
+    text_columns = ("sentence", "question", "1", "2")
+    label_column = "Answer"
     authors = own_values(128)
 
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the sentence, what is asked for, and the two choices, with the number of the right one."""
-        label = one_of(text_field(record, "Answer").strip(), self.labels, self.name)
-        return [Example(self.named(guid), self._texts(record), label)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the same without a label."""
-        return [Example(guid, self._texts(record), self.labels[0])]
-
-    def _texts(self, record: Any) -> tuple[str, ...]:
-        asked = one_of(text_field(record, "question").strip(), ASKED, self.name)
-        return (text_field(record, "sentence"), asked, text_field(record, "1"), text_field(record, "2"))
+    def texts(self, record: Any) -> tuple[str, ...]:
+        """Return the sentence, what is asked for, and the two choices."""
+        sentence, asked, *choices = super().texts(record)
+        return (sentence, one_of(asked.strip(), ASKED, self.name), *choices)
 
     def pairs(self, example: Example) -> list[tuple[str, str]]:
         """Return the sentence with what is asked for behind it, and a choice."""

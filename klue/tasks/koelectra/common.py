@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from klue.metrics import accuracy
-from klue.tasks.base import AuthorsValues, Classification
-from klue.tasks.table import Table
+from klue.tasks.base import AuthorsValues
+from klue.tasks.table import LabelTable
 
 
-class Accuracy(Table, Classification):
+class Accuracy(LabelTable):
     """A task of one label that is scored by accuracy."""
 
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from klue.metrics import accuracy, macro_f1
-from klue.tasks.base import Classification, Example, one_of, text_field
 from klue.tasks.koelectra.common import koelectra_values
-from klue.tasks.table import Table
+from klue.tasks.table import LabelTable
 
 
-class HateSpeech(Table, Classification):
+class HateSpeech(LabelTable):
     """Comments on news. The comment alone is read, without the headline; test labels are not public."""
 
     name = "hate-speech"
@@ -21,20 +20,12 @@ class HateSpeech(Table, Classification):
     files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "val.tsv"}
     dev_examples = 471
     labels = ("hate", "none", "offensive")
-    unlabelled_fields = "comment"
+    text_columns = ("comment",)
+    label_column = "hate"
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
     extra_metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "macro_f1"
     authors = koelectra_values()
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the comment with its label."""
-        label = one_of(text_field(record, "hate").strip(), self.labels, self.name)
-        return [Example(self.named(guid), (text_field(record, "comment"),), label)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the comment."""
-        return [Example(guid, (text_field(record, "comment"),), self.labels[0])]
 
     def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
         """Return macro F1 over the labels that occur in gold or prediction, and accuracy."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from klue.tasks.base import Example, one_of, text_field
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
@@ -24,17 +23,6 @@ class KorNli(Accuracy):
     dev_examples = 2490
     test_examples = 5010
     labels = ("entailment", "contradiction", "neutral")
-    unlabelled_fields = "sentence1, sentence2"
+    text_columns = ("sentence1", "sentence2")
+    label_column = "gold_label"
     authors = koelectra_values(epochs=15, batch_size=64)
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return premise and hypothesis."""
-        label = one_of(text_field(record, "gold_label").strip(), self.labels, self.name)
-        return [Example(self.named(guid), self._texts(record), label)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return premise and hypothesis."""
-        return [Example(guid, self._texts(record), self.labels[0])]
-
-    def _texts(self, record: Any) -> tuple[str, ...]:
-        return (text_field(record, "sentence1"), text_field(record, "sentence2"))

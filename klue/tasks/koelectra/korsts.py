@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from klue.metrics import pearsonr, spearmanr
-from klue.tasks.base import Example, Regression, text_field
+from klue.tasks.base import Regression
 from klue.tasks.koelectra.common import koelectra_values
 from klue.tasks.table import Table
 
@@ -22,25 +22,24 @@ class KorSts(Table, Regression):
     files: ClassVar[dict[str, str]] = {"train": "sts-train.tsv", "dev": "sts-dev.tsv", "test": "sts-test.tsv"}
     dev_examples = 1500
     test_examples = 1379
-    unlabelled_fields = "sentence1, sentence2"
+    text_columns = ("sentence1", "sentence2")
+    label_column = "score"
     metrics: ClassVar[dict[str, str]] = {"spearmanr": "Spearman"}
     extra_metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r"}
     selection = "spearmanr"
     authors = koelectra_values()
 
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair with its rating."""
-        rating = float(text_field(record, "score"))
+    @property
+    def any_label(self) -> float:
+        """Return 0."""
+        return 0.0
+
+    def label(self, value: str) -> float:
+        """Return the rating."""
+        rating = float(value)
         if not math.isfinite(rating):
-            raise ValueError(f"score {record['score']!r} is not a finite number")
-        return [Example(self.named(guid), self._texts(record), rating)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair."""
-        return [Example(guid, self._texts(record), 0.0)]
-
-    def _texts(self, record: Any) -> tuple[str, ...]:
-        return (text_field(record, "sentence1"), text_field(record, "sentence2"))
+            raise ValueError(f"score {value!r} is not a finite number")
+        return rating
 
     def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
         """Return Spearman's rank correlation and Pearson's r."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from klue.tasks.base import Example, one_of, text_field
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
 class Nsmc(Accuracy):
-    """Naver sentiment movie corpus: 150,000 train and 50,000 test reviews, no dev set, so a tenth of train is taken.
+    """Naver sentiment movie corpus: 150,000 train and 50,000 test reviews, no dev set, so a tenth of train is taken. 1
+    is positive.
 
     The published rows chose the evaluation that was best on test.
     """
@@ -24,14 +24,6 @@ class Nsmc(Accuracy):
     dev_examples = 0
     test_examples = 50_000
     labels = ("0", "1")
-    unlabelled_fields = "document"
+    text_columns = ("document",)
+    label_column = "label"
     authors = koelectra_values()
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the review with its polarity: 1 is positive."""
-        label = one_of(text_field(record, "label"), self.labels, self.name)
-        return [Example(self.named(guid), (text_field(record, "document"),), label)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the review."""
-        return [Example(guid, (text_field(record, "document"),), self.labels[0])]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from klue.tasks.base import Example, one_of, text_field
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
 class PawsX(Accuracy):
-    """Adversarial paraphrases. Rows whose translation is missing ("NS" or nothing) are scored as they stand."""
+    """Paraphrases of the same words: 1 is one. Rows without a translation ("NS", nothing) are scored too."""
 
     name = "paws-x"
     key = "paws_x"
@@ -19,17 +18,6 @@ class PawsX(Accuracy):
     dev_examples = 2000
     test_examples = 2000
     labels = ("0", "1")
-    unlabelled_fields = "sentence1, sentence2"
+    text_columns = ("sentence1", "sentence2")
+    label_column = "label"
     authors = koelectra_values(epochs=15, learning_rate=3e-5)
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair: 1 is a paraphrase."""
-        label = one_of(text_field(record, "label").strip(), self.labels, self.name)
-        return [Example(self.named(guid), self._texts(record), label)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair."""
-        return [Example(guid, self._texts(record), self.labels[0])]
-
-    def _texts(self, record: Any) -> tuple[str, ...]:
-        return (text_field(record, "sentence1"), text_field(record, "sentence2"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from klue.tasks.base import Example, one_of, text_field
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
@@ -19,17 +18,6 @@ class QuestionPair(Accuracy):
     dev_examples = 682
     test_examples = 758
     labels = ("0", "1")
-    unlabelled_fields = "question1, question2"
+    text_columns = ("question1", "question2")
+    label_column = "is_duplicate"
     authors = koelectra_values()
-
-    def read(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair: 0 means the same, 1 does not."""
-        label = one_of(text_field(record, "is_duplicate").strip(), self.labels, self.name)
-        return [Example(self.named(guid), self._texts(record), label)]
-
-    def unlabelled(self, record: Any, guid: str) -> list[Example]:
-        """Return the pair."""
-        return [Example(guid, self._texts(record), self.labels[0])]
-
-    def _texts(self, record: Any) -> tuple[str, ...]:
-        return (text_field(record, "question1"), text_field(record, "question2"))

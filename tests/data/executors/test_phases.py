@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -122,4 +123,6 @@ def test_what_fails_fails_at_the_leader(tmp_path):
 def test_a_helper_of_a_lost_leader_ends(tmp_path, monkeypatch):
     monkeypatch.setattr("data.executors.phases.POLL_SECONDS", 0.01)
     monkeypatch.setattr("data.executors.phases.LOST_SECONDS", 0.1)
+    began = time.monotonic()
     help_leader(tmp_path, ONE, "1-1", 1, 2)
+    assert 0.1 <= time.monotonic() - began < 30 and not list(tmp_path.iterdir())  # it waits, and does nothing
