@@ -13,9 +13,11 @@ from typing import Any, get_args
 
 from common.files import COMPRESSED
 from data.corpus import corpus_files
-from data.deduplicate.limits import memory_here, near_bytes, near_seconds, refuse_beyond
+from data.deduplicate.equal_documents import partitions_of
+from data.deduplicate.groups import GROUP_PARTS
+from data.deduplicate.limits import memory_here, near_bytes, refuse_beyond
 from data.deduplicate.near import choose_bands
-from data.deduplicate.partitioned import GROUP_PARTS, partitions_of
+from data.deduplicate.near_copies import ranges_of
 from data.units.survey import Surveyed, Way, document_bytes, survey
 from hunmin.cost import TEXT_RATES
 from hunmin.recipe import Recipe
@@ -76,8 +78,13 @@ class Rates:
         keys: seconds a document to gather its key.
         twins: seconds a document to compare it.
         report: seconds a document for names and lines of the report.
+        sign: bytes of text a second that units make signatures of.
+        bands: seconds a document to gather its signature and band keys.
+        like: seconds a document to compare it in all bands, and in its cluster.
+        clusters: seconds a document of the process that clusters.
         leader: seconds a part of the process that ends the stage.
         key_disk: bytes a document of keys and pairs while the stage runs.
+        near_disk: bytes a document of signatures, band keys and pairs, where near copies go.
     """
 
     unit: float
@@ -87,8 +94,13 @@ class Rates:
     keys: float
     twins: float
     report: float
+    sign: float
+    bands: float
+    like: float
+    clusters: float
     leader: float
     key_disk: float
+    near_disk: float
 
 
 RATES = Rates(
@@ -99,12 +111,15 @@ RATES = Rates(
     keys=4.4e-7,
     twins=5.6e-7,
     report=4.9e-7,
+    sign=109e6,
+    bands=2e-6,
+    like=4.3e-6,
+    clusters=1.7e-7,
     leader=7.5e-4,
     key_disk=30,
+    near_disk=1300,
 )
 """Measured on one core of an AMD EPYC beside other work, 2026-11-25 (`scripts/simulate_corpus.py --share 0.1`)."""
-NEAR_DISK = 700
-"""Bytes of signatures and band keys a document, while the stage runs."""
 PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
 LEADER_BASE, LEADER_UNIT, LEADER_DOCUMENT = 700e6, 2000, 2
@@ -184,9 +199,10 @@ def rates_as_measured(readers: Mapping[str, float], costs: Mapping[str, float]) 
     """Return the rates that a simulation measured.
 
     Args:
-        readers: bytes a second: look, shards, zst, gz, xz.
-        costs: seconds: keys_per_document, twins_per_document, report_per_document, leader_per_part; and bytes:
-            disk_per_document.
+        readers: bytes a second: look, shards, sign, zst, gz, xz.
+        costs: seconds: keys_per_document, twins_per_document, report_per_document, bands_per_document,
+            like_per_document, clusters_per_document, leader_per_part; and bytes: disk_per_document,
+            near_disk_per_document.
     """
     serial = {f".{name}": rate for name, rate in readers.items() if f".{name}" in COMPRESSED}
     return replace(
@@ -197,8 +213,13 @@ def rates_as_measured(readers: Mapping[str, float], costs: Mapping[str, float]) 
         keys=costs["keys_per_document"],
         twins=costs["twins_per_document"],
         report=costs["report_per_document"],
+        sign=readers["sign"],
+        bands=costs["bands_per_document"],
+        like=costs["like_per_document"],
+        clusters=costs["clusters_per_document"],
         leader=costs["leader_per_part"],
         key_disk=costs["disk_per_document"],
+        near_disk=costs["near_disk_per_document"],
     )
 
 
@@ -224,14 +245,18 @@ def estimate(
     if exact:
         steps.append(_shared("keys of documents", documents * rates.keys, cores, groups))
         steps.append(_shared("equal documents", documents * rates.twins, cores, partitions))
-        steps.append(_shared("report of duplicates", documents * rates.report, cores, groups))
     if near:
-        seconds = near_seconds(documents, volume.units, choose_bands(near)[0])
-        steps.append(_shared("near copies", seconds, cores, 1))
+        steps.append(_shared("signatures, in the units", volume.text / rates.sign, cores))
+        steps.append(_shared("signatures by band", documents * rates.bands, cores, groups))
+        tasks = choose_bands(near)[0] * ranges_of(documents)
+        steps.append(_shared("like documents", documents * rates.like, cores, tasks))
+        steps.append(_shared("clusters of them, by one process", documents * rates.clusters, cores, 1))
+    if exact or near:
+        steps.append(_shared("report of duplicates", documents * rates.report, cores, groups))
     steps.append(_shared("what one process does alone", volume.units * rates.leader, cores, 1))
     steps.append(_shared("shards", volume.text / rates.shards, cores))
     keys_disk = documents * rates.key_disk if exact else 0.0
-    near_disk = documents * NEAR_DISK if near else 0.0
+    near_disk = documents * rates.near_disk if near else 0.0
     return {
         "steps": steps,
         "hours": {n: sum(step["hours"][n] for step in steps) for n in cores},

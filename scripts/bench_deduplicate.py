@@ -3,8 +3,8 @@
     python scripts/bench_deduplicate.py [CORPUS.jsonl.zst …] [--megabytes 20] [--documents 1000000] [--without-peer]
 
 Texts come from the `text` field of JSON Lines files (invented Korean without any). Each figure is the median of three
-runs of one process's CPU time. The decision runs over random band keys and signatures of as many documents, a tenth of
-them near copies; its memory is the rise of a fresh process's peak (pages of the mapped files included).
+runs of one process's CPU time. The decision runs over random signatures of as many documents, a tenth of them near
+copies; its memory is the rise of a fresh process's peak (pages of the mapped files included).
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ import multiprocessing
 import platform
 import random
 import resource
+import shutil
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from common.files import open_bytes
-from data.deduplicate.cluster import near_duplicates
 from data.deduplicate.exact import keys_of
-from data.deduplicate.near import PERMUTATIONS, SHINGLE, band_keys, choose_bands, shingle_hashes, signatures
-from data.deduplicate.sides import BANDS, SIGNATURES, band_loader, signature_comparer
+from data.deduplicate.near import PERMUTATIONS, SHINGLE, band_keys, shingle_hashes, signatures
+from data.deduplicate.near_copies import NearCopies
+from data.deduplicate.sides import SIGNATURES
+from data.executors import run_local
 
 try:
     from datasketch import MinHash
@@ -105,10 +108,10 @@ def bench_keys(texts: list[str], peer: bool) -> None:
 
 
 def write_parts(folder: Path, documents: int) -> tuple[list[Path], np.ndarray]:
-    """Write signatures and band keys of random documents, a tenth of them near copies of one of 1,000 originals."""
+    """Write signatures of random documents, a tenth of them near copies of one of 1,000 originals; parts and rows."""
     rng = np.random.default_rng(0)
     originals = rng.integers(0, 1 << 32, (1000, PERMUTATIONS), np.uint32)
-    parts, borders = [], [0]
+    parts, sizes = [], []
     for first in range(0, documents, PART):
         count = min(PART, documents - first)
         rows = rng.integers(0, 1 << 32, (count, PERMUTATIONS), np.uint32)
@@ -116,34 +119,35 @@ def write_parts(folder: Path, documents: int) -> tuple[list[Path], np.ndarray]:
         changed = rng.random((len(copies), PERMUTATIONS)) < 0.1
         rows[copies] = np.where(changed, rows[copies], originals[rng.integers(0, 1000, len(copies))])
         parts.append(folder / f"part-{first:09d}.parquet")
+        parts[-1].touch()
         np.save(parts[-1].with_suffix(SIGNATURES), rows)
-        np.save(parts[-1].with_suffix(BANDS), band_keys(rows, THRESHOLD))
-        borders.append(first + count)
-    return parts, np.array(borders)
+        sizes.append(count)
+    return parts, np.array(sizes)
 
 
-def decide(parts: list[Path], borders: np.ndarray) -> tuple[int, float, float]:
+def decide(parts: list[Path], sizes: np.ndarray, folder: Path) -> tuple[int, float, float]:
     """Return near copies, CPU seconds and the rise of peak memory in MB of one decision."""
-    none = np.zeros(int(borders[-1]), bool)
-    bands, compare = choose_bands(THRESHOLD)[0], signature_comparer(parts, borders)
-    near_duplicates(band_loader(parts), bands, none, compare, THRESHOLD)  # compiles
+    execute = partial(run_local, workers=1)
+    NearCopies(parts[:1], sizes[:1], THRESHOLD, None, folder, execute)  # compiles
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
-    found = near_duplicates(band_loader(parts), bands, ~none, compare, THRESHOLD)
+    found = NearCopies(parts, sizes, THRESHOLD, None, folder, execute)
     seconds = time.process_time() - began
-    return len(found.dropped), seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return found.count, seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 
 
 def bench_decision(documents: int) -> None:
     """Print the time and the memory, in a process of its own, of finding the near copies among so many documents."""
     spawn = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory() as folder:
-        parts, borders = write_parts(Path(folder), documents)
+        parts, sizes = write_parts(Path(folder), documents)
         results = []
-        for _ in range(RUNS):
+        for run in range(RUNS):
+            work = Path(folder) / str(run)
             with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-                results.append(pool.submit(decide, parts, borders).result())
-    dropped = results[0][0]
+                results.append(pool.submit(decide, parts, sizes, work).result())
+            shutil.rmtree(work)
+        dropped = results[0][0]
     seconds, rise = (statistics.median(column) for column in list(zip(*results, strict=True))[1:])
     print(f"decision over {documents:,} documents: {dropped:,} near copies, {seconds:.1f} s, memory + {rise:,.0f} MB")
 

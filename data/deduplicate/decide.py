@@ -13,13 +13,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from common.progress import ProgressBar
-from data.deduplicate.cluster import near_duplicates
+from data.deduplicate.equal_documents import ExactDuplicates
 from data.deduplicate.exact import survivors
-from data.deduplicate.near import choose_bands
-from data.deduplicate.partitioned import ExactDuplicates
-from data.deduplicate.report import PAIR, follow, make_pairs, write_report
+from data.deduplicate.near_copies import NearCopies
+from data.deduplicate.report import write_report
 from data.deduplicate.settings import DeduplicateSettings
-from data.deduplicate.sides import PARAGRAPHS, SENTENCES, band_loader, load_side, signature_comparer
+from data.deduplicate.sides import PARAGRAPHS, SENTENCES, load_side
 from data.executors import Executor
 from data.shards import read_columns
 
@@ -49,7 +48,7 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
         settings: which duplicates go.
         report: a JSON Lines file, ids only.
         work: folder for what is half done.
-        execute: runs the tasks that find equal documents.
+        execute: runs the tasks that find repeated documents.
     """
     borders, keep, counts = _documents(parts, settings, report, work, execute)
     masks = [keep[first:last] for first, last in pairwise(borders)]
@@ -70,38 +69,25 @@ def decide(parts: list[Path], settings: DeduplicateSettings, report: Path, work:
 def _documents(
     parts: list[Path], settings: DeduplicateSettings, report: Path, work: Path, execute: Executor
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Return where each part's documents begin, the mask of documents that stay and the counts, and write the report.
-
-    Equal documents alone are reported by tasks of the executor. Near copies are found in this process, and what equal
-    documents are copies of may itself go as one: then the pairs of both are in memory.
-    """
-    exact = None
+    """Return where each part's documents begin, which documents stay and the counts, and write the report."""
+    exact, near = None, None
     if settings.documents:
         with ProgressBar("equal documents", None, "tasks") as bar:
             exact = ExactDuplicates(parts, work, execute, lambda _: bar.advance())
-            if not settings.near:
-                exact.write_report(report)
-    rows = exact.rows if exact else [pq.read_metadata(part).num_rows for part in parts]
+    rows = exact.rows if exact else np.array([pq.read_metadata(part).num_rows for part in parts], np.int64)
+    twins = exact.found if exact else None
+    if settings.near:
+        with ProgressBar("near copies", None, "tasks") as bar:
+            near = NearCopies(parts, rows, settings.near_threshold, twins, work, execute, lambda _: bar.advance())
+    with ProgressBar("report of duplicates", None, "tasks") as bar:
+        write_report(report, parts, rows, twins, near.found if near else None, work, execute, lambda _: bar.advance())
     borders = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
     keep = np.ones(borders[-1], bool)
-    for twins in exact or ():
-        keep[twins["dropped"]] = False
-    counts = dict.fromkeys(KINDS, 0) | {"documents": exact.count if exact else 0}
-    if not exact or settings.near:
-        near = _near(parts, borders, keep, settings) if settings.near else np.empty(0, PAIR)
-        keep[near["dropped"]] = False
-        pairs = [make_pairs(twins["dropped"], twins["kept"], 1, near=False) for twins in exact or ()]
-        write_report(report, parts, borders, follow(np.concatenate([np.empty(0, PAIR), *pairs]), near))
-        counts["near"] = len(near)
+    for found in (*(exact or ()), *(near or ())):
+        keep[found["dropped"]] = False
+    counts = dict.fromkeys(KINDS, 0)
+    counts |= {"documents": exact.count if exact else 0, "near": near.count if near else 0}
     return borders, keep, counts
-
-
-def _near(parts: list[Path], borders: np.ndarray, keep: np.ndarray, settings: DeduplicateSettings) -> np.ndarray:
-    """Return the near copies among the documents that stay, as `PAIR`s."""
-    bands, compare = choose_bands(settings.near_threshold)[0], signature_comparer(parts, borders)
-    with ProgressBar("near copies", bands, "bands") as bar:
-        found = near_duplicates(band_loader(parts), bands, keep, compare, settings.near_threshold, bar.advance)
-    return make_pairs(*found, near=True)
 
 
 def _sentences(part: Path) -> pa.ListArray:

@@ -1,36 +1,25 @@
-"""How many documents near copies can be looked for among: what it takes in memory, and the refusal beforehand."""
+"""What duplicates take of the memory of the process that ends the stage, and the refusal beforehand."""
 
 from __future__ import annotations
 
 import os
 
 from common.errors import UserError
-from data.deduplicate.cluster import PARTITION
 from data.deduplicate.settings import DeduplicateSettings
 
-BYTES_PER_DOCUMENT = 32 + 25
-"""Memory of the search (`data.deduplicate.cluster`), and of the pairs, if every document had one."""
+BYTES_PER_DOCUMENT, BYTES_PER_JOINED = 2, 70
+"""Memory of the one process that clusters near copies: for any document, and for one that is like another."""
+JOINED = 0.5
+"""Share of the documents that are taken for like another before it is known; crawled text seldom comes near it."""
 BYTES_AT_WORK = 1_200_000_000
-"""Memory of a pass, whatever the number of documents."""
+"""Memory of a task or a pass, whatever the number of documents."""
 BYTES_PER_SENTENCE, TEXT_PER_SENTENCE = 4, 165
 """Memory of the masks of sentences, and text in one: what petitions have."""
-SECONDS_PER_DOCUMENT = 7.7e-6
-"""Measured on one core of an AMD EPYC by `scripts/bench_deduplicate.py --documents 1000000`, 2026-11-25."""
-SECONDS_PER_OPENING = 1.5e-4
-"""Of a small file of keys on a local disk; more over a network."""
-MOST_DOCUMENTS = 400_000_000
-"""More take days in the one process that looks for near copies."""
 
 
 def near_bytes(documents: float) -> float:
-    """Return the bytes of memory that looking for near copies among so many documents takes, about."""
-    return BYTES_AT_WORK + BYTES_PER_DOCUMENT * documents
-
-
-def near_seconds(documents: float, parts: int, bands: int) -> float:
-    """Return the seconds that one process looks for near copies, about: every range of keys opens the parts again."""
-    ranges = max(1.0, documents / PARTITION)
-    return SECONDS_PER_DOCUMENT * documents + SECONDS_PER_OPENING * parts * bands * ranges
+    """Return the bytes of memory of the process that clusters near copies among so many documents, about."""
+    return BYTES_AT_WORK + (BYTES_PER_DOCUMENT + JOINED * BYTES_PER_JOINED) * documents
 
 
 def sentence_bytes(text: float) -> float:
@@ -44,7 +33,7 @@ def memory_here() -> float:
 
 
 def refuse_beyond(settings: DeduplicateSettings, documents: float | None, text: float, memory: float) -> None:
-    """Refuse comparisons that this machine cannot end.
+    """Refuse comparisons that this machine has no memory for.
 
     Args:
         settings: which duplicates go.
@@ -53,10 +42,16 @@ def refuse_beyond(settings: DeduplicateSettings, documents: float | None, text: 
         memory: bytes.
 
     Raises:
-        UserError: there are too many for the memory, or for one process.
+        UserError: there are too many.
     """
-    if settings.near:
-        refuse_too_many(documents or 0.0, memory)
+    source_by_source = "or build the corpus source by source"
+    if settings.near and near_bytes(documents or 0.0) > memory:
+        raise UserError(
+            f"near copies among about {documents:,.0f} documents take {near_bytes(documents or 0.0) / 1e9:.1f} GB of "
+            "memory, if half of them are like another",
+            f"this machine has {memory / 1e9:.1f} GB, and one process clusters them",
+            "end the stage on a machine with more memory; or set corpus.deduplicate.near=false; " + source_by_source,
+        )
     needed = sentence_bytes(text)
     if (settings.sentences or settings.paragraphs) and needed > memory:
         kinds = [kind for kind in ("sentences", "paragraphs") if getattr(settings, kind)]
@@ -66,33 +61,5 @@ def refuse_beyond(settings: DeduplicateSettings, documents: float | None, text: 
             f"this machine has {memory / 1e9:.1f} GB, and one process compares them",
             "take a machine with more memory; or set "
             + " and ".join(f"corpus.deduplicate.{kind}=false" for kind in kinds)
-            + "; or build the corpus source by source",
-        )
-
-
-def refuse_too_many(documents: float, memory: float) -> None:
-    """Refuse a search for near copies that this machine cannot end.
-
-    Args:
-        documents: how many there are, about.
-        memory: bytes.
-
-    Raises:
-        UserError: they are too many for the memory, or for one process.
-    """
-    remedy = (
-        "set corpus.deduplicate.near=false here, and find near copies with an engine that many machines share "
-        '(docs/corpus.md, "Near copies of a terabyte"); or build the corpus source by source'
-    )
-    if documents > MOST_DOCUMENTS:
-        raise UserError(
-            f"about {documents:,.0f} documents to look for near copies among",
-            f"one process looks for them; with more than {MOST_DOCUMENTS:,} it would take too long",
-            remedy,
-        )
-    if near_bytes(documents) > memory:
-        raise UserError(
-            f"near copies among about {documents:,.0f} documents take {near_bytes(documents) / 1e9:.1f} GB of memory",
-            f"this machine has {memory / 1e9:.1f} GB, and one process looks for them",
-            f"take a machine with more memory; or {remedy}",
+            + f"; {source_by_source}",
         )

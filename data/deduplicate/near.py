@@ -86,11 +86,18 @@ def choose_bands(threshold: float) -> tuple[int, int]:
     return PERMUTATIONS // rows, rows
 
 
-def band_keys(found: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the 64-bit keys of the bands of signatures, uint64 [bands, documents], for a threshold."""
+def band_keys(found: np.ndarray, threshold: float, chosen: range | None = None) -> np.ndarray:
+    """Return the 64-bit keys of bands of signatures, uint64 [bands, documents], for a threshold.
+
+    Args:
+        found: signatures, uint32 [documents, 128].
+        threshold: see `choose_bands`.
+        chosen: some bands in a row; None = all.
+    """
     bands, rows = choose_bands(threshold)
-    parts = found[:, : bands * rows].reshape(len(found), bands, rows)
-    keys = np.zeros((bands, len(found)), np.uint64)
+    chosen = chosen or range(bands)
+    parts = found[:, chosen.start * rows : chosen.stop * rows].reshape(len(found), len(chosen), rows)
+    keys = np.zeros((len(chosen), len(found)), np.uint64)
     for row in range(rows):
         keys = (keys ^ parts[:, :, row].T) * _MULTIPLIER
         keys ^= keys >> _SHIFT_32

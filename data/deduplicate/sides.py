@@ -5,7 +5,6 @@ Each is a NumPy file with the part's stem, written before the part, so a part th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -13,11 +12,11 @@ import numpy as np
 
 from common.files import atomic_write
 from data.deduplicate.exact import KEY, keys_of
-from data.deduplicate.near import PERMUTATIONS, band_keys, signatures
+from data.deduplicate.near import PERMUTATIONS, signatures
 from data.deduplicate.settings import DeduplicateSettings
 
 SENTENCES, PARAGRAPHS = ".sentences.npy", ".paragraphs.npy"
-SIGNATURES, BANDS = ".signatures.npy", ".bands.npy"
+SIGNATURES = ".signatures.npy"
 PARAGRAPH = np.dtype([("key", KEY), ("characters", "<i4"), ("sentences", "<i4")])
 """A paragraph that keeps a sentence: its key, its length, and how many of its sentences are in the part."""
 
@@ -65,8 +64,6 @@ class Sides:
         for suffix, arrays in self._gathered.items():
             gathered = np.concatenate(arrays)
             _save(part.with_suffix(suffix), gathered)
-            if suffix == SIGNATURES:
-                _save(part.with_suffix(BANDS), band_keys(gathered, self._settings.near_threshold))
 
 
 def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.ndarray]:
@@ -106,29 +103,3 @@ def load_side(part: Path, suffix: str) -> np.ndarray:
     """Return the keys beside a part, mapped from the disk."""
     found: np.ndarray = np.load(part.with_suffix(suffix), mmap_mode="r")
     return found
-
-
-def band_loader(parts: list[Path]) -> Callable[[int], Iterator[np.ndarray]]:
-    """Return a function that gives the keys of one band, part by part."""
-    return lambda band: (np.asarray(load_side(part, BANDS)[band]) for part in parts)
-
-
-def signature_comparer(parts: list[Path], borders: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function of places that counts the equal numbers of two documents' signatures.
-
-    Args:
-        parts: part files in input order.
-        borders: len(parts) + 1 places: where each part's documents begin.
-    """
-
-    def compare(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-        wanted, numbers = np.unique(np.concatenate((ones, others)), return_inverse=True)
-        rows = np.empty((len(wanted), PERMUTATIONS), np.uint32)
-        cuts = np.searchsorted(wanted, borders)
-        for part in np.flatnonzero(np.diff(cuts)):
-            here = slice(cuts[part], cuts[part + 1])
-            rows[here] = load_side(parts[part], SIGNATURES)[wanted[here] - borders[part]]
-        equal: np.ndarray = (rows[numbers[: len(ones)]] == rows[numbers[len(ones) :]]).sum(axis=1)
-        return equal
-
-    return compare

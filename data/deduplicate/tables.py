@@ -21,15 +21,19 @@ def write_table_of(path: Path, counts: np.ndarray, rows: np.ndarray) -> None:
 
 
 def read_table_counts(path: Path) -> np.ndarray:
-    """Return the numbers at the beginning of a file that `write_table_of` wrote."""
-    with path.open("rb") as stream:
-        counts: np.ndarray = np.load(stream)
+    """Return the numbers at the beginning of a file that `write_table_of` wrote, mapped from the disk."""
+    counts: np.ndarray = np.load(path, mmap_mode="r")
     return counts
+
+
+def map_rows(path: Path, kind: np.dtype) -> np.ndarray:
+    """Return the array in a file that `write_table_of` wrote with rows of that kind, mapped from the disk."""
+    counts = np.load(path, mmap_mode="r")
+    begins = counts.offset + counts.nbytes
+    rows = (path.stat().st_size - begins) // kind.itemsize
+    return np.memmap(path, kind, "r", begins, (rows,)) if rows else np.empty(0, kind)
 
 
 def read_slice(path: Path, kind: np.dtype, first: int, last: int) -> np.ndarray:
     """Return rows first … last - 1 of the array in a file that `write_table_of` wrote with rows of that kind."""
-    with path.open("rb") as stream:
-        np.load(stream)
-        stream.seek(int(first) * kind.itemsize, 1)
-        return np.fromfile(stream, kind, int(last - first))
+    return np.array(map_rows(path, kind)[first:last])

@@ -34,7 +34,7 @@ RUN = {
     "export HUNMIN_PII_KEY=": (TEXTS, ""),
     ".venv/bin/hunmin run configs/local-small.yaml": ("", SMALL),
     "hunmin plan klue-roberta-base": (". .venv/bin/activate", ""),
-    "hunmin launch RECIPE": ("", ""),
+    "hunmin launch RECIPE": ("", "corpus.inputs='[texts/*.jsonl.zst]' klue.data=klue-benchmark"),
     "make dist": ("", ""),
     "pip install": ("python -m venv elsewhere\n. elsewhere/bin/activate", ""),
     "hunmin plan quickstart": ("cd elsewhere\ntest $(command -v hunmin) = $PWD/bin/hunmin", ""),
@@ -62,7 +62,7 @@ def script() -> str:
         start = next(start for start in (*RUN, *LEFT_OUT) if line.startswith(start))
         if start in RUN:
             before, added = RUN[start]
-            parts += [before, f"{line} {added}".replace("RECIPE", "configs/quickstart.yaml")]
+            parts += [before, f"{line} {added}".replace("RECIPE", "configs/klue-roberta-base.yaml")]
     return "\n".join(parts)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from common.errors import UserError
 from data.deduplicate import limits
-from data.deduplicate.limits import near_bytes, near_seconds, refuse_beyond, refuse_too_many, sentence_bytes
+from data.deduplicate.limits import near_bytes, refuse_beyond, sentence_bytes
 from data.deduplicate.settings import DeduplicateSettings
 from hunmin.corpus_plan import Archive, Rates, Volume, corpus_plan, estimate
 from hunmin.main import run_command
@@ -18,7 +18,20 @@ from hunmin.recipe import load_recipe
 
 HOUR = 3600
 RATES = Rates(
-    unit=1e6, look=1e9, shards=10e6, serial={".gz": 4e6}, keys=1e-6, twins=2e-6, report=3e-6, leader=0.01, key_disk=30
+    unit=1e6,
+    look=1e9,
+    shards=10e6,
+    serial={".gz": 4e6},
+    keys=1e-6,
+    twins=2e-6,
+    report=3e-6,
+    sign=20e6,
+    bands=4e-6,
+    like=5e-6,
+    clusters=1e-7,
+    leader=0.01,
+    key_disk=30,
+    near_disk=1000,
 )
 
 
@@ -56,17 +69,20 @@ def test_files_that_are_read_from_their_beginning_bound_the_time():
     assert found == pytest.approx({10: 5_000 / HOUR, 1000: 10_000 / HOUR})
 
 
-def test_near_copies_by_hand(monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS_PER_DOCUMENT", 1e-5)
-    monkeypatch.setattr(limits, "SECONDS_PER_OPENING", 1e-4)
-    assert near_seconds(1e6, 400, 18) == pytest.approx(10 + 400 * 18 * 1e-4)
-    assert near_seconds(2 << 24, 1000, 18) == pytest.approx((2 << 24) * 1e-5 + 1000 * 18 * 2 * 1e-4)
-    assert near_bytes(100e6) == pytest.approx(1.2e9 + 5.7e9)
-    refuse_too_many(100e6, 7e9)
-    with pytest.raises(UserError, match=r"100,000,000 documents take 6\.9 GB of memory"):
-        refuse_too_many(100e6, 6.8e9)
-    with pytest.raises(UserError, match="about 500,000,000 documents"):
-        refuse_too_many(500e6, 1e15)
+def test_near_copies_by_hand():
+    volume = Volume(stored=36e9, text=36e9, units=4500, documents=14_400_000, ranged=36e9)
+    found = estimate(volume, RATES, (1, 100), near=0.8)
+    assert hours(found, "signatures, in") == pytest.approx({1: 0.5, 100: 0.005})
+    assert hours(found, "signatures by") == pytest.approx({1: 57.6 / HOUR, 100: 57.6 / 36 / HOUR})  # 36 groups
+    assert hours(found, "like") == pytest.approx({1: 72 / HOUR, 100: 72 / 72 / HOUR})  # 18 bands in 4 ranges each
+    assert hours(found, "clusters") == pytest.approx({1: 1.44 / HOUR, 100: 1.44 / HOUR})
+    assert found["disk_bytes"] == pytest.approx(18e9 + 12e9 + 432e6 + 14.4e9)
+    # 2 bytes a document and 70 for each second one, beside what a task takes
+    assert near_bytes(100e6) == pytest.approx(1.2e9 + 3.7e9)
+    chosen = DeduplicateSettings(near=True)
+    refuse_beyond(chosen, 100e6, 1e15, 5e9)
+    with pytest.raises(UserError, match=r"100,000,000 documents take 4\.9 GB of memory"):
+        refuse_beyond(chosen, 100e6, 1e15, 4.8e9)
 
 
 def test_sentences_by_hand():
@@ -126,8 +142,8 @@ def test_the_command(recipe: Path, capsys: pytest.CaptureFixture[str]):
 
 
 def test_near_copies_among_too_many_are_refused_before_anything_is_built(recipe, capsys, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_DOCUMENTS", 10_000)
+    monkeypatch.setattr(limits, "BYTES_PER_DOCUMENT", 1e9)
     for command in ("plan", "build"):
         assert run_command(["corpus", command, str(recipe), "corpus.deduplicate.near=true"]) == 2
-        assert "documents to look for near copies among" in capsys.readouterr().err
+        assert "near copies among about" in capsys.readouterr().err
     assert not list((recipe.parent / "run").rglob("part-*"))

@@ -32,3 +32,12 @@ def jaccard(one: str, other: str) -> float:
     """Return the exact similarity of two texts."""
     a, b = shingles(one), shingles(other)
     return len(a & b) / len(a | b)
+
+
+def planted(count: int, shares: tuple[float, ...], seed: int = 3) -> list[str]:
+    """Return invented documents and edited copies of half of them, mixed."""
+    rng = random.Random(seed)
+    texts = [document(rng, rng.randint(80, 500)) for _ in range(count)]
+    texts += [edited(rng, text, rng.choice(shares)) for text in texts[: count // 2] for _ in range(2)]
+    rng.shuffle(texts)
+    return texts

@@ -9,40 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.deduplicate import cluster
-from data.deduplicate.cluster import LEADERS, near_duplicates
-from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands, signatures
+from data.deduplicate.cluster import LEADERS
+from data.deduplicate.near import PERMUTATIONS, choose_bands, signatures
 
-from .invented import document, edited, jaccard, shingles
-
-
-class Corpus:
-    """Signatures in memory, cut into parts, with a count of the comparisons."""
-
-    def __init__(self, found: np.ndarray, parts: int = 1) -> None:
-        self.found, self.parts, self.compared = found, parts, 0
-
-    def compare(self, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-        self.compared += len(ones)
-        return (self.found[ones] == self.found[others]).sum(axis=1)
-
-    def near(self, threshold: float = 0.8, candidates: np.ndarray | None = None):
-        keys = band_keys(self.found, threshold)
-        return near_duplicates(
-            lambda band: np.array_split(keys[band], self.parts),
-            choose_bands(threshold)[0],
-            np.ones(len(self.found), bool) if candidates is None else candidates,
-            self.compare,
-            threshold,
-        )
-
-
-def planted(count: int, shares: tuple[float, ...], seed: int = 3) -> list[str]:
-    """Return invented documents and edited copies of half of them, mixed."""
-    rng = random.Random(seed)
-    texts = [document(rng, rng.randint(80, 500)) for _ in range(count)]
-    texts += [edited(rng, text, rng.choice(shares)) for text in texts[: count // 2] for _ in range(2)]
-    rng.shuffle(texts)
-    return texts
+from .in_memory import Corpus
+from .invented import document, edited, jaccard, planted, shingles
 
 
 @cache
@@ -67,17 +38,18 @@ def test_recall_and_precision_against_all_pairs(threshold):
     """A pair decides itself within the error of 128 numbers: three deviations from the threshold none is missed."""
     texts = planted_once()
     found = Corpus(signatures(texts)).near(threshold)
+    dropped, kept_for = found["dropped"], found["kept"]
     margin = 3 * (threshold * (1 - threshold) / PERMUTATIONS) ** 0.5
     similarity = earlier_similarity()
-    kept = np.setdiff1d(np.arange(len(texts)), found.dropped)
+    kept = np.setdiff1d(np.arange(len(texts)), dropped)
     surely = {n for n in range(len(texts)) if (similarity[n][kept] >= threshold + margin).any()}
     assert len(surely) > 10
-    assert len(surely & set(found.dropped.tolist())) >= 0.99 * len(surely)
-    exact = similarity[found.dropped, found.kept]
+    assert len(surely & set(dropped.tolist())) >= 0.99 * len(surely)
+    exact = similarity[dropped, kept_for]
     assert (exact >= threshold - margin).mean() >= 0.99
-    assert abs((exact - found.similarity).mean()) < 0.01
+    assert abs((exact - found["equal"] / PERMUTATIONS).mean()) < 0.01
     like = np.flatnonzero(similarity.max(axis=1) >= threshold)
-    assert np.isin(like, found.dropped).mean() >= 0.9
+    assert np.isin(like, dropped).mean() >= 0.9
     assert (exact >= threshold).mean() >= 0.9
 
 
@@ -85,12 +57,12 @@ def test_every_document_dropped_is_like_one_before_it_that_stays():
     texts = planted(120, (0.005, 0.01, 0.02, 0.03))
     corpus = Corpus(signatures(texts))
     found = corpus.near()
-    assert len(found.dropped) > 60
-    assert (found.kept < found.dropped).all()
-    assert not np.intersect1d(found.kept, found.dropped).size
-    assert (np.diff(found.dropped) > 0).all()
-    equal = (corpus.found[found.dropped] == corpus.found[found.kept]).mean(axis=1)
-    assert (equal == found.similarity).all()
+    assert len(found["dropped"]) > 60
+    assert (found["kept"] < found["dropped"]).all()
+    assert not np.intersect1d(found["kept"], found["dropped"]).size
+    assert (np.diff(found["dropped"]) > 0).all()
+    equal = (corpus.found[found["dropped"]] == corpus.found[found["kept"]]).mean(axis=1)
+    assert (equal * PERMUTATIONS == found["equal"]).all()
     assert equal.min() >= 0.8
 
 
@@ -100,35 +72,33 @@ def test_a_chain_of_small_changes_does_not_lose_its_far_end():
     for _ in range(30):
         chain.append(edited(rng, chain[-1], 0.015))
     found = Corpus(signatures(chain)).near()
-    kept = [n for n in range(len(chain)) if n not in found.dropped]
+    kept = [n for n in range(len(chain)) if n not in found["dropped"]]
     assert kept[0] == 0
     assert 4 <= len(kept) <= 16
     assert jaccard(chain[0], chain[-1]) < 0.3
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(1, 40), st.integers(1, 9), st.integers(1, 50), st.integers(0, 1000))
-def test_partitions_pieces_and_batches_make_no_difference(partition, parts, compared, seed):
+@given(st.integers(1, 9), st.integers(1, 50), st.integers(0, 1000))
+def test_shares_and_batches_make_no_difference(cut, compared, seed):
     texts = planted(24, (0.0, 0.01, 0.03, 0.08), seed)
     found = signatures(texts)
     candidates = np.random.default_rng(seed).random(len(texts)) < 0.9
     whole = Corpus(found).near(0.8, candidates)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "PARTITION", partition)
         patch.setattr(cluster, "COMPARED", compared)
-        cut = Corpus(found, parts).near(0.8, candidates)
-    assert all((one == other).all() for one, other in zip(whole, cut, strict=True))
-    assert candidates[whole.dropped].all()
-    assert candidates[whole.kept].all()
+        assert (Corpus(found).near(0.8, candidates, cut) == whole).all()
+    assert candidates[whole["dropped"]].all()
+    assert candidates[whole["kept"]].all()
 
 
-def test_ten_thousand_identical_documents_cost_ten_thousand_comparisons():
+def test_identical_documents_cost_a_comparison_a_band_and_one_more():
     found = np.tile(signatures(["같은 글이 거듭 나온다."]), (10_000, 1))
-    corpus = Corpus(found, 7)
+    corpus = Corpus(found)
     near = corpus.near()
-    assert (near.dropped == np.arange(1, 10_000)).all()
-    assert not near.kept.any()
-    assert corpus.compared == 2 * 9_999  # once in a band, once in the cluster
+    assert (near["dropped"] == np.arange(1, 10_000)).all()
+    assert not near["kept"].any()
+    assert corpus.compared == (choose_bands(0.8)[0] + 1) * 9_999  # once in each band, once in the cluster
 
 
 def test_a_crowd_in_one_bucket_that_is_not_alike_stays_and_costs_no_square():
@@ -136,7 +106,7 @@ def test_a_crowd_in_one_bucket_that_is_not_alike_stays_and_costs_no_square():
     found = np.random.default_rng(0).integers(0, 1 << 32, (5_000, PERMUTATIONS), np.uint32)
     found[:, : choose_bands(0.8)[1]] = 7
     corpus = Corpus(found)
-    assert not len(corpus.near().dropped)
+    assert not len(corpus.near())
     assert corpus.compared <= LEADERS * len(found)
 
 
@@ -150,14 +120,13 @@ def test_copies_behind_a_stranger_in_the_bucket_are_found():
     for row in (3, 4, 5):  # break every other band without falling below the threshold
         found[row, rows + 3 :: rows] += row
     near = Corpus(found).near()
-    assert near.dropped.tolist() == [3, 4, 5]
-    assert near.kept.tolist() == [2, 2, 2]
+    assert near["dropped"].tolist() == [3, 4, 5]
+    assert near["kept"].tolist() == [2, 2, 2]
 
 
 def test_nothing_to_do():
     for found in (signatures([]), signatures(["하나의 글이다."])):
-        near = Corpus(found).near()
-        assert [len(column) for column in near] == [0, 0, 0]
+        assert not len(Corpus(found).near())
     same = np.tile(signatures(["하나의 글이다."]), (3, 1))
-    assert not len(Corpus(same).near(0.8, np.zeros(3, bool)).dropped)
-    assert Corpus(same).near(0.8, np.array([False, True, True])).kept.tolist() == [1]
+    assert not len(Corpus(same).near(0.8, np.zeros(3, bool)))
+    assert Corpus(same).near(0.8, np.array([False, True, True]))["kept"].tolist() == [1]

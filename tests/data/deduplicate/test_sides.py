@@ -2,22 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.deduplicate.exact import keys_of
-from data.deduplicate.near import PERMUTATIONS, band_keys, signatures
+from data.deduplicate.near import PERMUTATIONS, signatures
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import (
-    BANDS,
     PARAGRAPHS,
     SENTENCES,
     SIGNATURES,
     Sides,
-    band_loader,
     load_side,
     paragraph_numbers,
-    signature_comparer,
 )
 
 TEXTS = ["첫 줄이다. 둘째 문장이다.\n\n둘째 줄이다.", "한 줄이다."]
@@ -48,7 +45,6 @@ def test_files_hold_what_is_kept(tmp_path):
     assert paragraphs["sentences"].tolist() == [1, 1, 1, 1]
     expected = signatures(["둘째문장이다.둘째줄이다.", "한줄이다.", "한줄이다."])
     assert (load_side(part, SIGNATURES) == expected).all()
-    assert (load_side(part, BANDS) == band_keys(expected, 0.8)).all()
 
 
 @pytest.mark.parametrize("name", ["sentences", "paragraphs", "near"])
@@ -57,22 +53,6 @@ def test_only_what_is_needed_is_made_even_when_empty(tmp_path, name):
     Sides(DeduplicateSettings()).write(part)
     assert not list(tmp_path.iterdir())
     Sides(DeduplicateSettings(**{name: True})).write(part)
-    suffixes = {"sentences": [SENTENCES], "paragraphs": [PARAGRAPHS], "near": [BANDS, SIGNATURES]}[name]
+    suffixes = {"sentences": [SENTENCES], "paragraphs": [PARAGRAPHS], "near": [SIGNATURES]}[name]
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"part{suffix}" for suffix in suffixes]
     assert all(load_side(part, suffix).shape[-1] in (0, PERMUTATIONS) for suffix in suffixes)
-
-
-@settings(max_examples=30, deadline=None)
-@given(cuts=st.lists(st.integers(0, 12), max_size=4), pairs=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11))))
-def test_signatures_are_found_by_place_across_parts(tmp_path_factory, cuts, pairs):
-    folder = tmp_path_factory.mktemp("sides")
-    found = np.random.default_rng(0).integers(0, 3, (12, PERMUTATIONS), np.uint32)
-    borders = np.array([0, *sorted(cuts), 12])
-    parts = [folder / f"part-{n}.parquet" for n in range(len(borders) - 1)]
-    for part, first, last in zip(parts, borders, borders[1:], strict=False):
-        np.save(part.with_suffix(SIGNATURES), found[first:last])
-        np.save(part.with_suffix(BANDS), band_keys(found[first:last], 0.8))
-    ones, others = np.array(pairs, np.int64).reshape(-1, 2).T
-    equal = signature_comparer(parts, borders)(ones, others)
-    assert equal.tolist() == [(found[one] == found[other]).sum() for one, other in pairs]
-    assert (np.concatenate(list(band_loader(parts)(2))) == band_keys(found, 0.8)[2]).all()

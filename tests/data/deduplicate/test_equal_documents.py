@@ -10,23 +10,22 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.deduplicate import partitioned
-from data.deduplicate.exact import KEY, keys_of, repeats
-from data.deduplicate.partitioned import ExactDuplicates
-from data.deduplicate.report import follow, make_pairs, write_report
+from data.deduplicate import equal_documents, groups
+from data.deduplicate.equal_documents import ExactDuplicates
+from data.deduplicate.exact import keys_of
+from data.deduplicate.report import write_report
 from data.executors import run_local
-from data.shards import read_numbers, write_table
+from data.shards import write_table
 from data.units.work import PART_SCHEMA
 
 ONE = partial(run_local, workers=1)
-NEVER = np.zeros(0, [("dropped", "<i8"), ("kept", "<i8"), ("similarity", "<f8"), ("near", "?")])
 
 
 def write_parts(folder: Path, contents: list[list[str]]) -> list[Path]:
@@ -43,17 +42,24 @@ def write_parts(folder: Path, contents: list[list[str]]) -> list[Path]:
 
 
 def slowly(parts: list[Path], report: Path) -> list[tuple[int, int]]:
-    """Return all (dropped, kept), and write the report, from all keys at once: the oracle."""
-    loaded = []
+    """Return all (dropped, kept), and write the report, one document after another: the oracle."""
+    first, pairs, lines, place = {}, [], [], 0
     for part in parts:
-        keys = np.empty(len(read_numbers(part, "high")), KEY)
-        keys["high"], keys["low"] = read_numbers(part, "high"), read_numbers(part, "low")
-        loaded.append(keys)
-    borders = np.cumsum([0, *map(len, loaded)])
-    pairs = [make_pairs(*found, 1, near=False) for found in repeats(lambda: loaded, int(borders[-1]))]
-    every = follow(np.concatenate([NEVER, *pairs]), NEVER)
-    write_report(report, parts, borders, every)
-    return [(int(pair["dropped"]), int(pair["kept"])) for pair in every]
+        for row in pq.read_table(part, columns=["id", "high", "low"]).to_pylist():
+            earlier = first.setdefault((row["high"], row["low"]), (place, row["id"]))
+            if earlier[0] != place:
+                pairs.append((place, earlier[0]))
+                line = {"id": row["id"], "kept": earlier[1], "rule": "documents", "similarity": 1.0}
+                lines.append(orjson.dumps(line) + b"\n")
+            place += 1
+    report.write_bytes(b"".join(lines))
+    return pairs
+
+
+def report_of(parts: list[Path], exact: ExactDuplicates, folder: Path, execute=ONE) -> Path:
+    """Write the report of equal documents, and return its path."""
+    write_report(folder / "report", parts, exact.rows, exact.found, None, folder, execute)
+    return folder / "report"
 
 
 def found(exact: ExactDuplicates) -> list[tuple[int, int]]:
@@ -61,14 +67,14 @@ def found(exact: ExactDuplicates) -> list[tuple[int, int]]:
 
 
 def test_by_hand(tmp_path, monkeypatch):
-    monkeypatch.setattr(partitioned, "GROUP_PARTS", 2)
-    monkeypatch.setattr(partitioned, "PARTITION", 2)
+    monkeypatch.setattr(groups, "GROUP_PARTS", 2)
+    monkeypatch.setattr(equal_documents, "PARTITION", 2)
     parts = write_parts(tmp_path / "parts", [["가", "나"], [], ["나", "다", "가 "], ["라", "나"]])
     exact = ExactDuplicates(parts, tmp_path, ONE)
     assert exact.rows.tolist() == [2, 0, 3, 2]
     assert found(exact) == [(2, 1), (4, 0), (6, 1)]
     assert exact.count == 3
-    exact.write_report(tmp_path / "report")
+    report_of(parts, exact, tmp_path)
     lines = [orjson.loads(line) for line in (tmp_path / "report").read_bytes().splitlines()]
     assert lines == [
         {"id": "문서-2-0", "kept": "문서-0-1", "rule": "documents", "similarity": 1.0},
@@ -81,7 +87,7 @@ def test_nothing(tmp_path):
     for parts in ([], write_parts(tmp_path / "parts", [[], []])):
         exact = ExactDuplicates(parts, tmp_path, ONE)
         assert exact.count == 0 and found(exact) == []
-        exact.write_report(tmp_path / "report")
+        report_of(parts, exact, tmp_path)
         assert (tmp_path / "report").read_bytes() == b""
 
 
@@ -94,10 +100,10 @@ def test_it_is_what_one_look_at_all_keys_gives(tmp_path_factory, contents, group
     folder = tmp_path_factory.mktemp("exact")
     parts = write_parts(folder / "parts", contents)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partitioned, "GROUP_PARTS", group)
-        patch.setattr(partitioned, "PARTITION", partition)
+        patch.setattr(groups, "GROUP_PARTS", group)
+        patch.setattr(equal_documents, "PARTITION", partition)
         exact = ExactDuplicates(parts, folder, ONE)
-        exact.write_report(folder / "report")
+        report_of(parts, exact, folder)
         assert found(exact) == slowly(parts, folder / "oracle")
     assert (folder / "report").read_bytes() == (folder / "oracle").read_bytes()
     for one, other in pairwise(parts):
@@ -120,16 +126,16 @@ def test_any_executor_gives_the_same_bytes(executor, tmp_path):
     name = "ray" if executor == "ray" else "local"
     with open_executor(name, 2, "local", tmp_path, threads=executor == "threads") as execute:
         exact = ExactDuplicates(parts, tmp_path, execute)
-        exact.write_report(tmp_path / "report")
+        report_of(parts, exact, tmp_path, execute)
     assert found(exact) == slowly(parts, tmp_path / "oracle")
     assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
 
 
 def test_what_another_list_of_parts_left_is_not_taken_up(tmp_path):
     parts = many(tmp_path / "parts")
-    ExactDuplicates(parts, tmp_path, ONE).write_report(tmp_path / "report")
+    report_of(parts, ExactDuplicates(parts, tmp_path, ONE), tmp_path)
     exact = ExactDuplicates(parts[1:], tmp_path, ONE)
-    exact.write_report(tmp_path / "report")
+    report_of(parts[1:], exact, tmp_path)
     assert found(exact) == slowly(parts[1:], tmp_path / "oracle")
     assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
     assert len(list(tmp_path.glob("exact-*"))) == 1
@@ -139,13 +145,15 @@ RUN = """
 import sys
 from functools import partial
 from pathlib import Path
-from data.deduplicate import partitioned
+from data.deduplicate import equal_documents, groups
+from data.deduplicate.report import write_report
 from data.executors import run_local
-partitioned.GROUP_PARTS, partitioned.PARTITION = 2, 200
+groups.GROUP_PARTS, equal_documents.PARTITION = 2, 200
 folder = Path(sys.argv[1])
 parts = sorted((folder / "parts").glob("part-*.parquet"))
-exact = partitioned.ExactDuplicates(parts, folder, partial(run_local, workers=1))
-exact.write_report(folder / "report")
+one = partial(run_local, workers=1)
+exact = equal_documents.ExactDuplicates(parts, folder, one)
+write_report(folder / "report", parts, exact.rows, exact.found, None, folder, one)
 """
 
 
@@ -155,9 +163,9 @@ def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
     draw, kills = random.Random(3), 0
     for _ in range(60):
         process = subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path)], start_new_session=True)
-        before = len(list(tmp_path.glob("exact-*/*")))
+        before = len(list(tmp_path.glob("*-*/*")))
         more = draw.randrange(1, 30)
-        while process.poll() is None and len(list(tmp_path.glob("exact-*/*"))) < before + more:
+        while process.poll() is None and len(list(tmp_path.glob("*-*/*"))) < before + more:
             time.sleep(0.001)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -166,7 +174,7 @@ def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
             break
         assert process.returncode == -signal.SIGKILL
     assert kills >= 3
-    monkeypatch.setattr(partitioned, "GROUP_PARTS", 2)
-    monkeypatch.setattr(partitioned, "PARTITION", 200)
+    monkeypatch.setattr(groups, "GROUP_PARTS", 2)
+    monkeypatch.setattr(equal_documents, "PARTITION", 200)
     assert found(ExactDuplicates(parts, tmp_path, ONE)) == expected
     assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()

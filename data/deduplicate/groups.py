@@ -1,0 +1,84 @@
+"""Groups of parts, what tasks that look at a whole corpus work through, and the folder of what they leave.
+
+A group is some parts in a row; its documents are told by their row in it, or by their place in the whole corpus. Every
+task reads and writes files of one folder, each by one rename, so a killed run goes on with the tasks that are missing.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xxhash
+
+from data.shards import read_columns
+
+GROUP_PARTS = 128
+"""Parts that one task gathers: of parts of 8 MB a gigabyte of input."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some parts in a row.
+
+    Args:
+        number: place among the groups.
+        parts: part files in input order.
+    """
+
+    number: int
+    parts: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """Return what messages call it."""
+        return f"{self.parts[0].name} and {len(self.parts) - 1} parts after it"
+
+
+def groups_of(parts: list[Path]) -> list[Group]:
+    """Return parts as groups of `GROUP_PARTS`."""
+    starts = enumerate(range(0, len(parts), GROUP_PARTS))
+    return [Group(number, tuple(parts[at : at + GROUP_PARTS])) for number, at in starts]
+
+
+def firsts_of(rows: np.ndarray) -> np.ndarray:
+    """Return the place of each group's first document, and of the end, int64 [groups + 1], from the rows of parts."""
+    starts = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
+    return np.append(starts[:-1:GROUP_PARTS], starts[-1])
+
+
+def work_folder(work: Path, name: str, parts: list[Path], *facts: object) -> Path:
+    """Return the folder of tasks over these parts, made, and remove those of other parts or facts.
+
+    Args:
+        work: where it stands.
+        name: of what the tasks do.
+        parts: part files in input order.
+        facts: what else the files depend on.
+    """
+    digest = xxhash.xxh3_128(f"{GROUP_PARTS} {facts}\n".encode())
+    for part in parts:
+        found = part.stat()
+        digest.update(f"{part.name} {found.st_size} {found.st_mtime_ns}\n".encode())
+    folder = work / f"{name}-{digest.hexdigest()}"
+    for other in work.glob(f"{name}-*"):
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def ids_of(group: Group, rows: np.ndarray) -> pa.Array:
+    """Return the ids of documents of a group, by their rows in it, ascending; parts without one are not read."""
+    found, first = [pa.array([], pa.string())], 0
+    for part in group.parts:
+        count = pq.read_metadata(part).num_rows
+        here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + count)] - first
+        if len(here):
+            found.append(read_columns(part, ["id"]).column("id").combine_chunks().take(pa.array(here)))
+        first += count
+    return pa.concat_arrays(found)
