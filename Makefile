@@ -133,7 +133,8 @@ $(DOCS): $(STAMP)
 docs: $(DOCS)
 	@mkdir -p build
 	$(BIN)/python -m scripts.recipe_reference > build/recipe.md
-	cp build/recipe.md docs/recipe.md
+	$(BIN)/python -m scripts.recipe_reference --language ko > build/recipe.ko.md
+	cp build/recipe.md build/recipe.ko.md docs
 	$(BIN)/python -m sphinx -W -n --keep-going -q docs build/docs
 
 docs-links: $(DOCS)

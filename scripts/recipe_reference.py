@@ -1,44 +1,56 @@
-"""Print docs/recipe.md, the reference of all settings of a recipe, from the settings classes and their docstrings:
+"""Print docs/recipe.md, the reference of all settings of a recipe, from the settings classes and their docstrings, or
+its Korean twin, with `recipe_reference.ko.yaml` for the texts:
 
     python -m scripts.recipe_reference > docs/recipe.md
+    python -m scripts.recipe_reference --language ko > docs/recipe.ko.md
 
-`tests/test_recipe_reference.py` fails when the page is not what this prints.
+`make docs` does both. A text without its Korean, or a Korean one of no text, ends with exit code 2.
+`tests/test_recipe_reference.py` fails when a page is not what this prints.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from common.errors import UserError
 from common.settings import Settings
 from hunmin.recipe import Recipe
+from scripts.recipe_texts import KOREAN, Texts, one_line, read_texts
 
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 ENTRY = "[]"
 """Ends the name of the section of what a list holds."""
 
-HEAD = """\
-# Recipe reference
+TYPES = {"str": "text", "int": "whole number", "float": "number", "bool": "true / false"}
+COLUMNS = ("setting", "value", "default", "free", "meaning")
 
-<!-- Written by scripts/recipe_reference.py from the settings' docstrings; edit those. -->
-
+HEAD = (
+    "# Recipe reference",
+    "[한국어](recipe.ko.md)",
+    "<!-- Written by scripts/recipe_reference.py from the settings' docstrings; edit those. -->",
+    """\
 Every setting of a recipe, from the classes that read it. A recipe is YAML with these sections, one below the other; on
 the command line the same setting is `key=value` with dots: `pretrain.optimizer.lr=2e-4`. An unknown key or a value out
 of its range is an error that names the key, the rule and the nearest known name. Rules between several settings
-(`micro_batch` and `global_batch`, say) are told by the error as well: `hunmin run RECIPE --dry-run` checks it all.
-
+(`micro_batch` and `global_batch`, say) are told by the error as well: `hunmin run RECIPE --dry-run` checks it all.""",
+    """\
 *Free* settings change how the work is done and not what comes out: they may have another value when a run goes on. Any
 other value that changes redoes its stage and those that read it; training that it does not fit is moved aside, not
-deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.
-"""
+deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
+)
 
 
 def sections(kind: type[BaseModel] = Recipe, name: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -67,88 +79,97 @@ def settings_in(annotation: Any) -> type[Settings] | None:
     return None
 
 
-def type_of(annotation: Any, name: str = "") -> str:
+def type_of(annotation: Any, say: Texts, name: str) -> str:
     """Return the type of a setting as a person reads it; the words of a choice stand for it."""
     arguments = typing.get_args(annotation)
     origin = typing.get_origin(annotation)
     if annotation is type(None):
-        return "none"
+        return say("none", name)
     if origin is typing.Literal:
         return " / ".join(f"`{value}`" for value in arguments)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(type_of(argument, name) for argument in arguments)
+        kinds = [type_of(argument, say, name) for argument in arguments]
+        return reduce(lambda first, second: say("{} or {}", name).format(first, second), kinds)
     if origin is list:
-        return f"list of {type_of(arguments[0], name + ENTRY)}"
+        return say("list of {}", name).format(type_of(arguments[0], say, name + ENTRY))
     if origin is dict:
-        return f"mapping of {type_of(arguments[0])} to {type_of(arguments[1])}"
+        kinds = [type_of(argument, say, name) for argument in arguments]
+        return say("mapping of {} to {}", name).format(*kinds)
     if isinstance(annotation, type) and issubclass(annotation, Settings):
-        return f"`{name}`" if name.endswith(ENTRY) else "section"
-    return {"str": "text", "int": "whole number", "float": "number", "bool": "true / false"}[annotation.__name__]
+        return f"`{name}`"
+    return say(TYPES[annotation.__name__], name)
 
 
-def values_of(field: FieldInfo, name: str) -> str:
+def values_of(field: FieldInfo, say: Texts, name: str) -> str:
     """Return type and range of a setting."""
     bounds = [
-        f"{sign} {getattr(rule, name):g}"
+        f"{sign} {getattr(rule, bound):g}"
         for rule in field.metadata
-        for name, sign in BOUNDS.items()
-        if getattr(rule, name, None) is not None
+        for bound, sign in BOUNDS.items()
+        if getattr(rule, bound, None) is not None
     ]
-    longer = [f"at least {rule.min_length}" for rule in field.metadata if getattr(rule, "min_length", 0)]
-    return ", ".join([type_of(field.annotation, name), *bounds, *longer])
+    lengths = [rule.min_length for rule in field.metadata if getattr(rule, "min_length", 0)]
+    longer = [say("at least {}", name).format(length) for length in lengths]
+    return ", ".join([type_of(field.annotation, say, name), *bounds, *longer])
 
 
-def default_of(field: FieldInfo) -> str:
+def default_of(field: FieldInfo, say: Texts, name: str) -> str:
     """Return the default as a recipe would write it."""
     value = field.get_default(call_default_factory=True)
     if value is PydanticUndefined or value is ...:
-        return "*required*"
+        return say("*required*", name)
     if isinstance(value, float) and not value.is_integer():
         return f"`{value:g}`"
     if value is None:
-        return "none"
+        return say("none", name)
     return f"`{json.dumps(value, ensure_ascii=False)}`" if not isinstance(value, str) else f"`{value or chr(34) * 2}`"
 
 
-def table(kind: type[BaseModel], section: str) -> list[str]:
+def table(kind: type[BaseModel], say: Texts, section: str) -> list[str]:
     """Return the rows of a class's settings that are no sections of their own."""
-    lines = ["| setting | value | default | free | meaning |", "|---|---|---|---|---|"]
+    head = " | ".join(say(column, "the tables' head") for column in COLUMNS)
+    lines = [f"| {head} |", "|---|---|---|---|---|"]
     for name, field in kind.model_fields.items():
         if settings_in(field.annotation) and not entries_in(field.annotation):
             continue
         extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+        dotted = f"{section}.{name}".lstrip(".")
         free = "yes, and never written" if extra.get("secret") else "yes" if extra.get("runtime") else ""
         cells = [
             f"`{name}`",
-            values_of(field, f"{section}.{name}"),
-            default_of(field),
-            free,
-            one_line(field.description or ""),
+            values_of(field, say, dotted),
+            default_of(field, say, dotted),
+            say(free, dotted) if free else "",
+            as_markdown(say(field.description or "", dotted)),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines if len(lines) > 2 else []
 
 
-def one_line(text: str) -> str:
+def as_markdown(text: str) -> str:
     """Return a docstring as one line, with what HTML would take for marks kept as it is."""
-    text = re.sub(r"\s+", " ", text).strip()
-    return re.sub(r"(?<!`)<", "&lt;", text)
+    return re.sub(r"(?<!`)<", "&lt;", one_line(text))
 
 
-def page() -> str:
-    """Return docs/recipe.md."""
-    parts, told = [HEAD], {}
+def page(say: Texts) -> str:
+    """Return docs/recipe.md in the language of the texts.
+
+    Raises:
+        UserError: a text is missing, or one is left over.
+    """
+    parts, told = [say(part, "the head of the page") + "\n" for part in HEAD], {}
     for name, kind in sections():
         if name:
             parts.append(f"{'##' if name.count('.') == 0 else '###'} `{name}`\n")
         description = one_line(_meaning(name)) or one_line(kind.__doc__ or "")
-        parts.append(description + "\n")
+        parts.append(as_markdown(say(description, name or "the recipe")) + "\n")
         if kind in told:
-            parts.append(f"The settings of `{told[kind]}`.\n")
+            parts.append(say("The settings of {}.", name).format(f"`{told[kind]}`") + "\n")
             continue
         told[kind] = name
-        if rows := table(kind, name):
+        if rows := table(kind, say, name):
             parts.append("\n".join(rows) + "\n")
+    say.check()
     return "\n".join(parts)
 
 
@@ -162,5 +183,23 @@ def _meaning(name: str) -> str:
     return (field.description or "") if field else ""
 
 
+def main(arguments: Sequence[str] | None = None, file: Path = KOREAN) -> int:
+    """Print the page; the exit code is 2 when a text is missing or left over.
+
+    Args:
+        arguments: of the command line; None takes the process's.
+        file: of the Korean texts.
+    """
+    parser = argparse.ArgumentParser(description="Print the reference of all settings of a recipe.")
+    parser.add_argument("--language", choices=["en", "ko"], default="en")
+    try:
+        korean = parser.parse_args(arguments).language == "ko"
+        print(page(Texts(read_texts(file) if korean else None, file)), end="")
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
 if __name__ == "__main__":
-    print(page(), end="")
+    sys.exit(main())

@@ -11,8 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
-ENGLISH_ONLY = {"recipe.md"}
-"""Made from docstrings."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +42,7 @@ def test_korean_pages_say_so(built: Path) -> None:
     assert '<html class="no-js" lang="en"' in (built / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in ENGLISH_ONLY])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_links_to_its_twin(name: str) -> None:
     twin = name.replace(".ko.md", ".md") if ".ko." in name else name.replace(".md", ".ko.md")
     assert f"]({twin})" in (ROOT / "docs" / name).read_text(encoding="utf-8").split("\n## ")[0]

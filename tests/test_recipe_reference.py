@@ -1,4 +1,4 @@
-"""docs/recipe.md holds every setting of a recipe, as the classes declare them today."""
+"""docs/recipe.md and its Korean twin hold every setting of a recipe, as the classes declare them today."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
 
 from hunmin.recipe import Recipe
+from pretrain.settings import PretrainSettings
+from scripts.recipe_reference import main
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "recipe.md").read_text(encoding="utf-8")
+PAGE, KOREAN_PAGE = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("recipe.md", "recipe.ko.md"))
+FILE = ROOT / "scripts" / "recipe_reference.ko.yaml"
+ENTRIES: list[dict[str, str]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 
-def rows() -> dict[str, list[str]]:
+def rows(page: str = PAGE) -> dict[str, list[str]]:
     """Return dotted name → cells of its row."""
     found, section = {}, ""
-    for line in PAGE.splitlines():
+    for line in page.splitlines():
         if heading := re.match(r"#{2,3} `(.*)`", line):
             section = heading[1] + "."
         elif line.startswith("| `"):
@@ -25,10 +33,11 @@ def rows() -> dict[str, list[str]]:
     return found
 
 
-def test_the_page_is_what_the_script_prints() -> None:
-    command = [sys.executable, "-m", "scripts.recipe_reference"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout == PAGE, "python -m scripts.recipe_reference > docs/recipe.md"
+@pytest.mark.parametrize(("language", "page"), [("en", PAGE), ("ko", KOREAN_PAGE)])
+def test_the_page_is_what_the_script_prints(language: str, page: str) -> None:
+    command = [sys.executable, "-m", "scripts.recipe_reference", "--language", language]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=True)
+    assert done.stdout.decode("utf-8") == page, "make docs"
 
 
 def test_every_setting_has_its_row_and_a_meaning() -> None:
@@ -58,3 +67,85 @@ def test_rows_say_what_is_declared() -> None:
     assert found["pretrain.batch_warmup.start"][2] == "*required*"
     assert found["corpus.pii.key"][3] == "yes, and never written"
     assert found["klue.dp.pos_tags"][1] == "true / false or none"
+
+
+def test_the_twins_have_the_same_settings() -> None:
+    """Names, ranges and defaults, which are no words."""
+    english, korean = rows(), rows(KOREAN_PAGE)
+    assert list(english) == list(korean)
+    for name, cells in english.items():
+        for column in (1, 2):
+            marks = [re.findall(r"`[^`]*`|[≥>≤<] \S+", page[name][column]) for page in (english, korean)]
+            assert marks[0] == marks[1], name
+        assert bool(cells[3]) == bool(korean[name][3]), name
+    assert korean["name"][1:3] == ["문자열", "*필수*"]
+    assert korean["corpus.inputs"][1] == "목록(문자열 또는 `corpus.inputs[]`), 길이 1 이상"
+    assert korean["corpus.workers"][1:4] == ["정수 또는 없음, ≥ 1", "없음", "예"]
+    assert korean["corpus.pii.key"][3] == "예, 기록하지 않음"
+
+
+def test_every_text_of_the_korean_page_is_korean() -> None:
+    """What is English in it: code, names, and words of settings."""
+    for name, cells in rows(KOREAN_PAGE).items():
+        assert re.search("[가-힣]", cells[4]), name
+        assert cells[4] != rows()[name][4], name
+    headings = re.findall(r"^#{2,3} .*", KOREAN_PAGE, re.MULTILINE)
+    assert headings == re.findall(r"^#{2,3} .*", PAGE, re.MULTILINE)
+    prose = [line for line in KOREAN_PAGE.splitlines()[3:] if line and line[0] not in "#|<"]
+    assert len(prose) > len(headings) and all(re.search("[가-힣]", line) for line in prose)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=[entry["en"][:40] for entry in ENTRIES])
+def test_a_translation_keeps_code_and_figures(entry: dict[str, str]) -> None:
+    """Numbers and what stands between backticks say the same in any language."""
+    english, korean = entry["en"], entry["ko"]
+    if english.startswith("[한국어]"):
+        return
+    for pattern in (r"`[^`]+`", r"(?<![\w.])\d+(?:\.\d+)?(?:e-\d+)?"):
+        assert set(re.findall(pattern, english)) <= set(re.findall(pattern, korean)), pattern
+
+
+def changed(tmp_path: Path, entries: list[dict[str, Any]]) -> Path:
+    file = tmp_path / "recipe_reference.ko.yaml"
+    file.write_text(yaml.safe_dump(entries, allow_unicode=True), encoding="utf-8")
+    return file
+
+
+STEPS = "Optimizer steps (KLUE paper, Table 31)."
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([entry for entry in ENTRIES if entry["en"] != STEPS], ["pretrain.steps has no Korean", STEPS]),
+        ([{**entry, "ko": ""} if entry["en"] == STEPS else entry for entry in ENTRIES], ["pretrain.steps has no Kor"]),
+        ([entry for entry in ENTRIES if entry["en"] != "whole number"], ["seed has no Korean: 'whole number'"]),
+        ([*ENTRIES, {"en": "What nobody says.", "ko": "아무도 하지 않는 말."}], ["no setting: 'What nobody says.'"]),
+        ([*ENTRIES, ENTRIES[0]], ["two entries of 'setting'"]),
+        ([*ENTRIES, {"en": "No Korean."}], ["cannot be read: KeyError: 'ko'"]),
+    ],
+)
+def test_a_text_without_its_korean_is_told(
+    entries: list[dict[str, Any]], said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--language", "ko"], changed(tmp_path, ENTRIES)) == 0
+    assert capsys.readouterr().out == KOREAN_PAGE
+    assert main(["--language", "ko"], changed(tmp_path, entries)) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and "remedy:" in told.err and "scripts/recipe_reference.ko.yaml" in told.err
+    for part in said:
+        assert part in told.err
+
+
+def test_a_docstring_that_changes_needs_its_korean_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    field = PretrainSettings.model_fields["steps"]
+    monkeypatch.setattr(field, "description", STEPS.replace("31", "32"))
+    assert main(["--language", "ko"]) == 2
+    told = capsys.readouterr().err
+    assert f"pretrain.steps has no Korean: '{STEPS.replace('31', '32')}'" in told and f"it was: '{STEPS}'" in told
+    for language in ("en", "ko"):
+        monkeypatch.setattr(field, "description", "")
+        assert main(["--language", language]) == 2
+        assert "pretrain.steps has no docstring" in capsys.readouterr().err
