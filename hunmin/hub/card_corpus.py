@@ -1,4 +1,4 @@
-"""Of a model card: the corpus with what was taken out of it, and the vocabulary."""
+"""Of a model card: the corpus with its mixture and what was taken out of it, and the vocabulary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def vocabulary(facts: Facts, say: Mapping[str, Any]) -> str:
 
 
 def corpus(facts: Facts, say: Mapping[str, Any]) -> str:
-    """Return the table of the sources, and below it what was taken out or replaced; nothing without a corpus."""
+    """Return the table of the sources, and below it their mixture and what was taken out or replaced; nothing without
+    a corpus."""
     counts = facts.counts["corpus"]
     if not counts:
         return ""
@@ -46,7 +47,43 @@ def corpus(facts: Facts, say: Mapping[str, Any]) -> str:
         )
     size = human_size(counts["bytes"])
     lines.append(f"| **{say['all']}** | {counts['documents']:,} | {counts['sentences']:,} | {size} | |")
-    return "\n".join(lines) + f"\n\n{say['removed']}\n\n{pairs(_removed(facts, say))}"
+    parts = ["\n".join(lines), _mixture(facts, say), say["removed"], pairs(_removed(facts, say))]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _mixture(facts: Facts, say: Mapping[str, Any]) -> str:
+    """Return how often the text of each source was trained on, and what was held out; nothing without a mixture."""
+    sources = facts.statistics.get("mixture")
+    if not sources:
+        return ""
+    epochs = _epochs(facts)
+    found, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
+    head = [say["source"], say["share_found"], say["share_trained"], say["times"]]
+    head += [say["times_in_all"]] if epochs is not None else []
+    head += [say["documents_held_out"], say["documents_left_out"]]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    for name, of in sources.items():
+        times = [f"{of['rate']:.2f}"] + ([f"{of['rate'] * epochs:,.2f}"] if epochs is not None else [])
+        cells = [text(name), _share(of["before"]["bytes"], found), _share(of["pass"]["bytes"], trained), *times]
+        cells += [f"{of[kind]['documents']:,}" for kind in ("held_out", "left_out")]
+        lines.append(f"| {' | '.join(cells)} |")
+    sums = [f"{sum(of[kind]['documents'] for of in sources.values()):,}" for kind in ("held_out", "left_out")]
+    all_, blank = say["all"], [""] * (len(head) - 3)  # shares and times have no sum that says anything
+    lines.append(f"| {' | '.join([f'**{all_}**', *blank, *sums])} |")
+    return f"{say['mixture']}\n\n" + "\n".join(lines)
+
+
+def _epochs(facts: Facts) -> float | None:
+    """Return how often the training went through the mixed corpus: known at its end, and not of pairs of sentences,
+    whose second texts are drawn from all of it."""
+    counts = facts.counts["pretrain"]
+    if facts.step != counts.get("steps") or facts.recipe.pretrain.samples == "sentence-pairs":
+        return None
+    return float(counts["epochs"])
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else ""
 
 
 def _removed(facts: Facts, say: Mapping[str, Any]) -> list[tuple[str, str]]:
