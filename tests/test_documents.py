@@ -220,3 +220,12 @@ def test_the_korean_page_shows_the_same_commands(document: str) -> None:
         for mark in (r"^#+ ", r"^\|"):  # headings, rows of tables
             counts = [len(re.findall(mark, text_of(name), re.MULTILINE)) for name in (document, english)]
             assert counts[0] == counts[1], mark
+
+
+@pytest.mark.parametrize("document", KOREAN)
+def test_a_korean_page_links_to_korean_pages(document: str) -> None:
+    """Wherever there is one; its own twin apart."""
+    folder, twin = (ROOT / document).parent, Path(document).name.replace(".ko.md", ".md")
+    linked = set(re.findall(r"\]\(([^):#]+\.md)", text_of(document)))
+    english = {name for name in linked if not name.endswith(".ko.md")} - {twin}
+    assert [name for name in english if (folder / name.replace(".md", ".ko.md")).exists()] == []
