@@ -12,13 +12,20 @@ from rich.table import Table
 from common.progress import console, say
 from hunmin import completion
 from hunmin.commands.run import AsJson
+from hunmin.hub.names import local_folder
 
 app = typer.Typer(no_args_is_help=True, help="KLUE and other Korean benchmarks: fine-tune, score, report.")
 
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
 ]
-Data = Annotated[str, typer.Option("--data", help="Folder with the files of KLUE, or of the suite that is named.")]
+Data = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        help="Folder with the files of KLUE, or of the suite that is named; hf:klue/klue@COMMIT from the cache.",
+    ),
+]
 TaskNames = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,7 +52,10 @@ Published = Annotated[
 
 @app.command(epilog="Example: hunmin klue finetune runs/x/export --data klue/ --out scores --seeds 3 training.epochs=2")
 def finetune(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of an encoder that transformers loads.")],
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="Folder of an encoder that transformers loads, or hf:OWNER/NAME@COMMIT."),
+    ],
     data: Data,
     out: Annotated[str, typer.Option("--out", help="Folder to write; the same command goes on.")],
     overrides: Overrides = None,
@@ -93,17 +103,23 @@ def finetune(
     from klue.settings import KlueSettings
     from klue.tables import published_rows
 
-    tree = {"data": data, "seeds": seeds, "baseline_random": baseline_random, "search": search}
+    folder = local_folder(model, "model")
+    tree = {
+        "data": str(local_folder(data, "dataset")),
+        "seeds": seeds,
+        "baseline_random": baseline_random,
+        "search": search,
+    }
     tree |= {"tasks": task} if task else {}
     tree |= {"suites": suite} if suite else {}
     tree |= {"save_model": save_model} if save_model else {}
     settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
     if dry_run:
-        print(plan_stage(settings, Path(model), Path(out)))
+        print(plan_stage(settings, folder, Path(out)))
         return
     try:
         element = ArrayElement.from_environment() if executor == "slurm-array" else None
-        run_klue(settings, Path(model), Path(out), element)
+        run_klue(settings, folder, Path(out), element)
     except ShareDone as done:
         say(str(done), style="yellow")
         return
@@ -132,7 +148,7 @@ def ceiling(
     from klue.results import metrics_of
     from klue.tasks import TASKS, names_of
 
-    rows = ceilings(Path(model), Path(data), task or names_of(suite or ["klue"]))
+    rows = ceilings(local_folder(model, "model"), local_folder(data, "dataset"), task or names_of(suite or ["klue"]))
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
@@ -196,7 +212,7 @@ def predict(
     """
     from klue.predict import predict_file
 
-    count = predict_file(Path(model), task, Path(given), Path(out), device)
+    count = predict_file(local_folder(model, "model"), task, Path(given), Path(out), device)
     if as_json:
         print(json.dumps({"predictions": count, "out": out}, ensure_ascii=False))
     else:

@@ -27,8 +27,8 @@ ENDINGS = ("갔다", "왔다", "보았다", "들었다", "적었다", "물었다
 
 
 def invented(documents: int, seed: int) -> Iterator[str]:
-    """Yield documents of invented sentences, some said before, some with invented personal data."""
-    draw = random.Random(seed)
+    """Yield documents of invented sentences, some said before or nearly so, some with invented personal data."""
+    draw, last = random.Random(seed), "글."
     for number in range(documents):
         if draw.random() < 0.05:
             yield f"같은 글은 여러 번 나옵니다. {draw.randrange(50)}번 글입니다."
@@ -40,7 +40,10 @@ def invented(documents: int, seed: int) -> Iterator[str]:
         ]
         if draw.random() < 0.1:
             sentences.append(f"문의는 010-{draw.randrange(10_000):04d}-{draw.randrange(10_000):04d} 번으로 주십시오.")
-        yield f"{number}번 글. " + " ".join(sentences)
+        if draw.random() < 0.1:
+            yield last + " 고침."
+        last = f"{number}번 글. " + " ".join(sentences)
+        yield last
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,7 @@ def command(recipe: Path, out: Path, *options: str, **environment: str) -> subpr
         f"corpus.inputs={json.dumps(texts)}",
         "corpus.unit_mb=1",
         "corpus.shard_mb=2",
-        "corpus.deduplicate={sentences: true}",
+        "corpus.deduplicate={near: true, sentences: true}",
     ]
     line = [sys.executable, "-m", "hunmin.main", "corpus", "build", str(recipe), *overrides, *options]
     surroundings = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", **environment}
@@ -85,6 +88,7 @@ def finish(process: subprocess.Popen[bytes], code: int = 0) -> str:
 def manifest(out: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((out / "corpus" / "manifest.json").read_bytes())
     assert sum(name.endswith(".parquet") for name in found["outputs"]) > 5
+    assert found["counts"]["duplicates"]["near"] > 500, found["counts"]
     assert not list(out.glob("*.partial")) and not (out / "corpus" / ".work").exists()
     return found
 
