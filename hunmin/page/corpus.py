@@ -13,6 +13,8 @@ from hunmin.page.markup import count, percent
 from klue.tasks import TASKS
 
 Counts = dict[str, int]
+SHOWN_SOURCES = 15
+"""Sources in the table itself; the smaller ones stand behind a line that opens."""
 
 
 def corpus(facts: Facts) -> Markup:
@@ -72,7 +74,12 @@ def _sources(found: dict[str, Any]) -> Markup:
 
     head = ["source", "documents", "sentences", "words", "MB", "MB read", "kept", "of the corpus"]
     rows = [cells(*item) for item in largest(found["sources"])]
-    return markup.table("Sources", head, rows, total=cells("all", whole))
+    first = rows if len(rows) <= SHOWN_SOURCES + 2 else rows[:SHOWN_SOURCES]
+    rest = rows[len(first) :]
+    return Markup("{}{}").format(
+        markup.table("Sources", head, first, total=cells("all", whole)),
+        markup.details(f"{len(rest)} smaller sources", markup.table("Smaller sources", head, rest)),
+    )
 
 
 def _mixture(found: dict[str, Any]) -> Markup:

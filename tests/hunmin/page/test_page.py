@@ -157,6 +157,20 @@ def test_a_finished_run_gives_the_same_bytes_at_any_time(whole: Path) -> None:
     assert str(whole.parent) not in first and "/home/someone" not in first and "/data/klue" not in first
 
 
+def test_many_sources_do_not_push_the_rest_off_the_page(whole: Path) -> None:
+    path = whole / "corpus" / "statistics.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    small = {"read": {"documents": 1, "bytes": 10}, "kept": {"documents": 1, "bytes": 10}}
+    found["sources"] |= {f"small-{number:02d}": small for number in range(30)}
+    path.write_text(json.dumps(found), encoding="utf-8")
+    page = page_of(whole)
+    shown = [row[0] for row in cells(page, "Sources")]
+    assert shown[:4] == ["source", "books", "web", "small-00"] and shown[-1] == "all" and len(shown) == 17
+    folded = next(one for one in page.css("details") if words(one.css_first("summary")) == "17 smaller sources")
+    assert words(folded.css("tr")[-1].css_first("th")) == "small-29"
+    assert [row[0] for row in cells(page, "Smaller sources")[1:]] == [f"small-{number:02d}" for number in range(13, 30)]
+
+
 def test_everything_is_text(tmp_path: Path) -> None:
     run = HandMade(tmp_path / "run", name=HOSTILE)
     run.corpus(first=HOSTILE, second="다른 출처 & Co")
