@@ -162,7 +162,6 @@ class Comparer:
 
     def __init__(self, folder: Path, firsts: np.ndarray) -> None:
         self._folder, self._firsts = folder, firsts
-        self._mapped: dict[int, np.ndarray] = {}
 
     def __call__(self, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return how many numbers of the signatures of two columns of documents are equal."""
@@ -171,15 +170,11 @@ class Comparer:
         cuts = np.searchsorted(wanted, self._firsts)
         for group in np.flatnonzero(np.diff(cuts)).tolist():
             here = slice(cuts[group], cuts[group + 1])
-            rows[here] = self._signatures(group)[wanted[here] - self._firsts[group]]
+            # mapped anew each time: what was read through a map that stays counts as memory of this process
+            signed = np.memmap(_signatures(self._folder, group), np.uint32, "r").reshape(-1, PERMUTATIONS)
+            rows[here] = signed[wanted[here] - self._firsts[group]]
         equal: np.ndarray = (rows[numbers[: len(ones)]] == rows[numbers[len(ones) :]]).sum(axis=1)
         return equal
-
-    def _signatures(self, group: int) -> np.ndarray:
-        if group not in self._mapped:
-            numbers = np.memmap(_signatures(self._folder, group), np.uint32, "r")
-            self._mapped[group] = numbers.reshape(-1, PERMUTATIONS)
-        return self._mapped[group]
 
 
 @dataclass(frozen=True)
