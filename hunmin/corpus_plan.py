@@ -105,21 +105,21 @@ class Rates:
 
 RATES = Rates(
     unit=TEXT_RATES["corpus"],
-    look=1_560e6,
-    shards=46e6,
-    serial={".zst": 854e6, ".gz": 231e6, ".xz": 67e6},
-    keys=4.4e-7,
-    twins=5.6e-7,
-    report=4.9e-7,
-    sign=109e6,
-    bands=2e-6,
-    like=4.3e-6,
-    clusters=1.7e-7,
-    leader=7.5e-4,
+    look=2_505e6,
+    shards=47e6,
+    serial={".zst": 922e6, ".gz": 245e6, ".xz": 85e6},
+    keys=2.2e-7,
+    twins=4.6e-7,
+    report=3.5e-7,
+    sign=69e6,
+    bands=2.4e-6,
+    like=6.6e-6,
+    clusters=2.4e-7,
+    leader=5.7e-4,
     key_disk=30,
-    near_disk=1300,
+    near_disk=1260,
 )
-"""Measured on one core of an AMD EPYC beside other work, 2026-11-25 (`scripts/simulate_corpus.py --share 0.1`)."""
+"""Measured on one core of an AMD EPYC beside other work, 2026-11-25 (`simulate_corpus.py`, see docs/corpus.md)."""
 PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
 LEADER_BASE, LEADER_UNIT, LEADER_DOCUMENT = 700e6, 2000, 2
