@@ -94,4 +94,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except HunminError as error:
+        sys.exit(f"error: {error}")

@@ -17,7 +17,7 @@ from data.pii.surrogate import surrogate
 from data.pii.types import BY_NAME
 from data.readers import READERS, Document, Reject, SourceSettings, list_files, parse_block, read_blocks
 from data.readers.blocks import LINES
-from data.readers.formats import Reader, _at
+from data.readers.registry import Reader, _at
 from klue.examples import load_splits
 from klue.tasks.base import Features
 

@@ -1,87 +1,27 @@
-"""The formats by name: how a file of each is cut into blocks, and how a block is parsed."""
+"""Files of any format as blocks, and blocks as documents."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from common.errors import UserError
 from common.files import COMPRESSED, decompression_errors, is_remote, open_bytes, suffix_of
-from data.readers import (
-    conllu,
-    delimited,
-    encoding,
-    json_elements,
-    lines,
-    mediawiki,
-    namuwiki,
-    nikl,
-    pages,
-    po,
-    wikitext,
-)
-from data.readers.blocks import BLANK_LINES, LINES, Borders, cut
+from data.readers import encoding
 from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
 from data.readers.frames import range_starts
-from data.readers.hub import cut_hub, parse_hub
-from data.readers.parquet import cut_parquet, parse_parquet
+from data.readers.hub import cut_hub
 from data.readers.paths import HUB
 from data.readers.ranges import Sought, read_range
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject
+from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
-from data.readers.sniff import BY_SUFFIX, resolve_format
-from data.readers.sqlite import cut_sqlite, parse_sqlite
+from data.readers.sniff import resolve_format
 from data.readers.transport import Transport, reason_of
-
-Cut = Callable[[InputFile, TextStream, int], Iterator[Block]]
-CutReference = Callable[[InputFile, int], Iterator[Block]]
-Parse = Callable[[InputFile, Block], Iterator[Item]]
-
-
-@dataclass(frozen=True)
-class Reader:
-    """One format.
-
-    Args:
-        parse: a block → its documents, rejects and skipped records in order.
-        cut: a stream of text → blocks of whole records.
-        refer: a file that is no text → blocks that are references to parts of it.
-        by_lines: whether a record is a line, so that a file can be read from any line on.
-    """
-
-    parse: Parse
-    cut: Cut | None = None
-    refer: CutReference | None = None
-    by_lines: bool = False
-
-
-def _at(borders: Borders) -> Cut:
-    return lambda file, stream, block_bytes: cut(stream, borders, block_bytes)
-
-
-READERS: dict[Format, Reader] = {
-    "jsonl": Reader(lines.parse_json_lines, _at(LINES), by_lines=True),
-    "json": Reader(json_elements.parse_json, json_elements.cut_json),
-    "text": Reader(lines.parse_lines, _at(LINES), by_lines=True),
-    "paragraphs": Reader(lines.parse_paragraphs, _at(BLANK_LINES)),
-    "csv": Reader(delimited.parse_table, delimited.cut_csv),
-    "tsv": Reader(delimited.parse_table, delimited.cut_tsv),
-    "parquet": Reader(parse_parquet, refer=cut_parquet),
-    "sqlite": Reader(parse_sqlite, refer=cut_sqlite),
-    "hf": Reader(parse_hub, refer=cut_hub),
-    "nikl": Reader(nikl.parse_nikl, nikl.cut_nikl),
-    "namuwiki": Reader(namuwiki.parse_namuwiki, namuwiki.cut_namuwiki),
-    "mediawiki": Reader(mediawiki.parse_mediawiki, mediawiki.cut_mediawiki),
-    "wikitext": Reader(wikitext.parse_wikitext, wikitext.cut_wikitext),
-    "html": Reader(pages.parse_html, pages.cut_page),
-    "markdown": Reader(pages.parse_markdown, pages.cut_page),
-    "po": Reader(po.parse_po, po.cut_po),
-    "conllu": Reader(conllu.parse_conllu, conllu.cut_conllu),
-}
 
 
 def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Block]]:

@@ -1,31 +1,12 @@
-"""Input paths: which files the inputs stand for, their labels, and what their names say of the format."""
+"""Input paths: which files the inputs stand for, and their labels."""
 
 from __future__ import annotations
 
 from common.errors import UserError
 from common.files import HUB, expand, stem, suffix_of
 from data.readers.records import InputFile
-from data.readers.settings import Format, SourceSettings
+from data.readers.settings import SourceSettings
 
-BY_SUFFIX: dict[str, Format] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".db": "sqlite",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".po": "po",
-    ".conllu": "conllu",
-}
 NOT_READ = {
     *(".zip", ".tar", ".tgz", ".7z", ".rar", ".egg", ".pdf", ".hwp", ".hwpx", ".doc", ".docx", ".xls", ".xlsx"),
     *(".ppt", ".pptx", ".epub", ".pkl", ".pickle", ".npy", ".npz", ".arrow", ".feather", ".orc", ".avro"),

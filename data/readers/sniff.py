@@ -10,13 +10,10 @@ from common.files import suffix_of
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
 from data.readers.json_elements import place_under
-from data.readers.paths import BY_SUFFIX
 from data.readers.records import InputFile
+from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
 from data.readers.wikitext import TITLE
-
-BINARY: dict[bytes, Format] = {b"PAR1": "parquet", b"SQLite format 3\0": "sqlite"}
-NOT_TEXT: tuple[Format, ...] = ("parquet", "sqlite", "hf")
 
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
 _NAMU_PAGE = re.compile(rb'\s*\[?\s*\{(?=[^{}]{0,2000}?"namespace"\s*:)(?=[^{}]{0,2000}?"title"\s*:)')
@@ -46,9 +43,9 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
             "format hf goes with a path hf:OWNER/NAME",
             "leave the format out, or write the path as hf:OWNER/NAME",
         )
-    magic = next((format for mark, format in BINARY.items() if head.startswith(mark)), None)
+    magic = next((name for name, one in READERS.items() if one.magic and head.startswith(one.magic)), None)
     format = given if given != "auto" else magic or BY_SUFFIX.get(suffix_of(file.path))
-    if format in NOT_TEXT:
+    if format and READERS[format].refer:
         return format
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
     if b"\0" in text.head[:SNIFF_BYTES]:

@@ -1,0 +1,83 @@
+"""The formats by name: how a file of each is cut into blocks, how a block is parsed, and what tells its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from data.readers import (
+    conllu,
+    delimited,
+    json_elements,
+    lines,
+    mediawiki,
+    namuwiki,
+    nikl,
+    pages,
+    po,
+    wikitext,
+)
+from data.readers.blocks import BLANK_LINES, LINES, Borders, cut
+from data.readers.encoding import TextStream
+from data.readers.hub import cut_hub, parse_hub
+from data.readers.parquet import cut_parquet, parse_parquet
+from data.readers.records import Block, InputFile, Item
+from data.readers.settings import Format
+from data.readers.sqlite import cut_sqlite, parse_sqlite
+
+Cut = Callable[[InputFile, TextStream, int], Iterator[Block]]
+CutReference = Callable[[InputFile, int], Iterator[Block]]
+Parse = Callable[[InputFile, Block], Iterator[Item]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format.
+
+    Args:
+        parse: a block → its documents, rejects and skipped records in order.
+        cut: a stream of text → blocks of whole records.
+        refer: a file that is no text → blocks that are references to parts of it.
+        by_lines: whether a record is a line, so that a file can be read from any line on.
+        suffixes: endings of names, before that of a compression, by which a file is told to be of this format.
+        magic: first bytes of every file of a format that is no text.
+    """
+
+    parse: Parse
+    cut: Cut | None = None
+    refer: CutReference | None = None
+    by_lines: bool = False
+    suffixes: tuple[str, ...] = ()
+    magic: bytes = b""
+
+
+def _at(borders: Borders) -> Cut:
+    return lambda file, stream, block_bytes: cut(stream, borders, block_bytes)
+
+
+READERS: dict[Format, Reader] = {
+    "jsonl": Reader(lines.parse_json_lines, _at(LINES), by_lines=True, suffixes=(".jsonl", ".ndjson")),
+    "json": Reader(json_elements.parse_json, json_elements.cut_json),
+    "text": Reader(lines.parse_lines, _at(LINES), by_lines=True),
+    "paragraphs": Reader(lines.parse_paragraphs, _at(BLANK_LINES)),
+    "csv": Reader(delimited.parse_table, delimited.cut_csv, suffixes=(".csv",)),
+    "tsv": Reader(delimited.parse_table, delimited.cut_tsv, suffixes=(".tsv", ".tab")),
+    "parquet": Reader(parse_parquet, refer=cut_parquet, suffixes=(".parquet", ".pq"), magic=b"PAR1"),
+    "sqlite": Reader(
+        parse_sqlite, refer=cut_sqlite, suffixes=(".db", ".sqlite", ".sqlite3"), magic=b"SQLite format 3\0"
+    ),
+    "hf": Reader(parse_hub, refer=cut_hub),
+    "nikl": Reader(nikl.parse_nikl, nikl.cut_nikl),
+    "namuwiki": Reader(namuwiki.parse_namuwiki, namuwiki.cut_namuwiki),
+    "mediawiki": Reader(mediawiki.parse_mediawiki, mediawiki.cut_mediawiki),
+    "wikitext": Reader(wikitext.parse_wikitext, wikitext.cut_wikitext),
+    "html": Reader(pages.parse_html, pages.cut_page, suffixes=(".html", ".htm", ".xhtml")),
+    "markdown": Reader(pages.parse_markdown, pages.cut_page, suffixes=(".md", ".markdown")),
+    "po": Reader(po.parse_po, po.cut_po, suffixes=(".po",)),
+    "conllu": Reader(conllu.parse_conllu, conllu.cut_conllu, suffixes=(".conllu",)),
+}
+"""Every format. Its name and what it means for people stand in `data.readers.settings`; what tells texts of several
+formats apart by their first bytes, in `data.readers.sniff`."""
+
+BY_SUFFIX: dict[str, Format] = {suffix: name for name, reader in READERS.items() for suffix in reader.suffixes}
+"""Ending of a name → its format."""
