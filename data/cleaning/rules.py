@@ -6,14 +6,15 @@ Every rule looks for a cheap sign of its noise (`in`) before a pattern runs, and
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from data.cleaning.joints import gap, run_together, tag_gap
+from data.cleaning.joints import gap
+from data.cleaning.marks import has_bracket_end, remove_empty_brackets, remove_hashtags
+from data.cleaning.markup import without_html
 from data.cleaning.news import RULES as NEWS_RULES
 from data.cleaning.news import remove_news
 from data.cleaning.old_hangul import map_old_hangul
@@ -23,39 +24,7 @@ from data.nfc import nfc
 Counts = dict[str, dict[str, int]]
 """Rule → {"hits": documents or sentences it touched, "characters": characters it took away}."""
 
-BLOCK_TAGS = (
-    "address|article|aside|blockquote|br|center|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|"
-    "nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
-)
-INLINE_TAGS = (
-    "a|abbr|acronym|applet|area|audio|b|base|basefont|bdi|bdo|big|body|button|canvas|caption|cite|code|col|colgroup|"
-    "data|datalist|del|details|dfn|dialog|dir|em|embed|fieldset|font|frame|frameset|head|html|i|iframe|img|input|ins|"
-    "kbd|label|legend|link|map|mark|meta|meter|noframes|noscript|object|optgroup|option|output|param|picture|progress|"
-    "q|rp|rt|ruby|s|samp|script|select|small|source|span|strike|strong|style|sub|summary|sup|svg|template|textarea|"
-    "time|title|track|tt|u|var|video|wbr|[a-z]+:[a-z]+"
-)
-_VALUE = r"""(?:"[^"<>]{0,2000}"|'[^'<>]{0,2000}'|\{[^{}<>\n]{0,200}\}|[^\s"'<>`=]{1,2000})"""
-_SWITCHES = (
-    "allowfullscreen|async|autofocus|autoplay|checked|compact|controls|declare|default|defer|disabled|download|hidden|"
-    "ismap|itemscope|loop|multiple|muted|nohref|noresize|noshade|novalidate|nowrap|open|playsinline|readonly|required|"
-    "reversed|scoped|selected"
-)
-"""Attributes that stand without a value."""
-_ATTRIBUTE = rf"(?:[a-z_:@*#(\[][a-z0-9_:.()\[\]-]{{0,60}}\s{{0,3}}=\s{{0,3}}{_VALUE}|(?:{_SWITCHES})(?=[\s/>]))"
-_GAP = r"""(?:\s{1,200}|(?<=["']))/?"""
-_END = (
-    rf"(?:(?:{_GAP}{_ATTRIBUTE}){{0,40}}\s{{0,200}}/?\s{{0,3}}>"
-    r"""|\s{1,20}(?:[!-;=?-~]{1,60}\s){0,10}[a-z:-]{1,30}\s?=\s?["'][^<>\n]{0,1000}>)"""
-)
-"""The rest of a tag: attributes, each with its value, over as many lines as they take; or, where quotes are broken, to
-the end of the tag in the line. Words that are no attributes are prose, between two signs of comparison, say."""
-_BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
-_INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|<!doctype[\s\[][^<>]{{0,300}}>|<![a-z\[][^<>\n]{{0,300}}>)"
-_INLINE_TAGS = re.compile(f"{_INLINE_TAG}{_INLINE_TAG}*", re.I)
-_HIDDEN = re.compile(r"<!--|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I)
-_SYLLABLE, _LATIN, _CODE = re.compile("[가-힣]"), re.compile("[A-Za-z]"), re.compile("[{};=]")
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-_LINE_END = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _CONTROL = re.compile(
     "(?:[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]"
@@ -65,32 +34,16 @@ _CONTROL = re.compile(
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 _PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
-_HEX = "[0-9a-fA-F]"
-_SAME = "|".join(f"[{letter}{letter.upper()}]{{3}}" for letter in "abcdef")
-_WORDS = "ace|add|bad|bed|bee|cab|dad|fab|fad|fed|fee|babe|bead|beef|cafe|dead|deaf|deed|face|fade|feed"
-"""Lower-case words that are hexadecimal digits, too: hashtags rather than colours."""
-_COLOUR = (
-    rf"(?!(?:{_WORDS})(?![0-9A-Za-z_]))(?:{_HEX}{{8}}|{_HEX}{{6}}|(?=[a-fA-F]{{0,3}}[0-9]){_HEX}{{3,4}}|{_SAME}"
-    r"|[A-F]{3,4}|[a-f]{3,4})(?![0-9A-Za-z_])"
-)
-_DIRECTIVE = (
-    "(?:(?:define|include|ifdef|ifndef|endif|undef|pragma|elif|endregion)(?![0-9A-Za-z_])"
-    "|(?<=^#)(?:if|else|error|warning|line|region|import|using|nullable)(?![0-9A-Za-z_가-힣]))"
-)
-"""Lines of a preprocessor; those that are words of every day only where a line begins."""
-_TAGGED = rf"(?!{_COLOUR})(?!{_DIRECTIVE})[^\W\d_]\w*"
-_HASHTAG = re.compile(rf"#(?<![\w&/#]#){_TAGGED}(?:#{_TAGGED})*", re.M)
-"""A number is the name of an entry, and three, four, six or eight hexadecimal digits are a colour."""
-_EMPTY_BRACKETS = re.compile(
-    r"\([\s,;:·/]*\)|\[[\s,;:·/]*\]|\{[\s,;:·/]*\}|（[\s,;:·/]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
-)
-_CALLED = re.compile(r"(?<![0-9A-Za-z_])[A-Za-z_][0-9A-Za-z_]{0,60}(?:\(\)|\[\])?\Z")
-"""What an empty bracket behind it belongs to: the name of a function or an array."""
-_BRACKET_ENDS = (")", "]", "}", "）", "」", "』", "】", "〉", "》", "］", "〕")
 _ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-REPEATED_LINE = 10
-"""Characters from which a line counts as repeated wherever it stood before; shorter ones are answers, headings of a
-manual, marks between scenes, and go only when they follow themselves."""
+STANDS = 2
+"""How often a line may stand in a document: twice is on purpose (a refrain, two lists with an entry in common), and
+navigation, forms and templates come more often."""
+REPEATED_LINE, REPEATED_LABEL = 40, 10
+"""Characters from which that holds for a line, and for a label: what is no sentence, but a menu's entry, a caption, a
+cell. Shorter ones are addresses to the audience, steps of a manual, answers, marks between scenes."""
+LABEL_WORDS = 3
+"""The most words of a label."""
+_SENTENCE_ENDS = (".", "!", "?", "…", "~", ",", '"', "'", "”", "’", "」", "』", "다", "요", "죠")
 
 CLEANED_TOGETHER = 64
 """Sentences looked at together: enough to make calls cheap, few enough to go through again when one changes."""
@@ -105,7 +58,12 @@ def clean(text: str, settings: CleanSettings, counts: Counts) -> str:
         counts: rule → {"hits", "characters"}; changed in place.
     """
     if settings.html and ("<" in text or "&" in text):
-        text = _without_html(text, counts)
+        shorter, hidden = without_html(text)
+        if hidden:
+            _add("html_hidden", 1, hidden, counts)
+        if shorter != text:
+            _add("html", 1, max(len(text) - len(shorter) - hidden, 0), counts)
+        text = shorter
     for name, present, rule in _RULES:
         if getattr(settings, name) and present(text):
             if name == "control" and (private := len(_PRIVATE_USE.findall(text))):
@@ -148,54 +106,6 @@ def _add(name: str, hits: int, characters: int, counts: Counts) -> None:
     entry["characters"] += characters
 
 
-def _without_html(text: str, counts: Counts) -> str:
-    """Return `text` without markup; what is long, comments, scripts and styles, is counted as `html_hidden`."""
-    shorter = _ENTITY.sub(lambda match: html.unescape(match.group()), text) if "&" in text else text
-    hidden = 0
-    if "<" in shorter:
-        shown = _remove_hidden(shorter)
-        hidden = len(shorter) - len(shown)
-        shorter = _INLINE_TAGS.sub(tag_gap, _BLOCK_TAG.sub("\n", shown))
-    if hidden:
-        _add("html_hidden", 1, hidden, counts)
-    if shorter != text:
-        _add("html", 1, max(len(text) - len(shorter) - hidden, 0), counts)
-    return shorter
-
-
-def _remove_hidden(text: str) -> str:
-    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays.
-
-    So does what a text about pages says between the names of two tags.
-    """
-    kept: list[str] = []
-    position = 0
-    opened: re.Match[str] | None = None
-    for match in _HIDDEN.finditer(text):
-        mark = match.group().lower()
-        if opened is None:
-            opened = None if mark.startswith(("</", "-->")) else match
-        elif _closes(opened.group().lower(), mark):
-            if mark != "-->" and _is_prose(text[opened.end() : match.start()]):
-                opened = None
-                continue
-            kept.append(text[position : opened.start()])
-            position, opened = match.end(), None
-            if run_together(kept[-1], text[position : position + 1]):
-                kept.append(" ")
-    return "".join([*kept, text[position:]]) if kept else text
-
-
-def _is_prose(content: str) -> bool:
-    """Return whether what stands between tags of a script or a style is Korean prose and no code."""
-    hangul = len(_SYLLABLE.findall(content))
-    return hangul > 4 and hangul > len(_LATIN.findall(content)) and hangul > 10 * len(_CODE.findall(content))
-
-
-def _closes(opening: str, mark: str) -> bool:
-    return mark == "-->" if opening == "<!--" else mark.startswith("</" + opening[1:])
-
-
 def _is_plain(text: str) -> bool:
     """Return whether a text holds only printable characters, spaces and line ends: no control, no odd blank."""
     return text.replace("\n", "").isprintable()
@@ -209,22 +119,6 @@ def _has_odd_character(text: str) -> bool:
 
 def _remove_control(text: str) -> str:
     return _CONTROL.sub(gap, _LINE_END.sub("\n", text))
-
-
-def _remove_empty_brackets(text: str) -> str:
-    for _ in range(3):  # brackets in brackets; deeper nests of nothing do not occur
-        shorter = _EMPTY_BRACKETS.sub(_without_bracket, text)
-        if shorter == text:
-            break
-        text = shorter
-    return text
-
-
-def _without_bracket(match: re.Match[str]) -> str:
-    """Return what replaces an empty bracket: itself where it belongs to code (f(), arr[], () =>)."""
-    text, (start, end) = match.string, match.span()
-    called = _CALLED.search(text, max(0, start - 64), start) or text.startswith((" =>", "=>"), end)
-    return match[0] if called and match[0] in ("()", "[]", "{}") else gap(match)
 
 
 def _collapse(text: str) -> str:
@@ -243,22 +137,27 @@ def _collapse(text: str) -> str:
 
 
 def _remove_repeated_lines(text: str) -> str:
-    """Return `text` without the lines that repeat an earlier one (long ones) or the one before them (any)."""
+    """Return `text` without long lines and labels that stood twice, and labels that follow themselves."""
     lines = text.split("\n")
     if len(set(lines)) == len(lines):
         return text
-    seen: set[str] = set()
+    stood: dict[str, int] = {}
     kept: list[str] = []
     for line in lines:
-        if line in seen and (len(line) >= REPEATED_LINE or (kept and kept[-1] == line)):
+        times = stood.get(line, 0)
+        if times and _is_repetition(line, times, kept[-1]):
             continue
-        seen.add(line)
+        stood[line] = times + 1
         kept.append(line)
     return "\n".join(kept)
 
 
-def _has_bracket_pair(text: str) -> bool:
-    return any(end in text for end in _BRACKET_ENDS)
+def _is_repetition(line: str, times: int, before: str) -> bool:
+    """Return whether a line that stood `times` before says nothing new after the line `before`."""
+    label = line.count(" ") < LABEL_WORDS and not line.endswith(_SENTENCE_ENDS)
+    if label and line == before:
+        return True
+    return times >= STANDS and len(line) >= (REPEATED_LABEL if label else REPEATED_LINE)
 
 
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
@@ -269,8 +168,8 @@ _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
         lambda text: not unicodedata.is_normalized("NFC", text),
         nfc,
     ),
-    ("hashtags", lambda text: "#" in text, lambda text: _HASHTAG.sub("", text)),
-    ("empty_brackets", _has_bracket_pair, _remove_empty_brackets),
+    ("hashtags", lambda text: "#" in text, remove_hashtags),
+    ("empty_brackets", has_bracket_end, remove_empty_brackets),
 )
 """The document rules in the order they apply, after HTML: they see what entities and tags hid."""
 

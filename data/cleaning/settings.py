@@ -21,11 +21,13 @@ class CleanSettings(Settings):
     hypua2jamo (`pip install hypua2jamo`)."""
     html: bool = True
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
-    end a line."""
+    end a line. Tags that are only named stay: <TIME> where nothing closes it, <link> 요소."""
     hashtags: bool = True
-    """Remove hashtags (#단어); not numbers (#12), colours (#FF0000) and lines of a preprocessor (#include)."""
+    """Remove hashtags at the end of a line and anchors of headings ({ #name }); not those that are words of a sentence
+    (#help 채널), numbers (#12), colours (#FF0000) and lines of a preprocessor (#include)."""
     empty_brackets: bool = True
-    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and arr[]."""
+    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and arr[], or that a text
+    speaks of, as in []를 쓴다."""
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False
@@ -41,8 +43,8 @@ class CleanSettings(Settings):
     news_copyright: bool = True
     """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
     repeated_lines: bool = True
-    """Remove lines that stood in the document before: navigation, captions, table heads, boilerplate of forms. Lines
-    below 10 characters (answers, headings, marks) go only when they follow themselves."""
+    """Remove lines that stood in the document twice before: those of 40 characters or more (boilerplate of forms), and
+    labels (no sentence, up to three words: navigation, captions) of 10 or more. Labels go that follow themselves."""
     max_han_kana: int | None = Field(10, ge=0)
     """Sentences with more Han or Japanese characters than this are dropped (10 in the paper); None keeps them."""
     min_hangul_share: float = Field(0.1, ge=0, le=1)

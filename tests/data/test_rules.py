@@ -33,7 +33,9 @@ def copy(tmp_path: Path) -> Path:
     for name in ("common", "data"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/a.jsonl").write_text(json.dumps({"text": "오늘은 #날씨 이야기를 한다."}) + "\n", encoding="utf-8")
+    (tmp_path / "in/a.jsonl").write_text(
+        json.dumps({"text": "오늘은 날씨 이야기를 한다. #날씨 #비"}) + "\n", encoding="utf-8"
+    )
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     return tmp_path
 
@@ -51,17 +53,17 @@ def test_a_mended_rule_takes_up_no_old_part_and_a_mended_comment_does(copy: Path
     build(copy, stop=True)
     before = parts(copy)
     assert len(before) == 1
-    rules = copy / "data/cleaning/rules.py"
+    rules = copy / "data/cleaning/marks.py"
     source = rules.read_text(encoding="utf-8")
     rules.write_text(source.replace('"""', '"""Said in other words. ', 1) + "\n# a comment\n", encoding="utf-8")
     build(copy, stop=True)
     assert parts(copy) == before
-    mended = source.replace('_HASHTAG.sub("", text)', "text")
+    mended = source.replace("_HASHTAGS.sub(_without_hashtags, text)", "text")
     assert mended != source
     rules.write_text(mended, encoding="utf-8")
     build(copy)
     rows = pq.read_table(next(copy.glob("out/shards/*.parquet"))).to_pylist()
-    assert [row["sentences"] for row in rows] == [["오늘은 #날씨 이야기를 한다."]]
+    assert [row["sentences"] for row in rows] == [["오늘은 날씨 이야기를 한다.", "#날씨 #비"]]
 
 
 MODULE = '''"""A module."""

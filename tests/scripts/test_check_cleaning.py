@@ -71,7 +71,7 @@ def test_a_long_piece_is_found_whole():
 
 
 def test_every_rule_is_seen_alone_and_in_order():
-    text = "<i>오늘</i>\u200b  #날씨 이야기()를 한다.\n길게 반복되는 줄입니다\n길게 반복되는 줄입니다"
+    text = "<i>오늘</i>\u200b  이야기()를 한다. #날씨\n되풀이되는 긴 제목\n되풀이되는 긴 제목"
     steps = list(document_changes(text, CleanSettings(), context=2))
     assert [rule for rule, _, _ in steps] == [
         "html", "control", "hashtags", "empty_brackets", "blanks", "repeated_lines"
@@ -81,16 +81,16 @@ def test_every_rule_is_seen_alone_and_in_order():
     assert taken["control"] == ["\u200b"]
     assert taken["hashtags"] == ["#날씨"]
     assert taken["empty_brackets"] == ["()"]
-    assert taken["blanks"] == ["  "]
-    assert taken["repeated_lines"] == ["\n길게 반복되는 줄입니다"]
+    assert taken["blanks"] == [" ", " "]
+    assert taken["repeated_lines"] == ["\n되풀이되는 긴 제목"]
     assert steps[0][1][0] == Piece("", "<i>", "", "오늘")
-    assert steps[-1][2] == "오늘 이야기를 한다.\n길게 반복되는 줄입니다"
+    assert steps[-1][2] == "오늘 이야기를 한다.\n되풀이되는 긴 제목"
 
 
 def test_rules_that_do_not_come_to_the_whole_are_refused(monkeypatch):
     monkeypatch.setattr("check_cleaning.DOCUMENT_RULES", DOCUMENT_RULES[::-1])
     with pytest.raises(HunminError, match="another text than cleaning at once"):
-        list(document_changes("가 <b> 나", CleanSettings()))
+        list(document_changes("가 <i> </i> 나", CleanSettings()))
 
 
 def test_rules_are_all_the_switches_of_the_settings():

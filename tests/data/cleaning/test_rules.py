@@ -27,20 +27,20 @@ CASES = [
     ("html", "<b>A</b>BC<i>d</i><b>한</b>글<b>1</b>호", "ABCd한글1호"),
     ("control", "010-1234-5678\u200b\ufeff010-8765-4321 so\u00adft 1\u200b월", "010-1234-5678 010-8765-4321 soft 1월"),
     ("empty_brackets", "010-1234-5678()02-123-4567 f()", "010-1234-5678 02-123-4567 f()"),
-    ("empty_brackets", "f() arr[] a.b()[] f1() () => x, 글() [ ] 123()", "f() arr[] a.b()[] f1() () => x, 글  123"),
+    ("empty_brackets", "f() arr[] a.b()[] f1() () => x, 글() [ ] 123()", "f() arr[] a.b()[] f1() () => x, 글 [ ] 123"),
     (
         "html",
-        "글 <script> 태그는 스크립트를 넣는다. 본문에서 설명한다. </script> 로 닫는다.",
-        "글  태그는 스크립트를 넣는다. 본문에서 설명한다.  로 닫는다.",
+        "글 <script>는 스크립트를 넣는다. 본문에서 설명한다. </script> 로 닫는다.",
+        "글 는 스크립트를 넣는다. 본문에서 설명한다.  로 닫는다.",
     ),
     ("html", "앞<script>var 이름 = '홍길동의 긴 이름'; f(이름);</script>뒤", "앞뒤"),
     ("html", "앞<style>p { color: red; } /* 글자를 빨갛게 한다 */</style>뒤", "앞뒤"),
-    ("hashtags", "오늘 #맛집#서울 갔다 #2020년 C# #1 a#b", "오늘  갔다 #2020년 C# #1 a#b"),
-    ("empty_brackets", "훈민정음()은 (, ) [ ] 「」 (())글(字)", "훈민정음은    글(字)"),
+    ("hashtags", "오늘 갔다. #맛집#서울\n#2020년 C# #1 a#b", "오늘 갔다. \n#2020년 C# #1 a#b"),
+    ("empty_brackets", "훈민정음()은 (, ) 「」 가람(())글(字)", "훈민정음은   가람글(字)"),
     (
         "repeated_lines",
-        "처음 화면으로 가기\n네\n네\n글\n네\n처음 화면으로 가기\n끝",
-        "처음 화면으로 가기\n네\n글\n네\n끝",
+        "처음 화면으로 가기\n네\n네\n글\n네\n처음 화면으로 가기\n네\n처음 화면으로 가기\n끝",
+        "처음 화면으로 가기\n네\n글\n네\n처음 화면으로 가기\n네\n끝",
     ),
     ("repeated_lines", "줄이 하나뿐인 글", "줄이 하나뿐인 글"),
     ("blanks", "  하나\t\u3000둘 \n\n \n 셋 ", "하나 둘\n셋"),
@@ -63,7 +63,7 @@ def test_rule(rule, before, after):
 
 def test_unclosed_comment_stays_and_unclosed_script_loses_no_text():
     assert clean("가 <!-- 나", CleanSettings(), {}) == "가 <!-- 나"
-    assert clean("가 <script> 나", CleanSettings(), {}) == "가 나"
+    assert clean("가 <script> 나", CleanSettings(), {}) == "가 <script> 나"
 
 
 @given(st.text(alphabet="가나a1 \n\t<>&;#()[]!-/\u200b\u3000ㅋ.", max_size=60))
@@ -207,8 +207,41 @@ def test_tags_go_with_their_attributes(text, left):
 
 
 def test_hashtags_that_look_like_colours_or_code_go():
-    text = "#cafe 에서 #face 와 #if 를 #line 으로 #abcdx #definition 끝"
-    assert clean(text, CleanSettings(), {}) == "에서 와 를 으로 끝"
+    text = "첫째 글이다. #cafe\n둘째 글이다. #face #if\n셋째 글이다. #line #abcdx #definition"
+    assert clean(text, CleanSettings(), {}) == "첫째 글이다.\n둘째 글이다.\n셋째 글이다."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "“달빛이 고운 밤에,",
+        "“누가 왔느냐?”",
+        "존경하는 마을 여러분!",
+        "확인을 누르고 창을 닫습니다.",
+        "나는 강가에 산다",
+        "강가에 사는 이의 말이 또 내게 이르러 가로되",
+        "짐승의 두 뿔과 그 사이의 털 곧 이마 가까이에 있는 것과 목에 덮인 가죽을",
+    ],
+)
+def test_refrains_addresses_and_steps_that_come_again_stay(line):
+    text = f"{line}\n첫째 이야기가 있다.\n{line}\n둘째 이야기가 있다."
+    assert clean(text, CleanSettings(), {}) == text
+
+
+def test_a_long_sentence_may_stand_twice():
+    form = "이 글은 마을 게시판의 규칙에 맞지 않는 곳이 있어 관리하는 사람이 고쳐 두었습니다."
+    text = f"{form}\n첫째 글\n{form}\n둘째 글\n"
+    assert clean(text + f"{form}\n셋째 글\n{form}", CleanSettings(), {}) == text + "셋째 글"
+
+
+def test_what_is_cried_twice_stays():
+    text = "“어디냐?”\n“어디냐?”\n하고 외쳤다."
+    assert clean(text, CleanSettings(), {}) == text
+
+
+@pytest.mark.parametrize("stray", ["\x1c", "\x1d", "\x1e"])
+def test_stray_separators_do_not_cut_a_sentence(stray):
+    assert clean(f"자료를 찾는 {stray}함수를 쓴다", CleanSettings(), {}) == "자료를 찾는 함수를 쓴다"
 
 
 def test_hidden_text_is_counted_by_itself():

@@ -1,0 +1,142 @@
+"""HTML in a text: tags, comments, scripts and styles go, entities are resolved; a tag that is only named stays."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from data.cleaning.joints import run_together, tag_gap
+
+BLOCK_TAGS = (
+    "address|article|aside|blockquote|br|center|dd|div|dl|dt|figcaption|figure|footer|form|h[1-6]|header|hr|li|main|"
+    "nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
+)
+INLINE_TAGS = (
+    "a|abbr|acronym|applet|area|audio|b|base|basefont|bdi|bdo|big|body|button|canvas|caption|cite|code|col|colgroup|"
+    "data|datalist|del|details|dfn|dialog|dir|em|embed|fieldset|font|frame|frameset|head|html|i|iframe|img|input|ins|"
+    "kbd|label|legend|link|map|mark|meta|meter|noframes|noscript|object|optgroup|option|output|param|picture|progress|"
+    "q|rp|rt|ruby|s|samp|script|select|small|source|span|strike|strong|style|sub|summary|sup|svg|template|textarea|"
+    "time|title|track|tt|u|var|video|wbr|[a-z]+:[a-z]+"
+)
+_VALUE = r"""(?:"[^"<>]{0,2000}"|'[^'<>]{0,2000}'|\{[^{}<>\n]{0,200}\}|[^\s"'<>`=]{1,2000})"""
+_SWITCHES = (
+    "allowfullscreen|async|autofocus|autoplay|checked|compact|controls|declare|default|defer|disabled|download|hidden|"
+    "ismap|itemscope|loop|multiple|muted|nohref|noresize|noshade|novalidate|nowrap|open|playsinline|readonly|required|"
+    "reversed|scoped|selected"
+)
+"""Attributes that stand without a value."""
+_ATTRIBUTE = rf"(?:[a-z_:@*#(\[][a-z0-9_:.()\[\]-]{{0,60}}\s{{0,3}}=\s{{0,3}}{_VALUE}|(?:{_SWITCHES})(?=[\s/>]))"
+_GAP = r"""(?:\s{1,200}|(?<=["']))/?"""
+_END = (
+    rf"(?:(?:{_GAP}{_ATTRIBUTE}){{0,40}}\s{{0,200}}/?\s{{0,3}}>"
+    r"""|\s{1,20}(?:[!-;=?-~]{1,60}\s){0,10}[a-z:-]{1,30}\s?=\s?["'][^<>\n]{0,1000}>)"""
+)
+"""The rest of a tag: attributes, each with its value, over as many lines as they take; or, where quotes are broken, to
+the end of the tag in the line. Words that are no attributes are prose, between two signs of comparison, say."""
+_BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
+_DOCTYPE = r"<(?<![^\n>]<)!doctype[\s\[][^<>]{0,300}>(?!(?:[을를은는이가과와의]|으?로)(?![가-힣]))"
+_DECLARATION = r"<!(?!doctype)[a-z][^<>\n]{0,300}>|<!\[(?:if|endif)[^<>\n]{0,100}\]>"
+_INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|{_DOCTYPE}|{_DECLARATION})"
+"""A document type stands where a line begins or behind a tag; elsewhere it is spoken of."""
+_INLINE_TAGS = re.compile(f"{_INLINE_TAG}{_INLINE_TAG}*", re.I)
+_WORDS_FOR_TAGS = ("태그", "요소", "엘리먼트", "선언")
+_AFTER_TAG = tuple(f" {word}" for word in _WORDS_FOR_TAGS)
+_OPENING = r"<([A-Za-z][A-Za-z0-9]{0,20}(?::[A-Za-z]{1,20})?)\s?>"
+_CDATA = "<![CDATA["
+"""The marks go, not the text between them."""
+_BARE = re.compile(_OPENING)
+_NAMED = re.compile(
+    rf"{_OPENING}|<(?:(?:{BLOCK_TAGS}|{INLINE_TAGS}){_END}|!doctype[^<>\n]{{0,300}}>)"
+    rf"(?= (?:{'|'.join(_WORDS_FOR_TAGS)}))",
+    re.I,
+)
+_CLOSED = re.compile(r"</([A-Za-z][A-Za-z0-9:]{0,40})")
+_STANDS_ALONE = frozenset(
+    ("br", "hr", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "html", "head", "body")
+)
+"""Tags that stand without attributes and need no end. Others that nothing closes (`<map>`, `<TIME>`, `<address>`) are
+names of something: of a header file, a magazine, an argument, a type."""
+_HIDDEN = re.compile(
+    r"<!--(?![\"'”’]|[와과을를은는이가]\s)|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I
+)
+_SYLLABLE, _LATIN, _CODE = re.compile("[가-힣]"), re.compile("[A-Za-z]"), re.compile("[{};=]")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+
+
+def without_html(text: str) -> tuple[str, int]:
+    """Return a text without markup, and the characters of its comments, scripts and styles, which are long.
+
+    Args:
+        text: any string.
+    """
+    shorter = _ENTITY.sub(lambda match: html.unescape(match.group()), text) if "&" in text else text
+    hidden = 0
+    if "<" in shorter:
+        if _CDATA in shorter:
+            shorter = shorter.replace(_CDATA, "").replace("]]>", "")
+        shown = _remove_hidden(shorter)
+        hidden = len(shorter) - len(shown)
+        shorter = _without_tags(shown)
+    return shorter, hidden
+
+
+def _without_tags(text: str) -> str:
+    kept: list[str] = []
+    position = 0
+    for start, end in _mentions(text):
+        if start >= position:
+            kept += [_strip_tags(text[position:start]), text[start:end]]
+            position = end
+    return "".join([*kept, _strip_tags(text[position:])]) if kept else _strip_tags(text)
+
+
+def _strip_tags(text: str) -> str:
+    return _INLINE_TAGS.sub(tag_gap, _BLOCK_TAG.sub("\n", text))
+
+
+def _mentions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places where a tag is spoken of or is none: one that says so, one that nothing in the text closes."""
+    closed: set[str] | None = None
+    for match in (_NAMED if any(f"> {word}" in text for word in _WORDS_FOR_TAGS) else _BARE).finditer(text):
+        name = match[1]
+        if name is None or text.startswith(_AFTER_TAG, match.end()):
+            yield match.span()
+        elif (name := name.lower()) not in _STANDS_ALONE:
+            if closed is None:
+                closed = set(map(str.lower, _CLOSED.findall(text)))
+            if name not in closed:
+                yield match.span()
+
+
+def _remove_hidden(text: str) -> str:
+    """Return `text` without comments, scripts and styles that are closed; an opening without its end stays.
+
+    So does what a text about pages says between the names of two tags.
+    """
+    kept: list[str] = []
+    position = 0
+    opened: re.Match[str] | None = None
+    for match in _HIDDEN.finditer(text):
+        mark = match.group().lower()
+        if opened is None:
+            opened = None if mark.startswith(("</", "-->")) else match
+        elif _closes(opened.group().lower(), mark):
+            if mark != "-->" and _is_prose(text[opened.end() : match.start()]):
+                opened = None
+                continue
+            kept.append(text[position : opened.start()])
+            position, opened = match.end(), None
+            if run_together(kept[-1], text[position : position + 1]):
+                kept.append(" ")
+    return "".join([*kept, text[position:]]) if kept else text
+
+
+def _is_prose(content: str) -> bool:
+    """Return whether what stands between tags of a script or a style is Korean prose and no code."""
+    hangul = len(_SYLLABLE.findall(content))
+    return hangul > 4 and hangul > len(_LATIN.findall(content)) and hangul > 10 * len(_CODE.findall(content))
+
+
+def _closes(opening: str, mark: str) -> bool:
+    return mark == "-->" if opening == "<!--" else mark.startswith("</" + opening[1:])
