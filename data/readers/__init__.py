@@ -13,7 +13,12 @@ in them, depend on the content and the settings alone, and no input can fill the
 * `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
 * `rows`, `parquet`, `sqlite`, `hub`: formats of rows;
 * `namumark`, `wikicode`, `html`, `markdown`: markup to text;
-* `formats`: all formats by name.
+* `registry`: all formats by name; `formats`: files of any of them.
+
+Libraries parse what they parse well: orjson, pyarrow (Parquet), sqlite3, selectolax (HTML), markdown-it, the expat of
+the standard library, mwparserfromhell. What is cut and read here is what they cannot: pyarrow.csv and polib end at the
+first record that does not fit, where one line has to be set aside and the rest read (NSMC's file has 178 such lines);
+ijson decodes all records in the one process that cuts; conllu and polib take whole files.
 """
 
 from common.files import COMPRESSED, HUB, stem

@@ -1,4 +1,8 @@
-"""CSV and TSV: rows under a first row that names the columns; fields quoted as RFC 4180 says, or not at all."""
+"""CSV and TSV: rows under a first row that names the columns; fields quoted as RFC 4180 says, or not at all.
+
+Not by pyarrow.csv: it ends at the first row of another width, and tells neither the line of a row nor what was wrong
+with one that it skips.
+"""
 
 from __future__ import annotations
 
