@@ -244,7 +244,8 @@ def main() -> None:
         print(f"  {name}: {rate / 1e6:,.0f} MB/s a core")
     for name, cost in costs.items():
         print(f"  {name}: {cost:.3g}")
-    print(f"\n| step of {chosen.terabytes:g} TB | core hours | " + " | ".join(f"{n:,} cores" for n in CORES) + " |")
+    heads = " | ".join(f"{n:,} core{'s' * (n > 1)}" for n in CORES)
+    print(f"\n| step of {chosen.terabytes:g} TB | core hours | {heads} |")
     print("|---" * (len(CORES) + 2) + "|")
     for step in found["steps"]:
         hours = " | ".join(f"{value:,.2f}" for value in step["hours"].values())
