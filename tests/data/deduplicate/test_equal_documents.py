@@ -1,11 +1,6 @@
 """Equal documents found partition by partition: what one look at all keys gives, under any cut, executor and kills."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +19,8 @@ from data.deduplicate.report import write_report
 from data.executors import run_local
 from data.shards import write_table
 from data.units.work import PART_SCHEMA
+
+from .kills import run_with_kills
 
 ONE = partial(run_local, workers=1)
 
@@ -160,20 +157,7 @@ write_report(folder / "report", parts, exact.rows, exact.found, None, folder, on
 def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
     parts = many(tmp_path / "parts")
     expected = slowly(parts, tmp_path / "oracle")
-    draw, kills = random.Random(3), 0
-    for _ in range(60):
-        process = subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path)], start_new_session=True)
-        before = len(list(tmp_path.glob("*-*/*")))
-        more = draw.randrange(1, 30)
-        while process.poll() is None and len(list(tmp_path.glob("*-*/*"))) < before + more:
-            time.sleep(0.001)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            kills += 1
-        if process.wait() == 0:
-            break
-        assert process.returncode == -signal.SIGKILL
-    assert kills >= 3
+    assert run_with_kills(RUN, tmp_path, most=30) >= 3
     monkeypatch.setattr(groups, "GROUP_PARTS", 2)
     monkeypatch.setattr(equal_documents, "PARTITION", 200)
     assert found(ExactDuplicates(parts, tmp_path, ONE)) == expected

@@ -1,11 +1,6 @@
 """Near copies found task by task: what everything in memory gives, under any cut, executor and kills."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +25,7 @@ from data.units.work import PART_SCHEMA
 
 from .in_memory import Corpus
 from .invented import planted
+from .kills import run_with_kills
 
 ONE = partial(run_local, workers=1)
 
@@ -168,18 +164,5 @@ by_tasks(sorted((folder / "parts").glob("part-*.parquet")), folder, True)
 def test_kills_at_any_moment_change_no_byte(tmp_path):
     texts = mixed(60, 7)
     write_parts(tmp_path / "parts", texts, [10, 20, 21, 60, 100])
-    draw, kills = random.Random(3), 0
-    for _ in range(60):
-        process = subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path)], start_new_session=True)
-        before = len(list(tmp_path.glob("*-*/*")))
-        more = draw.randrange(1, 15)
-        while process.poll() is None and len(list(tmp_path.glob("*-*/*"))) < before + more:
-            time.sleep(0.001)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            kills += 1
-        if process.wait() == 0:
-            break
-        assert process.returncode == -signal.SIGKILL
-    assert kills >= 3
+    assert run_with_kills(RUN, tmp_path, most=15) >= 3
     assert (tmp_path / "report").read_bytes() == in_memory(texts, True)[1]
