@@ -45,9 +45,10 @@ def refuse_beyond(settings: DeduplicateSettings, documents: float | None, text: 
         UserError: there are too many.
     """
     source_by_source = "or build the corpus source by source"
-    if settings.near and near_bytes(documents or 0.0) > memory:
+    documents = documents or 0.0
+    if settings.near and near_bytes(documents) > memory:
         raise UserError(
-            f"near copies among about {documents:,.0f} documents take {near_bytes(documents or 0.0) / 1e9:.1f} GB of "
+            f"near copies among about {documents:,.0f} documents take {near_bytes(documents) / 1e9:.1f} GB of "
             "memory, if half of them are like another",
             f"this machine has {memory / 1e9:.1f} GB, and one process clusters them",
             "end the stage on a machine with more memory; or set corpus.deduplicate.near=false; " + source_by_source,

@@ -82,7 +82,7 @@ class GatherBands:
             stays[self.twins.of_group(group.number)["dropped"] - self.firsts[group.number]] = False
         rows = np.flatnonzero(stays).astype(np.uint32)
         bands = choose_bands(self.threshold)[0]
-        at_once = max(1, GATHERED // max(1, len(rows)))
+        at_once = max(1, GATHERED // max(1, len(stays)))
         borders = [np.zeros(1, np.int64)]
         with atomic_write(_bands(self.folder, group.number), "wb") as stream:
             for first in range(0, bands, at_once):

@@ -62,8 +62,7 @@ class Sides:
             DiskFullError: no space.
         """
         for suffix, arrays in self._gathered.items():
-            gathered = np.concatenate(arrays)
-            _save(part.with_suffix(suffix), gathered)
+            _save(part.with_suffix(suffix), np.concatenate(arrays))
 
 
 def paragraph_numbers(text: str, sentences: list[str]) -> tuple[list[str], np.ndarray]:

@@ -39,12 +39,14 @@ def local_folder(name: str, kind: Literal["model", "dataset"]) -> Path:
             _pinned(repository, revision or "main", kind) or f"{fetch}; the folder that it prints ends with the commit",
         )
     from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         folder = snapshot_download(
             repository, repo_type=kind, revision=revision, cache_dir=constants.HF_HUB_CACHE, local_files_only=True
         )
+    except HFValidationError as error:
+        raise UserError(f"'{name}' is no name on the hub", str(error), "mend the name") from None
     except LocalEntryNotFoundError:
         raise UserError(
             f"{name} is not in the hub's cache ({constants.HF_HUB_CACHE})",

@@ -65,7 +65,10 @@ def test_a_branch_is_refused_and_the_commit_told(cache, name):
     assert caught.value.remedy.startswith("hf download someone/else")
 
 
-@pytest.mark.parametrize("name", ["hf:roberta-base@main", "hf:", f"hf:a/b/c@{COMMIT}", "hf:../../etc"])
+@pytest.mark.parametrize(
+    "name",
+    ["hf:roberta-base@main", "hf:", f"hf:a/b/c@{COMMIT}", "hf:../../etc", f"hf:../a@{COMMIT}", f"hf:a--b/c@{COMMIT}"],
+)
 def test_no_name(cache, name):
     with pytest.raises(UserError, match=r"is no name on the hub|names no commit"):
         local_folder(name, "model")
