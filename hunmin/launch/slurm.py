@@ -20,17 +20,15 @@ mkdir -p {folders}
 {prepare}stopped() {{ {stopped}; }}
 # a job that ends within the grace of a preemption is not put back by Slurm
 preempted() {{ scontrol show job "$SLURM_JOB_ID" 2>/dev/null | grep -q 'PreemptTime=[0-9]'; }}
-again=0
+again=0 signalled=1
 # {saving} s before the limit: save, then back to the queue; the same run folder goes on where it stopped
-trap 'again=1; scancel --signal=TERM "$SLURM_JOB_ID"' USR1
+trap 'signalled=1; again=1; scancel --signal=TERM "$SLURM_JOB_ID"' USR1
 # stopped, or preempted: every task has had the same signal and saves
-trap ':' TERM
+trap 'signalled=1' TERM
 srun {srun} {command} &
 step=$!
-code=0
-wait "$step" || code=$?
-while kill -0 "$step" 2>/dev/null; do  # a signal has ended the wait, not the step
-    code=0
+while [ "$signalled" = 1 ]; do  # a signal ends the wait, not the step; and of a step that has ended, bash keeps the code
+    signalled=0 code=0
     wait "$step" || code=$?
 done
 if stopped; then

@@ -24,7 +24,8 @@ SHIMS = {
     '[ -n "${FAIL:-}" ] && { echo "rank 0 broke" > runs/x/logs/ranks/rank-0.log; exit "$FAIL"; }\n'
     "trap '[ -z \"$mark\" ] || touch runs/x/pretrain.partial/logs/stopped; exit 143' TERM\n"
     "echo $$ > task\nfor i in $(seq 100); do sleep 0.1; [ -e finish ] && exit 0; done\n",
-    "scancel": 'echo "scancel $*" >> calls\nkill -TERM "$(cat task)"\n',
+    "scancel": 'echo "scancel $*" >> calls\nkill -TERM "$(cat task)"\n'
+    'while [ -n "${WAITS:-}" ] && kill -0 "$(cat task)" 2>/dev/null; do sleep 0.01; done\n',
     "scontrol": '[ "$1" = show ] && { echo "PreemptEligibleTime=2026-11-24 PreemptTime=${PREEMPTED:-None}"; exit; }\n'
     'echo "scontrol $*" >> calls\nexit "${REFUSES:-0}"\n',
 }
@@ -74,6 +75,7 @@ def test_a_job_that_meets_its_time_limit_saves_and_goes_back(name: str, tmp_path
     for _ in range(3):  # it counts for no restart
         code, said, calls = batch.run("USR1")
         assert (code, calls) == (0, SIGNALLED) and "back to the queue" in said
+    assert batch.run("USR1", WAITS="1")[::2] == (0, SIGNALLED)  # the step has ended before the signal is dealt with
     code, said, calls = batch.run("USR1", REFUSES="1")
     assert (code, calls) == (143, SIGNALLED) and "does not put this job back" in said  # not done: nothing may follow
     code, said, calls = batch.run("TERM")
