@@ -27,7 +27,8 @@ trap 'signalled=1; again=1; scancel --signal=TERM "$SLURM_JOB_ID"' USR1
 trap 'signalled=1' TERM
 srun {srun} {command} &
 step=$!
-while [ "$signalled" = 1 ]; do  # a signal ends the wait, not the step; and of a step that has ended, bash keeps the code
+# a signal ends the wait, not the step; of a step that has ended bash keeps the code
+while [ "$signalled" = 1 ]; do
     signalled=0 code=0
     wait "$step" || code=$?
 done
