@@ -37,10 +37,18 @@ VOCABULARIES = {
 """Figures of Table 35, in its order."""
 
 
+def hunmin(*words: str, **options: Any) -> bytes | None:
+    """Run the command line and return what it printed, where that is asked for; its failure is the script's."""
+    command = [sys.executable, "-m", "hunmin.main", *words]
+    done = subprocess.run(command, **{"stdout": sys.stderr, **options})
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    return done.stdout
+
+
 def run_row(recipe: str, out: Path, changes: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
     """Return (task, metric) → {"mean", "sd", "n"} of a row's run."""
-    command = [sys.executable, "-m", "hunmin.main", "run", recipe, f"out={out}", *changes]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    hunmin("run", recipe, f"out={out}", *changes)
     summary = json.loads((out / "klue" / "summary.json").read_bytes())
     return {
         (entry["task"], metric): value
@@ -69,11 +77,11 @@ def as_table(rows: dict[str, dict[tuple[str, str], dict[str, Any]]]) -> str:
 def vocabularies(recipe: str, folders: dict[str, Path], changes: dict[str, list[str]], text: str) -> str:
     """Return the figures of both rows' vocabularies on a text as Markdown."""
     for name, out in folders.items():
-        command = [sys.executable, "-m", "hunmin.main", "run", recipe, f"out={out}", *changes[name]]
-        subprocess.run([*command, "--until", "tokenizer"], check=True, stdout=sys.stderr)
+        hunmin("run", recipe, f"out={out}", *changes[name], "--until", "tokenizer")
     tokenizers = [str(out / "tokenizer") for out in folders.values()]
-    command = [sys.executable, "-m", "hunmin.main", "tokenizer", "compare", *tokenizers, "--text", text, "--json"]
-    figures = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    figures = json.loads(
+        hunmin("tokenizer", "compare", *tokenizers, "--text", text, "--json", stdout=subprocess.PIPE) or b"[]"
+    )
     lines = [f"| | {' | '.join(VOCABULARIES.values())} |", "|---|---:|---:|---:|"]
     for name, row in zip(folders, figures, strict=True):
         lines.append(f"| {name} | {' | '.join(f'{row[key]:.3f}' for key in VOCABULARIES)} |")

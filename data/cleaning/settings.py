@@ -45,8 +45,9 @@ class CleanSettings(Settings):
     repeated_lines: bool = True
     """Remove lines that stood in the document twice before: those of 40 characters or more (boilerplate of forms), and
     labels (no sentence, up to three words: navigation, captions) of 10 or more. Labels go that follow themselves."""
-    max_han_kana: int | None = Field(10, ge=0)
-    """Sentences with more Han or Japanese characters than this are dropped (10 in the paper); None keeps them."""
+    max_han_kana: int | None = Field(None, ge=0)
+    """Sentences with more Han or Japanese characters than this are dropped: 10 in the paper, and in the recipes of its
+    models. None keeps Korean sentences with Han behind their words; Chinese and Japanese go by `min_hangul_share`."""
     min_hangul_share: float = Field(0.1, ge=0, le=1)
     """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers.
     0.1 keeps Korean sentences full of foreign names; 0 keeps everything."""

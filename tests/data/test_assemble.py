@@ -140,7 +140,7 @@ def test_the_sentences_of_a_document_joined_are_the_document(tmp_path_factory, t
     (folder / "a.jsonl").write_bytes(b"\n".join(orjson.dumps({"text": text}) for text in texts))
     tree = {
         "inputs": [str(folder / "a.jsonl")],
-        "clean": {**OFF, "max_han_kana": None, "min_hangul_share": 0},
+        "clean": {**OFF, "min_hangul_share": 0},
         "pii": {"enabled": False},
         "decontaminate": {"enabled": False},
         "deduplicate": {"documents": False},

@@ -101,7 +101,7 @@ def test_rules_are_all_the_switches_of_the_settings():
 
 def test_sentences_are_counted_under_the_first_rule_that_drops_them():
     sentences = ["한글 문장이다.", "漢字漢字漢字漢字漢字漢字", "print(x)", "끝 문장이다."]
-    assert list(sentence_changes(sentences, CleanSettings())) == [
+    assert list(sentence_changes(sentences, CleanSettings(max_han_kana=10))) == [
         ("max_han_kana", [Piece("한글 문장이다.", "漢字漢字漢字漢字漢字漢字", "", "print(x)")]),
         ("min_hangul_share", [Piece("한글 문장이다.", "print(x)", "", "끝 문장이다.")]),
     ]

@@ -59,3 +59,13 @@ def test_only_table_35_takes_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "argv", ["paper_tables.py", *words])
         with pytest.raises(SystemExit):
             main()
+
+
+def test_a_run_that_fails_ends_the_script_with_its_own_error(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["paper_tables.py", "33", "no-such-recipe.yaml", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    error = capfd.readouterr().err
+    assert ended.value.code == 2 and "no-such-recipe" in error and "Traceback" not in error

@@ -148,14 +148,28 @@ def test_sentence_rules_and_counts():
         "",
     ]
     counts: dict = {}
-    keep = keep_sentences(sentences, CleanSettings(min_sentence_chars=5), counts)
+    keep = keep_sentences(sentences, CleanSettings(min_sentence_chars=5, max_han_kana=10), counts)
     assert keep == [True, False, True, False, False, False, False]
     assert counts["max_han_kana"] == {"hits": 2, "characters": len(sentences[1]) + len(sentences[3])}
     assert counts["min_hangul_share"]["hits"] == 1
     assert counts["min_sentence_chars"] == {"hits": 2, "characters": 2}
-    everything = CleanSettings(max_han_kana=None, min_hangul_share=0)
+    everything = CleanSettings(min_hangul_share=0)
     assert keep_sentences(sentences[:6], everything, {}) == [True] * 6
     assert keep_sentences([], everything, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stays"),
+    [
+        ("민주정부(民主政府)의 이익(利益)은 민주국민(民主國民)의 이익(利益)이다.", True),
+        ("四十年동안 倭政下에서 地獄生活을하고 그後 五年이 지났다.", True),
+        ("중용에 이르기를 ‘君子之道 譬如行遠必自邇, 譬如登高必自卑’라고 했다.", True),
+        ("我們愛和平，也愛自由。", False),
+        ("ほんとうに面白かったよ。彼女もかわいいし。", False),
+    ],
+)
+def test_korean_sentences_with_han_stay_and_foreign_ones_go(sentence, stays):
+    assert keep_sentences([sentence], CleanSettings(), {}) == [stays]
 
 
 @given(st.lists(st.text(alphabet="가ㅋ漢の a1.\U0001f600", max_size=30), max_size=12))
