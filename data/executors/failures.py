@@ -15,7 +15,9 @@ R = TypeVar("R")
 MOST_FAILURES = 100
 """After as many failed units the run stops at once: the fault is then hardly in the units."""
 SHOWN = 20
-"""Failures listed in the last message; each one was said when it happened."""
+"""Failures listed in the last message, those of one reason as one; each was said when it happened."""
+NAMED = 5
+"""Units listed of those that failed for the same reason as one before them."""
 
 
 class Task(Protocol):
@@ -43,10 +45,14 @@ class Failure:
     reason: str
     error: HunminError | None = None
 
+    @property
+    def why(self) -> str:
+        """Return the reason as a person reads it, without rule and remedy."""
+        return self.error.problem if self.error else self.reason
+
     def __str__(self) -> str:
         """Return one line, or a few, for a person."""
-        reason = self.error.problem if self.error else self.reason
-        return reason if self.name in reason else f"{self.name}: {reason}"
+        return self.why if self.name in self.why else f"{self.name}: {self.why}"
 
 
 class WorkFailed(HunminError):
@@ -89,10 +95,11 @@ class Failures(list[Failure]):
         """
         if isinstance(failure.error, DiskFullError):
             raise failure.error
+        told = any(failure.why == other.why for other in self)
         self.append(failure)
         if len(self) == 1:
             say("a work unit failed; the others go on:", style="yellow")
-        say(f"  {failure}", style="yellow")
+        say(f"  {failure.name}: likewise" if told else f"  {failure}", style="yellow")
         if len(self) >= MOST_FAILURES:
             raise_failures(self)
 
@@ -108,9 +115,13 @@ def raise_failures(failures: Sequence[Failure]) -> None:
         return
     if len(failures) == 1 and failures[0].error:
         raise failures[0].error
-    lines = [f"  - {failure}" for failure in failures[:SHOWN]]
-    if len(failures) > SHOWN:
-        lines.append(f"  - and {len(failures) - SHOWN} more, said above as they happened")
+    groups: dict[str, list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault(failure.why, []).append(failure)
+    shown = list(groups.values())[:SHOWN]
+    lines = [line for alike in shown for line in _lines(alike)]
+    if more := len(failures) - sum(map(len, shown)):
+        lines.append(f"  - and {more} more, said above as they happened")
     mistakes: Any = all(isinstance(failure.error, UserError) for failure in failures)
     raise WorkFailed(
         f"{len(failures)} work unit{'s' if len(failures) > 1 else ''} failed; what the others did is kept\n"
@@ -119,3 +130,11 @@ def raise_failures(failures: Sequence[Failure]) -> None:
         "mend what is named above or take it out of the inputs; the same command then does only what is missing",
         UserError.exit_code if mistakes else HunminError.exit_code,
     )
+
+
+def _lines(alike: list[Failure]) -> list[str]:
+    """Return what is said of units that failed for one reason."""
+    first, *others = alike
+    names = ", ".join(failure.name for failure in others[:NAMED])
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return [f"  - {first}", *([f"    likewise: {names}{more}"] if others else [])]

@@ -42,6 +42,10 @@ def broken(task: Number) -> int:
     return task.value
 
 
+def in_vain(task: Number) -> int:
+    raise UserError("no table: units", "rule", "remedy")
+
+
 def misused(task: Number) -> int:
     if task.value % 3 == 1:
         raise UserError(f"bad {task.value}", "rule", "remedy")

@@ -23,6 +23,7 @@ from executor_jobs import (
     die_always,
     die_once,
     full,
+    in_vain,
     misused,
     process_id,
     square,
@@ -65,6 +66,16 @@ def test_every_failure_is_named_and_users_mistakes_exit_with_2(workers):
         run_local(misused, [Number(n) for n in range(6)], workers=workers)
     assert "number 1: bad 1" in str(caught.value) and "number 4: bad 4" in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_one_reason_of_many_failures_is_told_once(capsys):
+    with pytest.raises(WorkFailed, match="9 work units failed") as caught:
+        run_local(in_vain, [Number(n) for n in range(9)], workers=1)
+    said = capsys.readouterr().err
+    assert said.count("no table: units") == 1 and "number 8: likewise" in said
+    message = str(caught.value)
+    assert message.count("no table: units") == 1
+    assert "likewise: number 1, number 2, number 3, number 4, number 5 and 3 more" in message
 
 
 def test_a_fault_in_every_unit_stops_the_run(capsys):
