@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from common.errors import UserError
@@ -30,4 +31,14 @@ def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypa
     monkeypatch.setattr(sys, "argv", ["x", str(model), "--data", str(data), "--task", "ynat", "--batch", "80"])
     assert bench.main() == 2 and "remedy: --batch 70" in capsys.readouterr().err
     rows = bench.measure(model, data, "ynat", 35, 1, 1)
-    assert [row.name for row in rows] == ["ynat, ours", "ynat, padded", "ynat, ratio"]
+    assert [row.name for row in rows] == [
+        *("ynat, ours", "ynat, grouped", "ynat, padded", "ynat, ours to grouped", "ynat, ours to padded")
+    ]
+
+
+def test_the_other_way_groups_lengths_and_takes_every_example_once(bench):
+    lengths = np.random.default_rng(1).integers(5, 100, 640)
+    batches = bench._grouped(lengths, 32, 0)
+    assert sorted(np.concatenate(batches)) == list(range(640))
+    spread = np.mean([lengths[batch].max() - lengths[batch].min() for batch in batches])
+    assert spread < 30 < lengths.max() - lengths.min()
