@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,33 @@ def read_models(
     """
     found = [(given, folder, read(folder)) for given, folder in folders]
     names = [{row.get("model", "") for row in rows} for _, _, rows in found]
+    places = told_apart([given for given, _ in folders])
     rows = []
-    for number, (given, folder, own) in enumerate(found):
+    for number, (place, (_, folder, own)) in enumerate(zip(places, found, strict=True)):
         taken = set().union(*names[:number], *names[number + 1 :])
         for row in own:
             model = row.get("model", "")
-            named = f"{model} ({given})" if model in taken or not model else model
+            named = f"{model} ({place})" if model in taken or not model else model
             rows.append({**row, "model": named if len(found) > 1 else model, "folder": str(folder)})
     return rows
+
+
+def told_apart(paths: Sequence[str]) -> list[str]:
+    """Return of each path what tells it from the others: without the folders that all begin and end with.
+
+    >>> told_apart(["runs/small/1/klue", "runs/small/2/klue"]), told_apart(["runs/a", "runs/a/b"])
+    (['1', '2'], ['runs/a', 'runs/a/b'])
+    """
+    parts = [Path(path).parts for path in paths]
+    first = _shared(parts)
+    last = _shared([each[first:][::-1] for each in parts])
+    middles = [each[first : len(each) - last] for each in parts]
+    return [str(Path(*middle)) for middle in middles] if all(middles) else list(paths)
+
+
+def _shared(parts: Sequence[tuple[str, ...]]) -> int:
+    """Return how many parts all of them begin with."""
+    return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*parts, strict=False)))
 
 
 def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple[list[System], dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from klue.tasks import TASKS
 
 COLUMNS = 4
 """Panels in a row."""
+LABEL = 36
+"""Characters in a line of a model's name."""
 
 
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
@@ -25,16 +28,19 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     """
     found = tables(rows, published)
     columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
-    figure, axes = _panels(len(columns), 0.22 * max(len(scores.lines) for scores in found) + 1.1)
-    for panel, (scores, number) in zip(axes, columns, strict=False):
-        lines = [line for line in scores.lines if line.values[number] is not None][::-1]
+    shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
+    most = max(map(len, shown))
+    figure, axes = _panels(len(columns), 0.22 * most + 1.1)
+    for panel, (scores, number), lines in zip(axes, columns, shown, strict=False):
         ours = {"pretrained": "tab:blue", "random": "tab:orange"}
         colours = [ours.get(line.init, "0.75") for line in lines]
         values = [line.values[number] or 0.0 for line in lines]
         spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
-        panel.barh([line.title.removeprefix("published: ") for line in lines], values, xerr=spread, color=colours)
+        panel.barh(range(len(lines)), values, xerr=spread, color=colours)
+        panel.set_yticks(range(len(lines)), [_label(line.title.removeprefix("published: ")) for line in lines])
         panel.set_title(unmarked(scores.columns[number]), fontsize=8)
         panel.tick_params(labelsize=6)
+        panel.set_ylim(len(lines) - most - 0.5, len(lines) - 0.5)  # bars of one height in all panels, from the top
         panel.set_xlim(min(0.0, *values) if values else 0.0, 112)
         for at, value in enumerate(values):
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}", fontsize=6, va="center")
@@ -69,6 +75,11 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
         panel.grid(alpha=0.3)
     axes[0].legend(fontsize=6)
     _save(figure, path)
+
+
+def _label(title: str) -> str:
+    """Return a model's name in at most two lines that leave room for its bar."""
+    return "\n".join(textwrap.wrap(title, LABEL, max_lines=2, placeholder="…"))
 
 
 def _panels(count: int, height: float) -> tuple[Any, list[Any]]:

@@ -68,6 +68,20 @@ def rows_of(folders: list[Path]):
     return read_models([(folder.name, folder) for folder in folders], read_rows)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["/a/runs/33/plain/klue", "/a/runs/33/masked/klue"], ["plain", "masked"]),
+        (["runs/1/x/klue", "runs/2/y/klue", "runs/2/x/klue"], ["1/x", "2/y", "2/x"]),
+        (["runs/a", "runs/a/b"], ["runs/a", "runs/a/b"]),  # one is where the other begins
+        (["a", "b"], ["a", "b"]),
+    ],
+)
+def test_runs_of_one_model_are_told_apart_by_what_differs_in_their_paths(given: list[str], told: list[str]) -> None:
+    rows = read_models([(name, Path(name)) for name in given], lambda _: [{"model": "quickstart"}])
+    assert [row["model"] for row in rows] == [f"quickstart ({name})" for name in told]
+
+
 def test_draws_are_those_of_numpy() -> None:
     systems = [[guesses(0.8, 1), guesses(0.8, 2)], [guesses(0.4, 3)]]
     scores = drawn_scores(lambda g, p: {"accuracy": accuracy(g, p)}, GOLD, systems, draws=50, seed=4)["accuracy"]
