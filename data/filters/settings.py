@@ -21,7 +21,7 @@ BARE_KINDS = tuple(kind for kind in KINDS if kind not in ("licence", "perplexity
 
 
 class FilterSettings(Settings):
-    """A filter, named by its kind: `{length: {min_chars: 50}}`; `{length: }` takes its defaults."""
+    """A filter, named by its kind: `{length: {min_chars: 50}}`; `length` or `{length: }` takes its defaults."""
 
     name: str | None = Field(None, pattern="^[a-z][a-z0-9_]*$")
     """Name in the statistics and of the columns of scores, where one kind stands twice; None takes the kind's."""
@@ -45,7 +45,9 @@ class FilterSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, value: Any) -> Any:
-        """Take `{length: }` for `{length: {}}`, unless the tree is one that was dumped, with all kinds in it."""
+        """Take `length` and `{length: }` for `{length: {}}`, unless the tree was dumped, with all kinds in it."""
+        if isinstance(value, str):
+            return {value: {}}
         if not isinstance(value, dict) or len(set(value) & set(KINDS)) != 1:
             return value
         return {key: {} if key in KINDS and given is None else given for key, given in value.items()}

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-from ablate_filters import NAMES, measured, refuse_unequal
+import ablate_filters
+from ablate_filters import NAMES, main, measured, refuse_unequal
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from common.manifest import Manifest, write_manifest
 
 
@@ -37,3 +38,11 @@ def test_runs_of_different_numbers_of_tokens_are_not_compared() -> None:
     refuse_unequal({NAMES[0]: {"tokens": 100_000}, NAMES[1]: {"tokens": 99_950}})
     with pytest.raises(HunminError, match="100,000 and 98,000 tokens"):
         refuse_unequal({NAMES[0]: {"tokens": 100_000}, NAMES[1]: {"tokens": 98_000}})
+
+
+def test_a_mistake_in_the_filters_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(ablate_filters, "run_recipe", lambda *_, **__: pytest.fail("a run began"))
+    words = ["configs/quickstart.yaml", "--filters", "[lenght]", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["ablate_filters.py", *words])
+    with pytest.raises(UserError, match="lenght"):
+        main()

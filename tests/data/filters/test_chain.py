@@ -109,3 +109,11 @@ def test_settings_that_were_dumped_are_read_again():
 def test_what_is_wrong_in_a_recipe_is_told(filters, message):
     with pytest.raises(UserError, match=message):
         parse_settings(CorpusSettings, {"inputs": ["x"], "filters": filters}, "recipe")
+
+
+def test_a_filter_without_settings_is_its_name() -> None:
+    bare = FilterSettings.model_validate("length")
+    assert bare == FilterSettings.model_validate({"length": {}}) == FilterSettings.model_validate({"length": None})
+    for wrong in ("lenght", "licence of it"):
+        with pytest.raises(ValueError, match=wrong):
+            FilterSettings.model_validate(wrong)
