@@ -5,7 +5,8 @@
 YAML: a list as in corpus.filters, or a file with one. Both runs are of this recipe, with the filters and without;
 steps, batch and length are its own, and samples are contiguous, so that nothing is padded and both see equally
 many tokens. Each has its own vocabulary, of its own corpus. A run that was stopped goes on. Differences within the
-spread of the seeds (`klue.seeds`) are none; set KLUE's data by klue.data=FOLDER.
+spread of the seeds (`klue.seeds`) are none. Set KLUE's data by klue.data=FOLDER; klue.baseline_random=true adds what
+the same architecture reaches without pretraining.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ def main() -> int:
         for score in one["scores"]:
             for metric, best in score["best"].items():
                 spread = "" if best["sd"] is None else f" ± {best['sd']:.2f}"
-                print(f"  {score['task']} {metric}, {name}: {best['mean']:.2f}{spread} (seeds: {best['n']})")
+                row = name if score["init"] == "pretrained" else f"{name}, random weights"
+                print(f"  {score['task']} {metric}, {row}: {best['mean']:.2f}{spread} (seeds: {best['n']})")
     return 0
 
 
