@@ -53,7 +53,7 @@ def build(
     stats(loaded.out)
 
 
-@app.command(epilog="Example: hunmin corpus plan configs/klue-roberta-base.yaml --cores 256")
+@app.command(epilog="Example: hunmin corpus plan RECIPE --cores 256")
 def plan(
     recipe: RecipePath,
     overrides: Overrides = None,

@@ -11,7 +11,7 @@ from hunmin import completion
 from hunmin.commands.run import Overrides, RecipePath
 
 EPILOG = (
-    "Examples: hunmin launch configs/klue-roberta-base.yaml --launcher slurm --nodes 4 --devices 8 --time 24:00:00; on "
+    "Examples: hunmin launch RECIPE --launcher slurm --nodes 4 --devices 8 --time 24:00:00; on "
     "each of two machines: hunmin launch RECIPE --launcher torchrun --nodes 2 --devices 8 --address HOST:29500 --node 0"
 )
 
