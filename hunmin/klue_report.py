@@ -11,6 +11,7 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.progress import console, say
+from hunmin.hub.names import local_folder
 
 Form = Literal["table", "markdown", "latex", "json"]
 
@@ -103,7 +104,7 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
         more.setdefault("details", {})[name] = found
         grids += detail_grids(found, name)
         if wanted.worst and wanted.data:
-            examples = _examples(name, Path(wanted.data), found[0]["split"])
+            examples = _examples(name, local_folder(wanted.data, "dataset"), found[0]["split"])
             more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
             grids += worst_grids(more["worst"][name], name)
     return more, grids, notes
