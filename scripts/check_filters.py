@@ -62,7 +62,8 @@ def main() -> None:
     drawn: dict[tuple[str, str], list[str]] = {pair: [] for pair in measures}
     spread: dict[str, list[np.ndarray]] = {}
     titles = [step.title for step in chain.steps]
-    print(f"| source | documents | M characters | {' | '.join(titles)} | all | characters |\n|---|{'--:|' * (len(titles) + 4)}")
+    print(f"| source | documents | M characters | {' | '.join(titles)} | all | characters |")
+    print(f"|---|{'--:|' * (len(titles) + 4)}")
     sums = np.zeros(len(titles) + 4)
     draw = random.Random(options.seed)
     for label, documents in documents_of(options.corpora, options.documents):
