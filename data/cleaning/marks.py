@@ -28,22 +28,37 @@ _LINE_ENDS = re.compile(r"[ \t\u00a0\u3000]*$", re.M)
 _SAID = tuple(".!?~…)]”\"’'♥♡^;ㅋㅎㅠㅜ")
 """What ends a sentence or a comment, before the hashtags that follow it."""
 _EMPTY_BRACKETS = re.compile(
-    r"\((?:[,;·]*\s[\s,;·]*)?\)|\[(?:[,;·]*\s[\s,;·]*)?\]|（[\s,;:·]*）"
-    r"|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
+    r"\((?:[,;·]*\s[\s,;·]*)?\)|（[\s,;·]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
 )
-"""A sign between brackets is spoken of (콜론(:)); blanks and commas are left of what stood there; braces are code."""
-_CALLED = re.compile(r"(?<![0-9A-Za-z_])[A-Za-z_][0-9A-Za-z_]{0,60}(?:\(\)|\[\])?\Z")
-"""What an empty bracket behind it belongs to: the name of a function or an array."""
-_NAMES_IT = ("공백", "괄호", "기호", "브래킷", "문자", "배열", "함수", "메서드", "연산자", "콜론", "쉼표")
+"""Blanks and commas are left of what stood there. A sign between brackets is spoken of (콜론(:)); braces and square
+brackets are code, and so is what stands in or beside other brackets."""
+_HANGS_ON = re.compile(r"(?:[가-힣ㄱ-ㅣ㐀-鿿豈-﫿]|(?<![0-9A-Za-z_])[0-9]{1,7})[\"'”’」』.!?~^]{0,3} ?\Z")
+"""What an empty bracket behind it is left over from: 훈민정음(); behind a Latin letter it is a function's."""
+_NAMES_IT = (
+    "공백",
+    "괄호",
+    "기호",
+    "브래킷",
+    "문자",
+    "배열",
+    "튜플",
+    "함수",
+    "메서드",
+    "연산자",
+    "콜론",
+    "쉼표",
+    "구문",
+    "인수",
+)
 """Words after which an empty bracket is shown rather than left over."""
-_SIGNS = frozenset("!\"#$%&'*+,-./:;<=>?@\\^_`{|}~")
-_STOPS = frozenset(".!?,;'\"")
-_CLOSING = tuple(",.;'\"”’)")
-_BRACKET_ENDS = (")", "]", "）", "」", "』", "】", "〉", "》", "］", "〕")
+_GOES_ON = re.compile(r" ?[0-9A-Za-z가-힣]")
+_CODE_BEFORE = ("(", "[", "&", "!")
+_CODE_BEHIND = re.compile(r"[()\[\]`]| \( ?\)| ?(?:함수|메서드|=>)")
+_BRACKET_ENDS = (")", "）", "」", "』", "】", "〉", "》", "］", "〕")
 
 
 def remove_hashtags(text: str) -> str:
-    """Return a text without hashtags that stand beside what it says: at the end of a line, or several after a sentence.
+    """Return a text without hashtags that end a line: behind what it says, alone, or several of them.
 
     One that is a word of its sentence stays: #을 붙이면, #default 슬롯, 채널 #help에서.
     """
@@ -53,14 +68,14 @@ def remove_hashtags(text: str) -> str:
 def _without_hashtags(match: re.Match[str]) -> str:
     text, (start, end) = match.string, match.span()
     tags = match[0]
-    ends_line = _LINE_ENDS.match(text, end) is not None
+    if not _LINE_ENDS.match(text, end):
+        return tags
     if tags[0] == "{":
-        return "" if ends_line else tags
-    before = text[max(start - 8, 0) : start].rstrip(" \t\u00a0\u3000")
-    apart = not before or before.endswith(("\n", *_SAID))
-    several = tags.count("#") > 1
-    noted = text[end : end + 2].lstrip(" ").startswith(("[", "(", "<"))  # what follows is no part of the sentence
-    return "" if (ends_line and (apart or several)) or (noted and apart and several) else tags
+        return ""
+    before = text[max(text.rfind("\n", 0, start) + 1, start - 200) : start].rstrip(" \t\u00a0\u3000")
+    apart = not before or before.endswith(_SAID)
+    # where another hashtag is a word of the line, these may be its words, too
+    return "" if apart or (tags.count("#") > 1 and "#" not in before) else tags
 
 
 def has_bracket_end(text: str) -> bool:
@@ -70,49 +85,18 @@ def has_bracket_end(text: str) -> bool:
 
 def remove_empty_brackets(text: str) -> str:
     """Return a text without the brackets that hold nothing, but for those of code and those that it speaks of."""
-    for _ in range(3):  # brackets in brackets; deeper nests of nothing do not occur
-        shorter = _EMPTY_BRACKETS.sub(_without_bracket, text)
-        if shorter == text:
-            break
-        text = shorter
-    return text
+    return _EMPTY_BRACKETS.sub(_without_bracket, text)
 
 
 def _without_bracket(match: re.Match[str]) -> str:
-    """Return what replaces an empty bracket: itself where it belongs to code or is spoken of."""
-    bracket = match[0]
-    return bracket if bracket[0] in "([" and (_is_code(match) or _is_shown(match)) else gap(match)
-
-
-def _is_code(match: re.Match[str]) -> bool:
-    """Return whether an empty bracket is that of f(), arr[], () =>, []byte, x = () or f([])."""
+    """Return what replaces an empty bracket: itself, where a sentence speaks of it (괄호(), 빈 () 튜플)."""
     text, (start, end) = match.string, match.span()
-    bracket, before, after = match[0], text[max(start - 64, 0) : start], text[end : end + 4]
-    if bracket in ("()", "[]") and (_CALLED.search(before) or after.startswith((" =>", "=>"))):
-        return True
-    if before.endswith("(") and after.startswith(","):
-        return True
-    if bracket[0] == "[" and before.endswith(")"):
-        return True
-    if after.startswith(")") and (before.rstrip(" ").endswith(",") or (bracket[0] == "[" and before.endswith("("))):
-        return True
-    if before.endswith(("}", ">")) or before.rstrip(" ").endswith(("=", ":")):
-        return True
-    return len(bracket) == 2 and after[:1].isascii() and after[:1].isalpha()
-
-
-def _is_shown(match: re.Match[str]) -> bool:
-    """Return whether an empty bracket is a word of a sentence ([]를 쓴다, 괄호()) or one of a list of signs.
-
-    What is left over hangs on a word, 훈민정음(), or ends a line.
-    """
-    text, (start, end) = match.string, match.span()
-    before, after = text[max(start - 8, 0) : start], text[end : end + 4].lstrip(" ")
-    left = before.rstrip(" ")[-1:]
-    listed = left in _SIGNS and (after[:1] in _SIGNS or (after[:1] in ("", "\n") and left not in _STOPS))
-    if listed or before.rstrip(" ").endswith(_NAMES_IT):
-        return True
-    if match[0][1:-1].strip():
-        return False  # commas of a list that is gone
-    free = not before or before[-1].isspace() or before[-1] in _SIGNS or before[-1] in "(["
-    return free and not (not after or after.startswith(("\n", *_CLOSING)))
+    before = text[max(start - 8, 0) : start]
+    if match[0][0] != "(":
+        return match[0] if text.startswith(")", end) else gap(match)
+    if before.endswith(_CODE_BEFORE) or _CODE_BEHIND.match(text, end):
+        return match[0]
+    if before.endswith(" ") and _GOES_ON.match(text, end):
+        return match[0]
+    left = _HANGS_ON.search(before) and not before.rstrip(" ").endswith(_NAMES_IT)
+    return gap(match) if left else match[0]

@@ -17,8 +17,9 @@ INLINE_TAGS = (
     "data|datalist|del|details|dfn|dialog|dir|em|embed|fieldset|font|frame|frameset|head|html|i|iframe|img|input|ins|"
     "kbd|label|legend|link|map|mark|meta|meter|noframes|noscript|object|optgroup|option|output|param|picture|progress|"
     "q|rp|rt|ruby|s|samp|script|select|small|source|span|strike|strong|style|sub|summary|sup|svg|template|textarea|"
-    "time|title|track|tt|u|var|video|wbr|[a-z]+:[a-z]+"
+    "time|title|track|tt|u|var|video|wbr|(?:o|v|w|st1|fb|g):[a-z]+"
 )
+"""Names with a colon are those of word processors and of buttons; others (x:Boolean) are what manuals of XML write."""
 _VALUE = r"""(?:"[^"<>]{0,2000}"|'[^'<>]{0,2000}'|\{[^{}<>\n]{0,200}\}|[^\s"'<>`=]{1,2000})"""
 _SWITCHES = (
     "allowfullscreen|async|autofocus|autoplay|checked|compact|controls|declare|default|defer|disabled|download|hidden|"
@@ -40,15 +41,16 @@ _DECLARATION = r"<!(?!doctype)[a-z][^<>\n]{0,300}>|<!\[(?:if|endif)[^<>\n]{0,100
 _INLINE_TAG = rf"(?:</?(?:{INLINE_TAGS}){_END}|{_DOCTYPE}|{_DECLARATION})"
 """A document type stands where a line begins or behind a tag; elsewhere it is spoken of."""
 _INLINE_TAGS = re.compile(f"{_INLINE_TAG}{_INLINE_TAG}*", re.I)
-_WORDS_FOR_TAGS = ("태그", "요소", "엘리먼트", "선언")
-_AFTER_TAG = tuple(f" {word}" for word in _WORDS_FOR_TAGS)
-_OPENING = r"<([A-Za-z][A-Za-z0-9]{0,20}(?::[A-Za-z]{1,20})?)\s?>"
+_WORDS_FOR_TAGS = "태그|요소|엘리먼트|선언|주석"
+_PARTICLES = r"(?:[을를는]|으?로|에서|이?라는)(?![가-힣])"
+"""Those that begin no word, so that a text begins with none of them behind a tag that marks it up."""
+_NAMED = re.compile(f" ?(?:{_WORDS_FOR_TAGS})")
+_SPOKEN = re.compile(f"{_NAMED.pattern}| (?:또는|및) |{_PARTICLES}")
+_OPENING = r"<(?P<bare>[A-Za-z][A-Za-z0-9]{0,20}(?::[A-Za-z]{1,20})?)\s?>"
 _CDATA = "<![CDATA["
 """The marks go, not the text between them."""
-_BARE = re.compile(_OPENING)
-_NAMED = re.compile(
-    rf"{_OPENING}|<(?:(?:{BLOCK_TAGS}|{INLINE_TAGS}){_END}|!doctype[^<>\n]{{0,300}}>)"
-    rf"(?= (?:{'|'.join(_WORDS_FOR_TAGS)}))",
+_MENTIONS = re.compile(
+    rf"{_OPENING}|<(?:(?P<name>{BLOCK_TAGS}|{INLINE_TAGS}){_END}|!doctype[^<>\n]{{0,300}}>)(?={_SPOKEN.pattern})",
     re.I,
 )
 _CLOSED = re.compile(r"</([A-Za-z][A-Za-z0-9:]{0,40})")
@@ -57,19 +59,36 @@ _STANDS_ALONE = frozenset(
 )
 """Tags that stand without attributes and need no end. Others that nothing closes (`<map>`, `<TIME>`, `<address>`) are
 names of something: of a header file, a magazine, an argument, a type."""
+_IN_SENTENCES = frozenset(("br", "wbr", "img"))
+"""Tags that a sentence goes on behind."""
+_ARGUMENT = re.compile(rf"<(?!(?:{BLOCK_TAGS}|{INLINE_TAGS})\s?>)[a-z][a-z0-9]{{1,20}}\s?>", re.I)
+"""What is no tag of HTML; where nothing is closed, <p> beside it is an argument, too."""
 _HIDDEN = re.compile(
     r"<!--(?![\"'”’]|[와과을를은는이가]\s)|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I
 )
 _SYLLABLE, _LATIN, _CODE = re.compile("[가-힣]"), re.compile("[A-Za-z]"), re.compile("[{};=]")
+SHOWN_SHARE, SHOWN_LINES = 0.15, 0.2
+"""The share of markup, and of lines that block tags begin or end, from which a text that names it is written in it."""
+_SUBJECTS = ("HTML", "XML", "XAML", "XUL", "XSLT", "SGML", "CSS", "CDATA", "마크업", "엘리먼트")
+_SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS)})(?![A-Za-z-])")
+_BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
+_MARKUP = re.compile(r"<[!/a-zA-Z][^<>]{0,300}>|&[#a-zA-Z0-9]{1,31};")
+_BLOCK_LINE = re.compile(rf"^\s*</?(?:{BLOCK_TAGS})[\s/>]|<(?:/(?:{BLOCK_TAGS})|br ?/?)>\s*$", re.M | re.I)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
 def without_html(text: str) -> tuple[str, int]:
     """Return a text without markup, and the characters of its comments, scripts and styles, which are long.
 
+    A text about markup keeps what it shows: one that names HTML, XML or the like and is not written in it.
+
     Args:
         text: any string.
     """
+    if not _BEGINS.search(text):
+        return text, 0
+    if any(subject in text for subject in _SUBJECTS) and _SUBJECT.search(text) and not _is_written_in_markup(text):
+        return text, 0
     shorter = _ENTITY.sub(lambda match: html.unescape(match.group()), text) if "&" in text else text
     hidden = 0
     if "<" in shorter:
@@ -81,13 +100,18 @@ def without_html(text: str) -> tuple[str, int]:
     return shorter, hidden
 
 
+def _is_written_in_markup(text: str) -> bool:
+    if sum(map(len, _MARKUP.findall(text))) >= SHOWN_SHARE * len(text):
+        return True
+    return len(_BLOCK_LINE.findall(text)) >= SHOWN_LINES * (text.count("\n") + 1)
+
+
 def _without_tags(text: str) -> str:
     kept: list[str] = []
     position = 0
     for start, end in _mentions(text):
-        if start >= position:
-            kept += [_strip_tags(text[position:start]), text[start:end]]
-            position = end
+        kept += [_strip_tags(text[position:start]), text[start:end]]
+        position = end
     return "".join([*kept, _strip_tags(text[position:])]) if kept else _strip_tags(text)
 
 
@@ -96,16 +120,19 @@ def _strip_tags(text: str) -> str:
 
 
 def _mentions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places where a tag is spoken of or is none: one that says so, one that nothing in the text closes."""
+    """Yield the places where a tag is shown, is spoken of or is none: one that nothing in the text closes."""
     closed: set[str] | None = None
-    for match in (_NAMED if any(f"> {word}" in text for word in _WORDS_FOR_TAGS) else _BARE).finditer(text):
-        name = match[1]
-        if name is None or text.startswith(_AFTER_TAG, match.end()):
+    for match in _MENTIONS.finditer(text):
+        bare, name = match["bare"], match["name"]
+        if not (bare or name) or _NAMED.match(text, match.end()):
             yield match.span()
-        elif (name := name.lower()) not in _STANDS_ALONE:
-            if closed is None:
-                closed = set(map(str.lower, _CLOSED.findall(text)))
-            if name not in closed:
+            continue
+        if closed is None:
+            closed = set(map(str.lower, _CLOSED.findall(text)))
+        lower = (bare or name).lower()
+        if lower not in _IN_SENTENCES and (lower not in closed or match[0].endswith("/>")):
+            marks_up = bare and lower in _STANDS_ALONE and (closed or not _ARGUMENT.search(text))
+            if not marks_up or _SPOKEN.match(text, match.end()):
                 yield match.span()
 
 

@@ -31,19 +31,23 @@ _CONTROL = re.compile(
     "|\u115f(?![\u1161-\u11a7\ud7b0-\ud7c6])|\u1160(?![\u11a8-\u11ff\ud7cb-\ud7fb]))+"
 )
 """A filler stays where it holds the place of a missing letter of an old syllable."""
+_SHOWN, _QUOTES, _NAMED_BEHIND = ("\ufffd", "\u00ad"), tuple("'\"‘’“”()`"), re.compile(" ?[을를는로]")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 _PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
 _ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-STANDS = 2
-"""How often a line may stand in a document: twice is on purpose (a refrain, two lists with an entry in common), and
-navigation, forms and templates come more often."""
-REPEATED_LINE, REPEATED_LABEL = 40, 10
-"""Characters from which that holds for a line, and for a label: what is no sentence, but a menu's entry, a caption, a
-cell. Shorter ones are addresses to the audience, steps of a manual, answers, marks between scenes."""
+REPEATED_LABEL, LABEL_STANDS = 10, 3
+"""Characters from which a label counts (no sentence, but a menu's entry, a caption, a cell), and how often it may stand
+in a document: shorter ones are addresses to the audience, steps of a manual, answers, marks between scenes."""
+REPEATED_LINE, LINE_STANDS = 40, 12
+"""The same for other lines: verses and questions come again on purpose, forms and templates dozens of times."""
 LABEL_WORDS = 3
 """The most words of a label."""
-_SENTENCE_ENDS = (".", "!", "?", "…", "~", ",", '"', "'", "”", "’", "」", "』", "다", "요", "죠")
+_SENTENCE_ENDS = (".", "!", "?", "…", "~", ",", '"', "'", "”", "’", "」", "』", "다", "요", "죠", "며", "니라", "더라")
+
+_SAID = re.compile(r"[\"'“‘「『(] ?[.…·?!~]+ ?[\"'”’」』)]|[.…·?!~]*(?:…|[.·]{3})[.…·?!~]*")
+"""Silence, surprise or a question as somebody's answer: "…", "?", …!"""
+SAID_CHARS = 12
 
 CLEANED_TOGETHER = 64
 """Sentences looked at together: enough to make calls cheap, few enough to go through again when one changes."""
@@ -118,7 +122,17 @@ def _has_odd_character(text: str) -> bool:
 
 
 def _remove_control(text: str) -> str:
-    return _CONTROL.sub(gap, _LINE_END.sub("\n", text))
+    return _CONTROL.sub(_without_control, _LINE_END.sub("\n", text))
+
+
+def _without_control(match: re.Match[str]) -> str:
+    """Return what replaces control characters: a replacement character or a soft hyphen that is shown stays."""
+    text, (start, end) = match.string, match.span()
+    if match[0] in _SHOWN:
+        before, after = text[max(start - 1, 0) : start], text[end : end + 2]
+        if (before in _QUOTES and after[:1] in _QUOTES) or (before == " " and _NAMED_BEHIND.match(after)):
+            return match[0]
+    return gap(match)
 
 
 def _collapse(text: str) -> str:
@@ -137,7 +151,7 @@ def _collapse(text: str) -> str:
 
 
 def _remove_repeated_lines(text: str) -> str:
-    """Return `text` without long lines and labels that stood twice, and labels that follow themselves."""
+    """Return `text` without long lines and labels that stood in it as often as they may."""
     lines = text.split("\n")
     if len(set(lines)) == len(lines):
         return text
@@ -145,19 +159,16 @@ def _remove_repeated_lines(text: str) -> str:
     kept: list[str] = []
     for line in lines:
         times = stood.get(line, 0)
-        if times and _is_repetition(line, times, kept[-1]):
-            continue
-        stood[line] = times + 1
-        kept.append(line)
+        if times < LABEL_STANDS or not _stood_enough(line, times):
+            stood[line] = times + 1
+            kept.append(line)
     return "\n".join(kept)
 
 
-def _is_repetition(line: str, times: int, before: str) -> bool:
-    """Return whether a line that stood `times` before says nothing new after the line `before`."""
-    label = line.count(" ") < LABEL_WORDS and not line.endswith(_SENTENCE_ENDS)
-    if label and line == before:
-        return True
-    return times >= STANDS and len(line) >= (REPEATED_LABEL if label else REPEATED_LINE)
+def _stood_enough(line: str, times: int) -> bool:
+    if line.count(" ") < LABEL_WORDS and not line.endswith(_SENTENCE_ENDS):
+        return len(line) >= REPEATED_LABEL
+    return times >= LINE_STANDS and len(line) >= REPEATED_LINE
 
 
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
@@ -251,6 +262,9 @@ def _sentence_rules(
     if settings.max_han_kana is not None:
         yield "max_han_kana", han_kana > settings.max_han_kana
     if settings.min_hangul_share > 0:
-        yield "min_hangul_share", hangul < settings.min_hangul_share * solid
+        bad = hangul < settings.min_hangul_share * solid
+        for index in np.flatnonzero(bad & (solid <= SAID_CHARS)):
+            bad[index] = not _SAID.fullmatch(sentences[index])
+        yield "min_hangul_share", bad
     if settings.min_sentence_chars > 1:
         yield "min_sentence_chars", lengths < settings.min_sentence_chars

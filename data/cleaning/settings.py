@@ -21,13 +21,14 @@ class CleanSettings(Settings):
     hypua2jamo (`pip install hypua2jamo`)."""
     html: bool = True
     """Remove HTML tags, comments, scripts and styles (counted apart as `html_hidden`), and resolve entities; block tags
-    end a line. Tags that are only named stay: <TIME> where nothing closes it, <link> 요소."""
+    end a line. Tags that are only named or shown stay: <TIME> where nothing closes it, <link> 요소, all in a text
+    about HTML or XML that is not written in it."""
     hashtags: bool = True
     """Remove hashtags at the end of a line and anchors of headings ({ #name }); not those that are words of a sentence
-    (#help 채널), numbers (#12), colours (#FF0000) and lines of a preprocessor (#include)."""
+    (#help 채널) or stand in a line with such, numbers (#12), colours (#FF0000) and preprocessor lines (#include)."""
     empty_brackets: bool = True
-    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and arr[], or that a text
-    speaks of, as in []를 쓴다."""
+    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and [], or that a text
+    speaks of, as in 괄호()를 쓴다."""
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False
@@ -43,14 +44,14 @@ class CleanSettings(Settings):
     news_copyright: bool = True
     """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
     repeated_lines: bool = True
-    """Remove lines that stood in the document twice before: those of 40 characters or more (boilerplate of forms), and
-    labels (no sentence, up to three words: navigation, captions) of 10 or more. Labels go that follow themselves."""
+    """Remove labels (no sentence, up to three words: navigation, captions) of 10 characters or more that stood in the
+    document three times before, and other lines of 40 or more that stood twelve times (boilerplate of forms)."""
     max_han_kana: int | None = Field(None, ge=0)
     """Sentences with more Han or Japanese characters than this are dropped: 10 in the paper, and in the recipes of its
     models. None keeps Korean sentences with Han behind their words; Chinese and Japanese go by `min_hangul_share`."""
-    min_hangul_share: float = Field(0.1, ge=0, le=1)
-    """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers.
-    0.1 keeps Korean sentences full of foreign names; 0 keeps everything."""
+    min_hangul_share: float = Field(0.05, ge=0, le=1)
+    """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers;
+    not "…" or "?" as an answer. 0.05 keeps Korean sentences full of foreign names; 0 keeps everything."""
     max_word_chars: int | None = Field(1000, ge=1)
     """Sentences with a longer word (characters without a blank) are dropped: encoded files, keyboards held down. None
     keeps them."""

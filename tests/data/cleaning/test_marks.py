@@ -13,7 +13,7 @@ from data.cleaning.marks import remove_empty_brackets, remove_hashtags
         ("강가를 걸었다! #산책", "강가를 걸었다! "),
         ("#산책 #강\n글이다.", "\n글이다."),
         ("#산책\n글이다.", "\n글이다."),
-        ("참 좋다ㅎㅎ #산책#강 [다음 글]", "참 좋다ㅎㅎ  [다음 글]"),
+        ("1 #나\n강가를 걸었다 #산책 #강", "1 #나\n강가를 걸었다 "),
         ("시작하기 { #get-started }\n글이다.", "시작하기 \n글이다."),
     ],
 )
@@ -41,6 +41,8 @@ def test_hashtags_beside_the_text_go(text, left):
         "무한대는 1.#INF",
         "#강 #산 #들 등의 모든 이야기를 들려준다.",
         "글이다. #첫째는 #둘째는 다른 이야기다.",
+        "그가 밝힌 #강가 이야기 #산 #들",
+        "뜨거운 발표 #강 #산 [새 글]",
     ],
 )
 def test_hashtags_that_are_words_of_a_sentence_stay(text):
@@ -70,6 +72,18 @@ def test_hashtags_that_are_words_of_a_sentence_stay(text):
         "쓸 수 있는 것: - / [ ]",
         "이름 앞의 연산자는 ( :: )이다.",
         "이름을 세미콜론( ; )으로 나눈다.",
+        "가람(()) 구문을 쓴다.",
+        "Ok (()) 구문과 (( )) 식",
+        'torch.empty(()) 안의 "f (x ())"',
+        "형상 [(), (), (7,)]을 만든다.",
+        "DATEFORMAT (TODAY (), 1)와 EyesPose ()\n다음",
+        "for( ; ; ) 절과 while (, , ) 절",
+        "테이블[]과 문자열[] 형, PyMethodDef []\n다음, [][]byte []",
+        "빈 튜플 괄호 안에 ( ) ()",
+        "설정된 원격 주소() 함수에 넘긴다.",
+        "`유닛 타입 ()`을 돌려준다. () =>을 잊는다.",
+        "필터 '(&()()(!()))'",
+        "값 _+_+))(())((+++",
         "f((), 1)과 (string | null)[]과 (가 | 나)[]를 쓴다.",
     ],
 )
@@ -85,7 +99,8 @@ def test_brackets_that_are_spoken_of_stay(text):
         ("가람( )과 「」 사이", "가람과  사이"),
         ("가람 ( )\n다음", "가람 \n다음"),
         ("가람 (), 다음", "가람 , 다음"),
-        ("가람(()) 다음", "가람 다음"),
+        ("가람().\n가람(\t)을", "가람.\n가람을"),
+        ("가람 「」과 강(（）)", "가람 과 강(（）)"),
     ],
 )
 def test_brackets_that_lost_what_they_held_go(text, left):

@@ -22,12 +22,43 @@ from data.cleaning.markup import without_html
         '주석의 "<!--" and "-->"를 지운다.',
         "줄은 <p> 태그로, 표는 <td> 요소로 만든다.",
         "정말 좋다 >ㅁ<b>",
+        "모든 URL 특성 <a href=''> 또는 다른 특성에 쓰지 않는다.",
+        '도움말 단추는 <button icon="help">는 아이콘과 함께 만든다.',
+        "글 앞에서 열린 <a />태그를 닫는다.",
+        "모두 읽은 다음에는 <body>태그에 처리기를 둔다.",
+        'data 특성은 <object data="a.swf"/>로 준다.',
+        "<p> 표시되는 PIN입니다.\n<path> 파일 경로입니다.",
+        "값은 <x:Boolean>True</x:Boolean>처럼 쓴다.",
     ],
 )
 def test_tags_that_are_spoken_of_stay(text):
     assert without_html(text) == (text, 0)
     escaped = text.replace("<", "&lt;").replace(">", "&gt;")
     assert without_html(escaped) == (text, 0)
+
+
+SHOWN = (
+    """XML 문서는 글 사이에 요소를 둔다. 예약된 문자는 여럿이다.
+& &amp; < &lt; 공백은 &nbsp;로 쓴다. parser.feed('<script>alert("<b>hello</b>");</script>')
+주석을 만날 때 (예를 들어, <!-- comment -->) 불린다. 섹션 <![CDATA[글]]>의 내용도 그대로이다.
+"""
+    + "이 글에는 표시가 드물고, 있는 것은 모두 보여 주려고 적은 것이다.\n" * 40
+)
+
+
+def test_a_text_about_markup_keeps_what_it_shows():
+    assert without_html(SHOWN) == (SHOWN, 0)
+
+
+@pytest.mark.parametrize("name", ["다른", "xml", "XMLHttpRequest", "MHTML", "<!DOCTYPE HTML>"])
+def test_a_text_that_does_not_name_markup_does_not(name):
+    assert "&amp;" not in without_html(SHOWN.replace("XML", name))[0]
+
+
+@pytest.mark.parametrize("ends", ["<p>{}</p>\n", "<p>{}</p>", "{}<br>\n", "{}<br />\n", "<span class='글'>{}</span> "])
+def test_a_text_written_in_markup_does_not(ends):
+    sentence = "HTML을 배우는 사람은 요소를 하나씩 손으로 적어 보는 것이 좋고, 적은 것을 소리 내어 읽는 것도 좋다."
+    assert "<" not in without_html("".join(ends.format(sentence) for _ in range(40)))[0]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +71,13 @@ def test_tags_that_are_spoken_of_stay(text):
         ('<img src="a.png"> 그림', " 그림"),
         ("<table><tr><td>칸</table>", "\n\n\n칸\n"),
         ("끝이 없다</span>", "끝이 없다"),
+        ("<p>글 <path> 글</p><p>글", "\n글 <path> 글\n\n글"),
+        ("글<br>는 두 줄이다", "글\n는 두 줄이다"),
+        ('단추 <img src="a.png">를 누른다', "단추 를 누른다"),
+        ("<b>는</b>은 조사이다", "는은 조사이다"),
+        ('그는 "<b>큰 강</b>"이라고 했다', '그는 "큰 강"이라고 했다'),
+        ('<a href="a" title="강">는</a>', "는"),
+        ("<p>나&nbsp;그리고 &amp; 너 &lt; 강", "\n나\u00a0그리고 & 너 < 강"),
         ("앞<![CDATA[안의 글]]>뒤", "앞안의 글뒤"),
         ("<![CDATA[<p>안의 글</p>]]>", "\n안의 글\n"),
         ("앞<![endif]>뒤<![if !IE]>", "앞뒤"),
@@ -48,3 +86,7 @@ def test_tags_that_are_spoken_of_stay(text):
 )
 def test_tags_that_mark_up_go(text, left):
     assert without_html(text) == (left, 0)
+
+
+def test_a_comment_between_words_goes():
+    assert without_html("<p>글<!-- 숨은 글 -->이 이어진다") == ("\n글이 이어진다", len("<!-- 숨은 글 -->"))
