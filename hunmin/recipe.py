@@ -12,6 +12,7 @@ from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
+from hunmin.hub.names import PREFIX, local_folder
 from hunmin.hub.settings import HubSettings
 from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
@@ -21,6 +22,9 @@ from tokenizer.train import TokenizerSettings
 
 NOT_NAMED = "(not named yet)"
 """Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
+
+_DATA = ("data", "benchmarks")
+"""Values of `klue` that may be names on the hub."""
 
 
 class Recipe(Settings):
@@ -51,7 +55,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
 
     A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
-    data of other suites that are scored, unless stated.
+    data of other suites that are scored, unless stated. Names on the hub become folders of its cache.
 
     Args:
         path: of the file.
@@ -59,7 +63,8 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
         without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
 
     Raises:
-        UserError: the file or a value is wrong, or the key of the pseudonyms would stand beside them.
+        UserError: the file or a value is wrong, data named on the hub is not in the cache, or the key of the pseudonyms
+            would stand beside them.
     """
     path = recipe_file(path)
     if not path.exists():
@@ -76,6 +81,10 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
             if isinstance(part, dict):
                 part.setdefault(key, value)
     corpus, klue = tree.get("corpus"), tree.get("klue")
+    if isinstance(klue, dict) and not without_data:
+        for key in _DATA:
+            if str(klue.get(key)).startswith(PREFIX):
+                klue[key] = str(local_folder(klue[key], "dataset"))
     if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):

@@ -58,7 +58,7 @@ class KlueSettings(Settings):
 
     data: str
     """Folder with KLUE's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's dataset `klue`
-    has them (ynat/validation-00000-of-00001.parquet …)."""
+    has them (ynat/validation-00000-of-00001.parquet …); hf:klue/klue@COMMIT from the hub's cache."""
     benchmarks: str | None = None
     """Folder with the files of the other suites: KoBEST's in kobest/ (kobest/BoolQ/train.tsv …), those of KoELECTRA's
     table in a folder a task (korsts/sts-train.tsv …), at the top or in koelectra/; None = `data`."""

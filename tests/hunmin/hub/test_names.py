@@ -9,6 +9,7 @@ from huggingface_hub import constants
 from common.errors import UserError
 from hunmin.hub.names import local_folder
 from hunmin.main import run_command
+from hunmin.recipe import load_recipe
 
 COMMIT, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 
@@ -80,3 +81,14 @@ def test_the_command_takes_the_folder_of_the_cache(cache, capsys):
     assert f"snapshots/{COMMIT}" in capsys.readouterr().err.replace("\n", "")
     assert run_command(["klue", "ceiling", "hf:klue/roberta-base@main", "--data", data]) == 2
     assert "names no commit" in capsys.readouterr().err
+
+
+def test_a_recipe_takes_the_folder_of_the_cache(cache):
+    values = ["corpus.inputs=[texts]", f"klue.data=hf:klue/klue@{COMMIT}", "klue.benchmarks=benchmarks"]
+    recipe = load_recipe("local-small", values)
+    folder = str(cache / "datasets--klue--klue" / "snapshots" / COMMIT)
+    assert (recipe.klue.data, recipe.klue.benchmarks) == (folder, "benchmarks")
+    assert recipe.corpus.decontaminate.benchmarks == [folder]
+    with pytest.raises(UserError, match="is not in the hub's cache"):
+        load_recipe("local-small", [values[0], f"klue.data=hf:klue/klue@{OTHER}"])
+    load_recipe("local-small", [f"klue.data=hf:klue/klue@{OTHER}"], without_data=True)
