@@ -47,6 +47,7 @@ _SENTENCE_ENDS = (".", "!", "?", "…", "~", ",", '"', "'", "”", "’", "」",
 
 _SAID = re.compile(r"[\"'“‘「『(] ?[.…·?!~]+ ?[\"'”’」』)]|[.…·?!~]*(?:…|[.·]{3})[.…·?!~]*")
 """Silence, surprise or a question as somebody's answer: "…", "?", …!"""
+_SAID_BEGINS = frozenset("\"'“‘「『(.…·?!~")
 SAID_CHARS = 12
 
 CLEANED_TOGETHER = 64
@@ -263,8 +264,9 @@ def _sentence_rules(
         yield "max_han_kana", han_kana > settings.max_han_kana
     if settings.min_hangul_share > 0:
         bad = hangul < settings.min_hangul_share * solid
-        for index in np.flatnonzero(bad & (solid <= SAID_CHARS)):
-            bad[index] = not _SAID.fullmatch(sentences[index])
+        for index in np.flatnonzero(bad & (solid <= SAID_CHARS)).tolist():
+            if sentences[index][:1] in _SAID_BEGINS and _SAID.fullmatch(sentences[index]):
+                bad[index] = False
         yield "min_hangul_share", bad
     if settings.min_sentence_chars > 1:
         yield "min_sentence_chars", lengths < settings.min_sentence_chars
