@@ -73,7 +73,9 @@ _SUBJECTS = ("HTML", "XML", "XAML", "XUL", "XSLT", "SGML", "CSS", "CDATA", "ë§ˆí
 _SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS)})(?![A-Za-z-])")
 _BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
 _MARKUP = re.compile(r"<[!/a-zA-Z][^<>]{0,300}>|&[#a-zA-Z0-9]{1,31};")
-_BLOCK_LINE = re.compile(rf"^\s*</?(?:{BLOCK_TAGS})[\s/>]|<(?:/(?:{BLOCK_TAGS})|br ?/?)>\s*$", re.M | re.I)
+_BLOCK_LINE = re.compile(
+    rf"^[ \t]{{0,40}}</?(?:{BLOCK_TAGS})[\s/>]|<(?:/(?:{BLOCK_TAGS})|br ?/?)>[ \t]{{0,40}}$", re.M | re.I
+)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
@@ -122,6 +124,7 @@ def _strip_tags(text: str) -> str:
 def _mentions(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places where a tag is shown, is spoken of or is none: one that nothing in the text closes."""
     closed: set[str] | None = None
+    arguments = False
     for match in _MENTIONS.finditer(text):
         bare, name = match["bare"], match["name"]
         if not (bare or name) or _NAMED.match(text, match.end()):
@@ -129,9 +132,10 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
             continue
         if closed is None:
             closed = set(map(str.lower, _CLOSED.findall(text)))
+            arguments = not closed and _ARGUMENT.search(text) is not None
         lower = (bare or name).lower()
         if lower not in _IN_SENTENCES and (lower not in closed or match[0].endswith("/>")):
-            marks_up = bare and lower in _STANDS_ALONE and (closed or not _ARGUMENT.search(text))
+            marks_up = bare and lower in _STANDS_ALONE and not arguments
             if not marks_up or _SPOKEN.match(text, match.end()):
                 yield match.span()
 

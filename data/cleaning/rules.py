@@ -264,9 +264,9 @@ def _sentence_rules(
         yield "max_han_kana", han_kana > settings.max_han_kana
     if settings.min_hangul_share > 0:
         bad = hangul < settings.min_hangul_share * solid
-        for index in np.flatnonzero(bad & (solid <= SAID_CHARS)).tolist():
-            if sentences[index][:1] in _SAID_BEGINS and _SAID.fullmatch(sentences[index]):
-                bad[index] = False
+        for short in np.flatnonzero(bad & (solid <= SAID_CHARS)).tolist():
+            if sentences[short][:1] in _SAID_BEGINS and _SAID.fullmatch(sentences[short]):
+                bad[short] = False
         yield "min_hangul_share", bad
     if settings.min_sentence_chars > 1:
         yield "min_sentence_chars", lengths < settings.min_sentence_chars
