@@ -42,14 +42,14 @@ class Pseudonymizer:
 
     def apply_many(self, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
         """Return `apply` of every text; much faster than one by one, because clean texts are passed over together."""
-        results: list[tuple[str, list[Replacement]]] = []
-        for text, located in zip(texts, find_values(texts, self._on_request), strict=True):
+        results: list[tuple[str, list[Replacement]]] = [(text, []) for text in texts]
+        for index, located in find_values(texts, self._on_request).items():
             replacements = [
                 Replacement(found.start, found.end, found.type, surrogate(self._key, found.type, found.value))
                 for found in located
                 if found.type in self._types
             ]
-            results.append((_replace(text, replacements), replacements))
+            results[index] = _replace(texts[index], replacements), replacements
         return results
 
 

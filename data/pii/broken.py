@@ -31,6 +31,7 @@ BROKEN_GATE = (
 """In RE2 syntax, the only gate that looks past the end of a line."""
 _ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
 _BEGINS = frozenset("0123456789-‐‑‒–—−ㅡ(")
+_PLACES = frozenset("시군구읍면로길")
 _MAIL = re.compile(
     rf"(?<![A-Za-z0-9._%+-])[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,62}}@ ?{_BREAK} ?"
     r"[A-Za-z0-9-]{1,40}(?:\.[A-Za-z0-9-]{1,20}){0,2}\.[A-Za-z]{2,10}(?![A-Za-z0-9-])"
@@ -50,12 +51,12 @@ Scan = Callable[[View], Iterator[tuple[int, int, str, str]]]
 
 def may_go_on(text: str, end: int) -> bool:
     """Return whether the line that ends at `end` may end within a number."""
+    if end >= len(text):
+        return False
     before, after = text[max(0, end - 3) : end].rstrip("\r ")[-1:], text[end + 1 : end + 4].lstrip(" ")[:1]
-    return (before in _ENDS and after in _BEGINS) or before == "@" or _goes_on(text, end)
-
-
-def _goes_on(text: str, end: int) -> bool:
-    return _address_goes_on(text, end) or _code_goes_on(text, end)
+    if after in _BEGINS and (before in _ENDS or _code_goes_on(text, end)):
+        return True
+    return before == "@" or (before in _PLACES and _address_goes_on(text, end))
 
 
 def _code_goes_on(text: str, end: int) -> bool:

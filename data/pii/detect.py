@@ -50,21 +50,21 @@ def find_spans(text: str, on_request: bool = False) -> list[Span]:
 
 def find_many(texts: list[str], on_request: bool = False) -> list[list[Span]]:
     """Return `find_spans` of every text; much faster than one by one, because the gate runs over all at once."""
-    return [
-        [Span(start, end, kind) for start, end, kind, _ in located] if located else []
-        for located in find_values(texts, on_request)
-    ]
+    spans: list[list[Span]] = [[] for _ in texts]
+    for index, located in find_values(texts, on_request).items():
+        spans[index] = [Span(start, end, kind) for start, end, kind, _ in located]
+    return spans
 
 
-def find_values(texts: list[str], on_request: bool = False) -> list[list[Found]]:
-    """Return the same with the values in plain characters."""
+def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Found]]:
+    """Return the same with the values in plain characters: index of a text → what it holds, if anything."""
     used = gate(on_request)
-    located: list[list[Found]] = [[] for _ in texts]
+    located: dict[int, list[Found]] = {}
     for window in used.windows(texts):
         found = _in_line(texts[window.text], window, used)
         if not found:
             continue
-        here = located[window.text]
+        here = located.setdefault(window.text, [])
         # a value of a line before may end in this one: only the last of all are looked at again
         first = len(here)
         while first and here[first - 1].end > found[0].start:

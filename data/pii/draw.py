@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 
-_CONSONANTS, _VOWELS = "bdghjkmnprstyw", "aeiou"
+_SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdghjkmnprstyw"]
 
 
 class Draw:
@@ -19,7 +18,7 @@ class Draw:
         self.key = key
         self.attempt = attempt
         message = f"{kind}\0{attempt}\0{normal}".encode("utf-8", "surrogatepass")
-        self._pool = int.from_bytes(hmac.new(key, message, hashlib.sha256).digest(), "big")
+        self._pool = int.from_bytes(hmac.digest(key, message, "sha256"), "big")
 
     def below(self, bound: int) -> int:
         """Return a number in 0..bound-1."""
@@ -32,7 +31,7 @@ class Draw:
 
     def name(self, syllables: int) -> str:
         """Return an invented lower-case name of two letters a syllable."""
-        return "".join(_CONSONANTS[self.below(14)] + _VOWELS[self.below(5)] for _ in range(syllables))
+        return "".join([_SYLLABLES[self.below(70)] for _ in range(syllables)])
 
 
 def lay(value: str, digits: str) -> str:

@@ -40,16 +40,16 @@ def url_end(text: str, start: int) -> int:
 
 def _strip(text: str, start: int, end: int) -> int:
     """Return `end` moved back over punctuation that closes the sentence and not the URL."""
-    surplus = {
-        close: text.count(close, start, end) - text.count(opening, start, end) for close, opening in _PAIRS.items()
-    }
+    whole, surplus = end, dict[str, int]()
     while end > start:
         last = text[end - 1]
-        if last in _CLOSING:
-            end -= 1
-        elif surplus.get(last, 0) > 0:
+        if last in _PAIRS:
+            if last not in surplus:
+                surplus[last] = text.count(last, start, whole) - text.count(_PAIRS[last], start, whole)
+            if surplus[last] <= 0:
+                return end
             surplus[last] -= 1
-            end -= 1
-        else:
+        elif last not in _CLOSING:
             return end
+        end -= 1
     return end

@@ -37,8 +37,9 @@ _EMAIL = (
     rf"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_][A-Za-z0-9._%+-]{{0,127}}|(?<![가-힣])(?=[가-힣A-Za-z0-9._%+-]{{0,31}}[가-힣]@)"
     rf"[가-힣A-Za-z0-9._%+-]{{1,32}})@(?P<domain>{_DOMAIN}|{_KOREAN_DOMAIN})(?![A-Za-z0-9]|-[A-Za-z0-9]|@)"
 )
+_NO_HANDLE_AFTER = r"A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-"
 _MENTION = (
-    r"@(?<![A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-]@)(?:(?=[0-9_.]{0,28}[A-Za-z])"
+    rf"@(?<![{_NO_HANDLE_AFTER}]@)(?:(?=[0-9_.]{{0,28}}[A-Za-z])"
     r"(?P<handle>[A-Za-z0-9_](?:[A-Za-z0-9_]|\.(?=[A-Za-z0-9_])){2,29})(?![A-Za-z0-9_@/(\[{`\\=#-]|\.[A-Za-z0-9_])"
     rf"|(?P<name>(?:{SURNAMES})[가-힣]{{1,2}}?|[가-힣]{{2,12}}?)"
     r"(?P<title> ?님| 씨(?=[^가-힣]|[가는의를도와]|$)|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
@@ -146,7 +147,7 @@ EMAIL = PiiType(
 MENTION = PiiType(
     "MENTION",
     re.compile(_MENTION),
-    "@[A-Za-z0-9_][A-Za-z0-9_.]{2}|@[가-힣]{2}",
+    rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}])@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣]{{2}})",
     _make_mention,
     label=_MENTION_LABEL,
     check=mention,

@@ -172,7 +172,14 @@ def _make_mac(value: str, normal: str, draw: Draw) -> str:
     return made.upper() if value != value.lower() else made
 
 
-URL = PiiType("URL", re.compile(f"(?=[A-Za-z0-9])(?:{_URL})"), _URL_GATE, _make_url, check=url, normalise=str.lower)
+URL = PiiType(
+    "URL",
+    re.compile(f"(?=[A-Za-z0-9])(?<![A-Za-z0-9])(?:{_URL})"),
+    _URL_GATE,
+    _make_url,
+    check=url,
+    normalise=str.lower,
+)
 MAC = PiiType(
     "MAC",
     re.compile(_MAC),
@@ -185,7 +192,7 @@ MAC = PiiType(
 )
 IP = PiiType(
     "IP",
-    re.compile(f"(?=[0-9A-Fa-f:])(?:{_IP})"),
+    re.compile(f"(?=[0-9A-Fa-f:])(?<![0-9A-Za-z_])(?:{_IP})"),
     r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:",
     _make_ip,
     label=IP_LABEL,

@@ -11,19 +11,20 @@ from data.pii.types.base import DASH, Extent, PiiType, labelled
 USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호]"
 """Letters a vehicle plate may carry (private, commercial, parcel, rental)."""
 _USAGE_GROUPS = ("가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주", "바사아자", "배", "하허호")
+_MISSIONS = "외교|영사|준외|준영|국기|협정|대표"
 _OTHER_PLATE = f"[0-9]{{2,3}} ?{USAGE} ?[0-9]{{4}}(?![0-9A-Za-z])"
 _VEHICLE_PLATE = (
     rf"(?:(?<![가-힣])(?P<region>{PLATE_REGIONS}) ?[0-9]{{1,2}}"
     rf"|(?:(?<![0-9A-Za-z_제.,])(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
     rf" ?(?P<usage>{USAGE})(?P<space> ?)(?P<serial>[0-9]{{4}})(?![0-9A-Za-z]|(?![,/]{_OTHER_PLATE})[.,{DASH}/~][0-9])"
     rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}-{USAGE}-[0-9]{{4}})(?![0-9A-Za-z-])"
-    rf"|(?<![가-힣])(?P<mission>외교|영사|준외|준영|국기|협정|대표) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
+    rf"|(?<![가-힣])(?P<mission>{_MISSIONS}) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
     rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}})? (?P<letter>[가-차타-하]) ?"
     rf"(?P<number>[0-9]{{4}})(?![0-9A-Za-z]|[.,{DASH}/~][0-9])"
 )
 _GATE = (
-    rf"[0-9]-{USAGE}-[0-9]{{4}}|[0-9] ?{USAGE} ?[0-9]{{4}}|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}"
-    rf"|[가-힣] [가-하] ?[0-9]{{4}}"
+    rf"[0-9]-{USAGE}-[0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
+    rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}})? [가-하] ?[0-9]{{4}}"
 )
 _LABEL = re.compile(
     r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:는|가|를|의|도)?\s"
@@ -86,7 +87,8 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     return made
 
 
-_PATTERN = re.compile(_VEHICLE_PLATE)
+_FIRST = "".join(sorted({name[0] for name in (*PLATE_REGIONS.split("|"), *_MISSIONS.split("|"))}))
+_PATTERN = re.compile(f"(?=[0-9{_FIRST}])(?:{_VEHICLE_PLATE})")
 VEHICLE_PLATE = PiiType(
     "VEHICLE_PLATE",
     _PATTERN,

@@ -85,7 +85,7 @@ def test_nothing_matches_nothing() -> None:
 
 def test_windows_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["깨끗한 글", "가나\n010-1234-5678\n다라", "", "a@b.co", "끝 010-1234-5678"]
-    for size in (1, 20, 4 << 20):
-        monkeypatch.setattr(gate, "BATCH_BYTES", size)
+    for size in (1, 20, 1 << 16):
+        monkeypatch.setattr(gate, "BATCH_CHARACTERS", size)
         found = [(w.text, texts[w.text][w.start : w.end]) for w in gate.gate().windows(texts)]
         assert found == [(1, "010-1234-5678"), (3, "a@b.co"), (4, "끝 010-1234-5678")]
