@@ -22,8 +22,8 @@ from data.readers import Block, Document, InputFile, Reject, SourceSettings, lis
 from data.splitting import split_sentences
 
 SECONDS = 12.0
-"""Allowed on a busy machine; the slowest (a mobile prefix a line: each is put together with the next lines) takes three on a
-quiet one, nearly all well under one."""
+"""Allowed on a busy machine. The slowest, a mobile prefix a line that is put together with the next lines, takes three
+on a quiet one; nearly all well under one."""
 MARKS = "\u0301\u0323\u0327\u0302"
 PIECES = (
     *(
