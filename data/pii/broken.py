@@ -30,6 +30,8 @@ BROKEN_GATE = (
 )
 """In RE2 syntax, the only gate that looks past the end of a line."""
 _ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
+_MOBILE = re.compile("(?<![0-9])0[^0-9]{0,5}1[^0-9]{0,5}0(?:[^0-9]{0,5}[0-9]){8}(?![0-9])")
+"""Eleven digits of a mobile number, whatever stands between them."""
 _BEGINS = frozenset("0123456789-‐‑‒–—−ㅡ(")
 _PLACES = frozenset("시군구읍면로길")
 _MAIL = re.compile(
@@ -133,25 +135,21 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, 
     first, last = match.span()
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
     goes_on = _GOES_ON.search(match[0]) is not None
-    if not goes_on and "010" not in digits_of(match[0]) and match[0].count(".") < 3:
+    mobile_only = not goes_on and match[0].count(".") < 3
+    if mobile_only and "010" not in digits_of(match[0]):
         return
     at_a_dot = _AT_A_DOT.search(match[0]) is not None
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
+    pieces = list(zip([begin, *(right for _, right in gaps)], [*(left for left, _ in gaps), stop], strict=True))
     for joint in ("", " "):
-        characters: list[str] = []
+        joined = joint.join([text[left:right] for left, right in pieces])
+        if mobile_only and _MOBILE.search(joined) is None:
+            continue
         places: list[int] = []
-        position = begin
-        for left, right in gaps:
-            characters.append(text[position:left])
-            places += range(position, left)
-            if joint:
-                characters.append(joint)
-                places.append(left)
-            position = right
-        characters.append(text[position:stop])
-        places += range(position, stop)
+        for left, right in pieces:
+            places += range(left, right + len(joint))  # the joint stands where the break begins
         found = False
-        for start, end, kind, value in scan(View("".join(characters), places)):
+        for start, end, kind, value in scan(View(joined, places[: len(joined)])):
             crosses = any(start < right and left < end for left, right in gaps)
             mobile = kind == "TEL" and digits_of(value).startswith("010") and len(digits_of(value)) == 11
             if crosses and (mobile or (kind == "IP" and at_a_dot) or (goes_on and kind in _KINDS)):
