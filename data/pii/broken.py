@@ -32,6 +32,8 @@ BROKEN_GATE = (
 _ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
 _MOBILE = re.compile("(?<![0-9])0[^0-9]{0,5}1[^0-9]{0,5}0(?:[^0-9]{0,5}[0-9]){8}(?![0-9])")
 """Eleven digits of a mobile number, whatever stands between them."""
+_FEWEST = 8
+"""Digits of the shortest number without dots that is put together: 1588-1234."""
 _BEGINS = frozenset("0123456789-‐‑‒–—−ㅡ(")
 _PLACES = frozenset("시군구읍면로길")
 _MAIL = re.compile(
@@ -135,8 +137,10 @@ def _joined(text: str, match: re.Match[str], scan: Scan) -> Iterator[tuple[int, 
     first, last = match.span()
     begin, stop = max(0, first - BEFORE), min(len(text), last + 16)
     goes_on = _GOES_ON.search(match[0]) is not None
-    mobile_only = not goes_on and match[0].count(".") < 3
-    if mobile_only and "010" not in digits_of(match[0]):
+    dotted = match[0].count(".") >= 3
+    mobile_only = not goes_on and not dotted
+    digits = digits_of(match[0])
+    if not dotted and (len(digits) < _FEWEST or (mobile_only and "010" not in digits)):
         return
     at_a_dot = _AT_A_DOT.search(match[0]) is not None
     gaps = [gap.span() for gap in _BREAKS.finditer(text, first, last)]
