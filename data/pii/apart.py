@@ -74,10 +74,45 @@ def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
         yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
 
 
+LOCAL_GATE = r"(?:화|번호|☎|☏|📞|(?i:tel|phone))[ :.)]{0,3}[2-9][0-9]{2,3}-[0-9]{4}"
+_LOCAL = re.compile(
+    r"(?:전화(?:번호)?|☎|☏|📞|(?<![A-Za-z])(?i:tel|phone))[ :.)]{0,3}(?P<number>[2-9][0-9]{2,3}-[0-9]{4})"
+    r"(?![0-9A-Za-z_]|[.,~/-][0-9]| ?[~원명개점년])"
+)
+
+
+def local_number(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield telephone numbers without their area code right behind the word for them (전화 234-5678)."""
+    for match in _LOCAL.finditer(text, start, end):
+        yield Hidden(*match.span("number"), "TEL", match["number"])
+
+
+_HOST_JOINT = r"(?: ?(?:닷|쩜|점) ?| \. | ?[\[({]\.[\])}] ?)"
+_HOST_END = f"(?:co{_HOST_JOINT}kr|or{_HOST_JOINT}kr|go{_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click)"
+_WRITTEN_HOST = re.compile(
+    rf"(?<![A-Za-z0-9@._/-])(?=[a-z0-9-]{{0,39}}[a-z])[a-z0-9][a-z0-9-]{{1,40}}(?:{_HOST_JOINT}[a-z0-9-]{{2,30}}){{0,2}}?"
+    rf"{_HOST_JOINT}{_HOST_END}(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
+)
+WRITTEN_HOST_GATE = rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)"
+_A_DOT = re.compile(_HOST_JOINT)
+
+
+def written_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield addresses of pages whose dots are written otherwise (shop 닷 co 닷 kr, bad[.]site, my . blog . com)."""
+    for match in _WRITTEN_HOST.finditer(text, start, end):
+        yield Hidden(*match.span(), "URL", _A_DOT.sub(".", match[0]))
+
+
 _HOST = re.compile(
     rf"(?<![A-Za-z0-9가-힣@._/\\$:-])[가-힣]{{1,20}}(?<![다요죠까])\.{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])"
 )
-HOST_GATE = rf"[가-힣]\.{TLD_BARE}"
+_KOREAN_HOST = re.compile(
+    r"(?<![A-Za-z0-9가-힣@._/-])[A-Za-z0-9가-힣-]{2,20}(?<![다요죠까])\.(?:한국|닷컴|닷넷)(?![A-Za-z0-9-]|\.[A-Za-z0-9가-힣])"
+)
+_NO_SENTENCE_END = r"A-Za-z0-9가-깋깍-닣닥-욓욕-죟죡-힣-"
+"""Letters but those that end sentences, 다, 요, 죠 and 까: "… 했다.한국은" is common."""
+HOST_GATE = rf"[가-힣]\.{TLD_BARE}|[{_NO_SENTENCE_END}]\.(?:한국|닷컴|닷넷)"
+_SITE = re.compile("홈페이지|사이트|누리집|주소창|도메인")
 
 
 def korean_host(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -85,10 +120,14 @@ def korean_host(text: str, start: int, end: int) -> Iterator[Hidden]:
     for match in _HOST.finditer(text, start, end):
         last = min(end, url_end(text, match.end()))
         yield Hidden(match.start(), last, "URL", text[match.start() : last])
+    for match in _KOREAN_HOST.finditer(text, start, end):  # "일본.한국" by itself is a list
+        if labelled(_SITE, text, *match.span(), BESIDE):
+            yield Hidden(*match.span(), "URL", match[0])
 
 
 _FLAT = re.compile(
-    rf"(?<![가-힣A-Za-z0-9])(?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?)"
+    r"(?<![가-힣A-Za-z0-9])(?P<town>[가-힣]{1,5}(?:[0-9]?동|읍|면|리) )?"
+    rf"(?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?)"
     rf",? ?{ROOM}"
 )
 FLAT_GATE = ROOM_GATE
@@ -96,7 +135,7 @@ _HOME = re.compile(r"주소|주소지|거주|자택|배송|사는\s?(?:곳|집)|
 
 
 def flat(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield a building and a flat without its town, beside a word for where somebody lives."""
+    """Yield a building and a flat with no more than its town; without it beside a word for where somebody lives."""
     for match in _FLAT.finditer(text, start, end):
-        if labelled(_HOME, text, *match.span(), BESIDE):
+        if match["town"] or labelled(_HOME, text, *match.span(), BESIDE):
             yield Hidden(*match.span(), "ADDRESS", match[0])

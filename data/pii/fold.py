@@ -56,12 +56,18 @@ def _table() -> dict[int, str]:
 _TABLE = _table()
 _DROPPED = re.compile(f"[{_NOTHING}]")
 _KEYCAP = re.compile("[\ufe0f\u20e3]*")
+_NAMES = {
+    **dict.fromkeys(("nbsp", "ensp", "emsp", "thinsp"), " "),
+    **dict.fromkeys(("hyphen", "dash", "ndash", "mdash", "minus"), "-"),
+    **dict(zip(("commat", "period", "colon", "sol", "num", "lpar", "rpar"), "@.:/#()", strict=True)),
+}
+_ENTITIES = "|".join(_NAMES)
 _WRITTEN = re.compile(
-    r"&(?:#(?P<code>[0-9]{2,5})|#[xX](?P<hex>[0-9a-fA-F]{2,4})|(?P<name>nbsp|commat|period|hyphen|colon|sol));"
+    r"&(?:#(?P<code>[0-9]{2,5})|#[xX](?P<hex>[0-9a-fA-F]{2,4})"
+    rf"|(?P<name>{_ENTITIES}));"
     r"|(?<=[0-9A-Za-z])%(?P<percent>2[DdEe]|40)(?=[0-9A-Za-z])"
     r"|(?<=[0-9A-Za-z가-힣])[\[({](?P<sign>[.:])[\])}](?=[0-9A-Za-z가-힣/])"
 )
-_NAMES = {"nbsp": " ", "commat": "@", "period": ".", "hyphen": "-", "colon": ":", "sol": "/"}
 
 
 def _class(characters: str) -> str:
@@ -84,7 +90,7 @@ FOLD_GATE = (
     rf"|[0-9][ {_BLANKS}]?[{_JOINTS}\x{{FF08}}\x{{FF09}}][ {_BLANKS}]?[0-9]|\x{{FF08}}0[1-9]"
     rf"|[0-9@.:/\-][{_INVISIBLE}]+[0-9A-Za-z가-힣@.:/(\-]|[가-힣A-Za-z)][{_INVISIBLE}]+[0-9@.:/\-]|[A-Za-z][{_INVISIBLE}]+[A-Za-z]"
     rf"|[0-9][{_BLANKS}][0-9(\-]|[\-)][{_BLANKS}][0-9]|[가-힣][{_INVISIBLE}]+ [0-9]"
-    r"|&#(?:[0-9]{2,5}|[xX][0-9a-fA-F]{2,4});|[0-9A-Za-z]&(?:nbsp|commat|period|hyphen|colon|sol);"
+    rf"|&#(?:[0-9]{{2,5}}|[xX][0-9a-fA-F]{{2,4}});|[0-9A-Za-z]&(?:{_ENTITIES});"
     r"|[0-9A-Za-z가-힣][\[({][.:][\])}][0-9A-Za-z가-힣/]|hxxps?|[0-9A-Za-z_][ⓐⒶ][0-9A-Za-z]"
 )
 """Found on every line on which folding can show a value that does not stand there plainly."""

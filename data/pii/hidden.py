@@ -13,21 +13,26 @@ from data.pii.apart import (
     FLAT_GATE,
     HOST_GATE,
     IP_GATE,
+    LOCAL_GATE,
     MAIL_GATE,
     PASSPORT_GATE,
     SECOND_GATE,
+    WRITTEN_HOST_GATE,
     Hidden,
     flat,
     ip_apart,
     korean_host,
+    local_number,
     mail_apart,
     passport_apart,
     second_number,
+    written_host,
 )
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
 from data.pii.types.accounts import MAIL_BRANDS
-from data.pii.types.base import BEFORE, DASH, labelled
+from data.pii.types.base import BEFORE, BESIDE, DASH, digits_of, labelled
+from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 
 _SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
@@ -47,17 +52,20 @@ _AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
 
 _WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
 _CIRCLED = "⓪⓿①-⑨❶-❾➀-➈➊-➒⓵-⓽"
-_PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| ?(?:다시|대시|하이픈|에|의) ?)?"
+_PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| {{0,2}}(?:다시|대시|하이픈|국?에|국?의|국) {{0,2}})?"
 _SPOKEN = re.compile(
-    rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,14}}[{_WRITTEN}{_CIRCLED}0-9]"
+    rf"(?<![{_WRITTEN}{_CIRCLED}0-9])(?=[{_WRITTEN}{_CIRCLED}0-9])(?:[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}){{7,15}}[{_WRITTEN}{_CIRCLED}0-9]"
 )
 _SPOKEN_GATE = (
     rf"[공영빵0][ .,{DASH}]?[{_WRITTEN}][ .,{DASH}]?[{_WRITTEN}0-9][ .,{DASH}]?[{_WRITTEN}0-9]"
-    rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]"
+    rf"|일[오육륙팔][{_WRITTEN}][{_WRITTEN}]|[{_WRITTEN}][{_WRITTEN}][{DASH}][{_WRITTEN}][{_WRITTEN}]"
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
-    rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
+    rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]"
+    rf"|[공영빵][이삼사오육칠][{_WRITTEN}]?(?:에|의) ?[{_WRITTEN}][{_WRITTEN}]"
+    rf"|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
-_PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의]")
+_RUN_BEFORE = re.compile(rf"[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}\Z")
+_PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의국]")
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
 _NEXT_VALUE = re.compile(" ?[,/~]")
 
@@ -70,7 +78,8 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
         position = first + 1  # what begins after a pause may be whole
         for stop in _stops(text, first, last):
             written = _PAUSE_WORDS.sub(" ", text[first:stop])
-            value = _whole(re.sub("[^0-9]", "", written.translate(_AS_DIGITS)))
+            digits = written.translate(_AS_DIGITS)
+            value = _whole(digits_of(digits)) or _of_money(re.sub("[^0-9]+", "-", digits.strip()), text, first, stop)
             said = len(_NO_DIGITS.findall(written))
             if value and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010"))):
                 yield Hidden(first, stop, *value)
@@ -98,6 +107,22 @@ def _whole(digits: str) -> tuple[str, str] | None:
     return None
 
 
+def _of_money(value: str, text: str, start: int, end: int) -> tuple[str, str] | None:
+    """Return type and value of the digits of a card, a business or an account, beside the word for it."""
+    digits = digits_of(value)
+    if _RUN_BEFORE.search(text, max(0, start - 8), start):
+        return None  # a part of a longer number
+    fits = (
+        (CARD, len(digits) == 16 and card_prefix_ok(digits)),
+        (BRN, len(digits) == 10 and brn_ok(digits)),
+        (BANK_ACCOUNT, 10 <= len(digits) <= 16),
+    )
+    for kind, possible in fits:
+        if possible and kind.label and labelled(kind.label, text, start, end):
+            return kind.name, value
+    return None
+
+
 _O, _I, _LIKE = "[0oOоОㅇ○◯〇]", "[1lI|ㅣ∣]", "[0-9oOоОㅇ○◯〇lI|ㅣ∣SsZB]"
 _LOOKALIKE = re.compile(
     rf"(?<![0-9A-Za-z]){_O}{_I}{_O}[ .{DASH}]{{0,3}}{_LIKE}{{4}}[ .{DASH}]{{0,3}}{_LIKE}{{4}}(?![0-9A-Za-z])"
@@ -113,12 +138,13 @@ def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
             yield Hidden(*match.span(), "TEL", value)
 
 
-_ODD_JOINT = r"(?:  +| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
+_ODD_JOINT = r"(?:  +| ?[)\]}] ?[(\[{] ?| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
 _ODD = re.compile(
     rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
     rf"(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
     rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
 )
+_CLOSING = (")", "]", "}")
 _PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
 _ODD_GATE = (
     r"(?:01[016789]|02|0[3-8][0-5]|050[0-9]?)"
@@ -137,12 +163,14 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
         if area and not (first == second == "_" or labelled(TEL_LABEL, text, *match.span())):
             continue
         if first == second or match["open"] or first in (")", "]"):
-            yield Hidden(*match.span(), "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
+            last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
+            yield Hidden(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
 
 
 _CUT = re.compile(
     rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{8,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
 )
+_DOTTED = re.compile(r"(?<![0-9A-Za-z.])0\.1\.0(?:\.[0-9]){8}(?!\.?[0-9A-Za-z])")
 _CUT_MOBILE = re.compile(rf"010[{DASH}]?[0-9]{{4}}[{DASH}]?[0-9]{{4}}")
 _CUT_LANDLINE = re.compile(rf"(?:02|0[3-6][1-5]|0[78]0|050[0-9])[{DASH}][0-9]{{3,4}}[{DASH}][0-9]{{4}}")
 _CUT_LICENCE = re.compile(rf"(?:1[1-9]|2[0-6]|28)([{DASH}])[0-9]{{2}}\1[0-9]{{6}}\1[0-9]{{2}}")
@@ -152,13 +180,16 @@ _CUT_CARD = re.compile(rf"[0-9]{{4}}([{DASH}])[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{4}}
 
 
 def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield numbers whose digits stand apart (0 1 0 - 1 2 3 4 - 5 6 7 8, 900101-12 34567)."""
+    """Yield numbers whose digits stand apart (0 1 0 - 1 2 3 4 - 5 6 7 8, 900101-12 34567, 0.1.0.1.2.3.4.5.6.7.8)."""
+    for match in _DOTTED.finditer(text, start, end):
+        yield Hidden(*match.span(), "TEL", match[0].replace(".", ""))
     for match in _CUT.finditer(text, start, end):
         if " " not in match[0]:
             continue
         plain = match[0].replace(" ", "")
         if _CUT_MOBILE.fullmatch(plain):
-            if len(plain) > 11 or (not set(plain) <= {"0", "1"} and labelled(TEL_LABEL, text, *match.span())):
+            alone = len(match[0]) == 21 and len(set(plain)) >= 5  # a digit, a blank, a digit …: no row of a table
+            if len(plain) > 11 or alone or (not set(plain) <= {"0", "1"} and labelled(TEL_LABEL, text, *match.span())):
                 yield Hidden(*match.span(), "TEL", plain)
         elif _CUT_LANDLINE.fullmatch(plain):
             yield Hidden(*match.span(), "TEL", plain)
@@ -191,9 +222,9 @@ _MAIL = re.compile(
 _MAIL_GATE = (
     r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
     r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
-    rf"|[a-z0-9_] at (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
+    rf"|[a-z0-9_] (?:at|앳|에이티) (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
     r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"
-    r"|[a-z0-9_]@(?:네이버|다음|한메일|지메일|구글|네이트|카카오|핫메일|야후)"
+    rf"|[a-z0-9_]@(?:{_BRAND}|(?:{_PROVIDER})(?:[^a-z0-9._-]|\z))"
     r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)"
     r"|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
 )
@@ -214,6 +245,7 @@ def _is_english(text: str, match: re.Match[str]) -> bool:
     return match["local"].lower() in _ENGLISH or _WORD_BEFORE.search(before) is not None
 
 
+_GOES_ON = re.compile("[A-Za-z0-9._-]*[A-Za-z0-9]")
 _MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
 
@@ -223,9 +255,12 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
     for match in _MAIL.finditer(text, start, end):
         tail, at = match["tail"], match["at"] or match["word"]
         provider = match["provider"]
-        if at == "#" and _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.start()) is None:
+        called = _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE) is not None
+        if at == "#" and not (called or provider):
             continue
-        if tail is None and not (provider and _BRACKETED.search(at)):
+        if tail is None and not (provider and (_BRACKETED.search(at) or (called and at == "@"))):
+            continue
+        if tail is None and _GOES_ON.match(text, match.end()):
             continue
         host = provider.lower() if provider else match["host"]
         domain = MAIL_BRANDS.get(host, host)
@@ -254,7 +289,8 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     ),
     "odd_joints": (_ODD_GATE, odd_joints),
     "cut_apart": (
-        rf"[0-9] (?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]",
+        rf"[0-9] (?:[{DASH}] ?)?(?:[0-9]{{1,6}}[ {DASH}]{{1,3}}){{2,}}[0-9]"
+        rf"|[0-9](?:\.[0-9]){{10}}|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]",
         cut_apart,
     ),
     "written_mail": (_MAIL_GATE, written_mail),
@@ -264,6 +300,8 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "second_number": (SECOND_GATE, second_number),
     "flat": (FLAT_GATE, flat),
     "korean_host": (HOST_GATE, korean_host),
+    "local_number": (LOCAL_GATE, local_number),
+    "written_host": (WRITTEN_HOST_GATE, written_host),
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
 HIDDEN_GATES: dict[str, str] = {FOLD: FOLD_GATE, **{name: gate for name, (gate, _) in FINDERS.items()}}

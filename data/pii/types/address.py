@@ -26,11 +26,11 @@ _PROVINCE = "|".join(
 )
 _DISTRICT = "[가-힣]{1,4}[시군구]"
 _KNOWN = f"(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구"
-_NO_UNIT = rf"(?![0-9]|[.,][0-9]|{UNITS})"
+_NO_UNIT = rf"(?![0-9]|[.,](?![0-9]{{1,4}}[호층동])[0-9]|{UNITS})"
 BUILDINGS = "아파트|빌라|빌딩|타워|오피스텔|맨션|상가"
-ROOM = r"(?:[0-9]{1,4}동,? ?[0-9]{1,4}호|(?<=[트라딩워텔션가차지]) ?[0-9]{1,4}호)(?!실|텔|선)"
+ROOM = r"(?:[0-9]{1,4}동[,/]? ?[0-9]{1,4}호|(?<=[트라딩워텔션가차지]) ?[0-9]{1,4}호)(?!실|텔|선)"
 """The number of a flat, behind that of its building, or behind the building's name."""
-ROOM_GATE = f"[0-9]동,? ?[0-9]{{1,4}}호|(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}호"
+ROOM_GATE = f"[0-9]동[,/]? ?[0-9]{{1,4}}호|(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}호"
 _ROAD = (
     r"(?P<road>[가-힣][가-힣0-9·]{0,11}?(?:대로|로|길))"
     r"(?P<branch> ?[0-9]{1,4}[가-하번]?[가-힣]?길)?"
@@ -38,33 +38,48 @@ _ROAD = (
 )
 _LOT = (
     r"(?P<village>[가-힣][가-힣0-9]{0,7}?(?:[동로][0-9]가|동|리|가)(?: [가-힣]{1,4}리)?)"
-    rf" ?(?:산 ?)?(?P<lot>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지|{_NO_UNIT})"
+    rf" ?(?:산 ?|제 ?)?(?P<lot>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지(?: [0-9]{{1,4}} ?호)?|{_NO_UNIT})"
 )
 _FLAT = (
     r"(?P<place>[가-힣][가-힣0-9]{0,5}?(?:[동로][0-9]가|동|리|가))"
     rf",? (?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?: ?(?:{BUILDINGS}))?(?: ?[0-9]{{1,2}}(?:차|단지))?)"
     rf"(?P<flat>,? ?{ROOM}|(?<=[가-힣]) (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}{_NO_UNIT}(?!-))"
 )
+_UNIT = (
+    r"(?:(?:제 ?)?(?:지하 ?|지층 ?)?[A-Z]?[0-9]{1,4}(?:-[0-9]{1,4})?(?:(?:동|층)(?![가-힣]{3})|호(?!실|텔|선))"
+    r"|제?[A-Z가나다라마바사]동(?= ?제? ?[0-9]{1,4}[층호]))"
+)
+"""A part of a building: 101동, 제3층, B동 301호, B01호, 203-1호."""
 _DETAIL = (
     r"(?P<detail>(?: ?\([가-힣0-9., ]{2,20}\))?"
     rf"(?:,? ?[가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS})"
-    rf"|,? [가-힣A-Za-z0-9]{{1,12}}(?=,? [0-9]{{1,4}}동,? ?[0-9]{{1,4}}호))?"
-    r"(?:,? ?(?:지하 ?)?[0-9]{1,4}(?:(?:동|층)(?![가-힣]{3})|호(?!실|텔|선))){0,3})"
+    rf"|(?:,? [가-힣A-Za-z][가-힣A-Za-z0-9]{{1,11}}){{1,2}}?(?=,? {_UNIT})"
+    rf"|,? [가-힣]{{2,10}}(?=,? (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}(?![0-9-])))?"
+    rf"(?:[,/]? ?{_UNIT}){{0,3}}"
+    rf"(?:(?<=[가-힣]) (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}(?![0-9-])"
+    r"|,? ?사서함 ?[0-9]{1,5}(?:-[0-9]{1,4})?호?)?"
+    r"(?: ?\((?:[가-힣0-9]{1,8}(?:동|리|가)(?:, ?[가-힣A-Za-z0-9 ]{2,20})?"
+    rf"|[가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS}|밸리|센터))\))?)"
 )
 _FIRST = "".join(sorted({name[0] for name in (*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|"))}))
 PATTERN = re.compile(
-    rf"(?<![가-힣])(?=[{_FIRST}])(?:(?P<province>{_PROVINCE}) ?(?P<district>{_DISTRICT}(?: {_DISTRICT})?)"
+    rf"(?<![가-힣])(?=[{_FIRST}])(?:(?P<province>{_PROVINCE}) ?(?P<district>{_DISTRICT}(?: ?{_DISTRICT})?)"
     rf"|(?P<sejong>세종(?:특별자치시|시))|(?P<known>(?:{_KNOWN})(?: [가-힣]{{1,3}}구)?))"
     rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:(?:{_ROAD}|{_LOT}){_DETAIL}|{_FLAT})"
 )
-_UNCOUNTED = rf"(?:[^0-9 .,{SHORT_UNITS}]|[.,](?:[^0-9]|\z)| (?:[^{SHORT_UNITS}]|[{SHORT_UNITS}][가-힣]|\z)|\z)"
+_UNCOUNTED = (
+    rf"(?:[^0-9 .,{SHORT_UNITS}]|[.,](?:[^0-9]|\z)|,[0-9]{{1,4}}[호층동]"
+    rf"| (?:[^{SHORT_UNITS}]|[{SHORT_UNITS}][가-힣]|\z)|\z)"
+)
 _GATE = (
     "[시군구읍면] ?[가-힣][가-힣0-9·]*[로길동리가](?: [가-힣0-9]{1,7}[길리])?"
-    f" ?(?:산 ?|지하 ?)?[0-9]{{1,5}}{_UNCOUNTED}"
+    f" ?(?:산 ?|지하 ?|제 ?)?[0-9]{{1,5}}{_UNCOUNTED}"
     f"|{ROOM_GATE}"
     "|[동리가],? [가-힣A-Za-z0-9]+(?: [가-힣]+)?(?: [0-9]{1,2}(?:차|단지))? [0-9]{2,4}-[0-9]{3,4}"
 )
-_BUILDING = re.compile(f"[가-힣A-Za-z0-9]+({BUILDINGS})")
+_TOWN = re.compile("[가-힣]{1,5}([0-9]?동|읍|면|리) ")
+_WORD = re.compile("[가-힣A-Za-z0-9-]+")
+_PART = re.compile("(?:제|지하|지층|번지|사서함)?[A-Z]?[0-9-]*(?:동|층|호)?|제?[A-Z가나다라마바사]동")
 
 
 def _plain(value: str) -> str:
@@ -81,7 +96,9 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     if match is None:  # a building and a flat alone
         kind = next((kind for kind in BUILDINGS.split("|") if kind in value), "")
         room = value.rpartition(kind)[2] if kind else value
-        return INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind + _numbers(room, draw)
+        name = INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind + _numbers(room, draw)
+        town = _TOWN.match(value)
+        return f"{INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}{town[1]} {name}" if town else name
     changes: list[tuple[int, int, str]] = []
     if match["province"] or match["sejong"]:
         group = "province" if match["province"] else "sejong"
@@ -102,8 +119,7 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     else:
         end = match.end("house") if match["house"] else match.end("lot")
     detail = re.sub(r" ?\([^)]*\)", "", value[end:])
-    detail = _BUILDING.sub(lambda m: INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + m[1], detail)
-    changes.append((end, len(value), _numbers(detail, draw)))
+    changes.append((end, len(value), _WORD.sub(lambda m: _invent_part(m[0], draw), detail)))
     pieces, position = [], 0
     for start, stop, text in sorted(changes):
         pieces += [value[position:start], text]
@@ -120,6 +136,14 @@ def _invent(group: str, part: str, draw: Draw) -> str:
         suffix = "대로" if word.endswith("대로") else word[-1:]
         words.append(INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + suffix if word else "")
     return " ".join(words)
+
+
+def _invent_part(word: str, draw: Draw) -> str:
+    """Return a word of a building's details: other numbers for its parts, an invented name for its name."""
+    if _PART.fullmatch(word):
+        return _numbers(word, draw)
+    kind = next((kind for kind in BUILDINGS.split("|") if word.endswith(kind)), "")
+    return INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind
 
 
 def _numbers(part: str, draw: Draw) -> str:

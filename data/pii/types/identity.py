@@ -40,8 +40,8 @@ _OTHER_NUMBER = re.compile(
     r"(?:\s?번호)?[^0-9가-힣]{0,4}(?:[은는이가을를])?\s?$",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\s?(?:원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")
-_RRN_LABEL = re.compile(r"주민|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
+_COUNTED = re.compile(r"\s?(?:이?\s?밀리초|나노초|원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")
+_RRN_LABEL = re.compile(r"주민|민증|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
 _FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
 _LICENCE_LABEL = re.compile(r"면허|licen[cs]e", re.IGNORECASE)
 PASSPORT_LABEL = re.compile(r"여권|passport", re.IGNORECASE)
@@ -58,7 +58,7 @@ def _registration(centuries: str) -> re.Pattern[str]:
     number = f"{centuries}[0-9]{{6}}"
     return re.compile(
         rf"(?=[0-9])(?:{APART_BEFORE}(?P<century>19|20)?{_BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
-        rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){_BIRTH}(?P<slash> ?[/~_*:] ?){number}{APART_AFTER}"
+        rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){_BIRTH}(?P<slash> ?[/~_*:.] ?){number}{APART_AFTER}"
         rf"(?![/~_*:][0-9A-Za-z])"
         rf"|{APART_BEFORE}(?<![0-9A-Za-z]){_DOTTED_BIRTH}(?P<dotted> ?[{DASH}] ?){number}{APART_AFTER}"
         rf"|(?:{NOT_BEFORE}|(?<=[0-9]{{13}},)){_BIRTH} ?{number}(?:{NOT_AFTER}|(?=,[0-9]{{13}}(?![0-9]))))"
@@ -78,12 +78,13 @@ def _registered(label: re.Pattern[str]) -> Check:
             return None
         if match["century"] is not None and not str(registration_born(digits)).startswith(match["century"]):
             return None
-        if (match["dash"] or match["slash"] or match["dotted"]) and digits[6] not in "09":
+        decimal = (match["slash"] or "").strip() == "."
+        if (match["dash"] or match["slash"] or match["dotted"]) and not decimal and digits[6] not in "09":
             return start, end
         if labelled(label, text, start, end):
             return start, end
         article = digits.startswith("880") and ean13_ok(digits)  # Korean bar codes
-        if digits[6] in "09" or article:
+        if digits[6] in "09" or article or decimal:
             return None
         # a check digit that fits makes up for a blank, or for the check of another number that fits too; not for words
         # that say what else it is, nor for a birth that is still to come
@@ -120,7 +121,10 @@ _PASSPORT = (
     r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
     r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
 )
-_HEALTH_INSURANCE = rf"{NOT_BEFORE}[1-9](?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}{NOT_AFTER}"
+_HEALTH_INSURANCE = (
+    rf"{NOT_BEFORE}[1-9](?:(?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}|(?P<apart>[ {DASH}])[0-9]{{7}}(?P=apart)[0-9]{{3}})"
+    rf"{NOT_AFTER}"
+)
 
 
 def driver_license(text: str, match: re.Match[str]) -> Extent | None:
@@ -211,7 +215,7 @@ PASSPORT = PiiType(
 HEALTH_INSURANCE = PiiType(
     "HEALTH_INSURANCE",
     re.compile(f"(?=[0-9]){_HEALTH_INSURANCE}"),
-    f"[1-9] ?[{DASH}]? ?[0-9]{{10}}",
+    f"[1-9] ?[{DASH}]? ?[0-9]{{10}}|[1-9][ {DASH}][0-9]{{7}}[ {DASH}][0-9]{{3}}",
     _make_health_insurance,
     label=_HEALTH_LABEL,
     check=health_insurance,

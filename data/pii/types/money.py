@@ -27,10 +27,10 @@ _CARD = (
     rf"|3(?:0[0-5]|[689][0-9])[0-9](?P<diners> ?[{DASH}] ?| )[0-9]{{6}}(?P=diners)[0-9]{{4}}){APART_AFTER}"
     rf"|{NOT_BEFORE}(?:[0-9]{{16}}|3[47][0-9]{{13}}){NOT_AFTER}"
 )
-_BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
+_BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |\.|)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
 _BANK_ACCOUNT = (
-    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} .]{{0,3}}){{10}})"
-    rf"[0-9]{{2,6}}(?P<sep> ?[{DASH}] ?| |\.)[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
+    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ./]{{0,3}}){{10}})"
+    rf"[0-9]{{2,6}}(?P<sep> ?[{DASH}] ?| |\.|/)[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
     rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
 )
 _ACCOUNT_GROUPS = frozenset(
@@ -72,7 +72,7 @@ def brn(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a separated number whose check digit fits or that has a label; an undashed one needs both."""
     digits, separator = digits_of(match[0]), match["sep"]
     evidence = brn_ok(digits) + labelled(_BRN_LABEL, text, *match.span())
-    return match.span() if evidence >= (1 if separator.strip() else 2) else None
+    return match.span() if evidence >= (1 if separator.strip(" .") else 2) else None
 
 
 def bank_account(text: str, match: re.Match[str]) -> Extent | None:
@@ -82,11 +82,11 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
         amount = _AMOUNT.match(text, end) is not None
         return (start, end) if not amount and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
-    if not 10 <= sum(groups) <= 14 or (match["sep"] in " ." and len(groups) < 3):
+    if not 10 <= sum(groups) <= 14 or (match["sep"] in " ./" and len(groups) < 3):
         return None
     if labelled(_ACCOUNT_LABEL, text, start, end):
         return start, end
-    own = groups in _ACCOUNT_GROUPS and match["sep"] not in " ."
+    own = groups in _ACCOUNT_GROUPS and match["sep"] not in " ./"
     if groups == (3, 3, 6):
         own = own and match["groups"][:3] in _SUBJECTS
     other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _OTHER_AFTER.match(text, end)
@@ -127,7 +127,7 @@ BRN = PiiType(
 BANK_ACCOUNT = PiiType(
     "BANK_ACCOUNT",
     re.compile(f"(?=[0-9])(?:{_BANK_ACCOUNT})"),
-    TEN_DIGITS,
+    f"{TEN_DIGITS}|[0-9](?:/?[0-9]){{9}}",
     _make_bank_account,
     label=_ACCOUNT_LABEL,
     check=bank_account,

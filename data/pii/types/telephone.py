@@ -25,7 +25,8 @@ _BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
 """Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code goes on."""
 _MOBILE = rf"01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}{APART_AFTER}"
 _TEL = (
-    rf"(?P<country>(?<![0-9])(?:\(\+ ?82\)|\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]|10[{DASH}][0-9]{{4}}[{DASH}]))"
+    rf"(?P<country>(?<![0-9])(?:\(\+ ?82\)|\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]"
+    rf"| ?10(?P<joint>[ {DASH}])[0-9]{{4}}(?P=joint)))"
     rf"(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
     rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
@@ -35,15 +36,16 @@ _TEL = (
     rf"|(?P<plain>(?:{NOT_BEFORE}|(?<=01[016789][0-9]{{8}},))(?:010[0-9]{{8}}|(?:01[16789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)[0-9]{{7,8}}))(?:{_BARE_AFTER}|(?=,01[016789][0-9]{{7,8}}))(?![A-Za-z])"
     rf"|(?P<grown>{APART_BEFORE}01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}(?={_MOBILE})"
     rf"|(?<=[0-9][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}})(?<=01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}){_MOBILE})"
-    rf"|{_BARE_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.| |))(?P<serial>[0-9]{{4}}){_BARE_AFTER}"
+    rf"|{_BARE_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.| |~|))(?P<serial>[0-9]{{4}}){_BARE_AFTER}"
+    rf"|(?<=[A-Za-z]=)(?P<asked>010[0-9]{{8}})(?![0-9A-Za-z])"
 )
 _GATE = (
     f"0[0-9]{{1,3}}[({GATE_GAP[1:]}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
     rf"|82{GATE_GAP}{{0,3}}\(?0?\)? ?[0-9]{{1,3}}{GATE_GAP}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
-    f"|{_SERVICE}{GATE_GAP}{{0,3}}[0-9]{{4}}"
+    f"|{_SERVICE}[~{GATE_GAP[1:]}{{0,3}}[0-9]{{4}}"
 )
 TEL_LABEL = re.compile(
-    r"전화|대표\s?번호|직통|내선|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
+    r"전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
     r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z])",
     re.IGNORECASE,
 )
@@ -65,8 +67,10 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
         first, last = digits[:4], digits[4:]
         # 1588-1592 are years, 1800-3000 is a range
         range_ = first <= last <= "2100" or (first < last and first.endswith("00") and last.endswith("00"))
-        clear = not match["service"].strip(" ").isdigit() and not range_
+        clear = not match["service"].strip(" ~").isdigit() and not range_
         return (start, end) if clear or labelled(TEL_LABEL, text, start, end) else None
+    if match["asked"] is not None:
+        return None if set(digits) <= set("01") else (start, end)
     if match["area"] is not None and match["area"].endswith(" ") and match["last"] == " ":
         # a row of numbers with blanks between them is a table, not a telephone number
         row = text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
@@ -88,6 +92,8 @@ def _make(value: str, normal: str, draw: Draw) -> str:
         return lay(value, "1500" + draw.digits(4))
     if normal.startswith(("050", "0303")):
         subscriber = 8 if len(normal) == 12 else 7
+    elif normal[0] != "0":  # without its area code
+        subscriber = len(normal)
     else:
         subscriber = len(normal) - (2 if normal.startswith("02") else 3)
     return lay(value, "0" + draw.digits(subscriber - 1))

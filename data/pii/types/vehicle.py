@@ -17,17 +17,18 @@ _VEHICLE_PLATE = (
     rf"(?:(?<![가-힣])(?P<region>{PLATE_REGIONS}) ?[0-9]{{1,2}}"
     rf"|(?:(?<![0-9A-Za-z_제.,])(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
     rf" ?(?P<usage>{USAGE})(?P<space> ?)(?P<serial>[0-9]{{4}})(?![0-9A-Za-z]|(?![,/]{_OTHER_PLATE})[.,{DASH}/~][0-9])"
-    rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}-{USAGE}-[0-9]{{4}})(?![0-9A-Za-z-])"
+    rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}(?P<joint>[-.]){USAGE}(?P=joint)[0-9]{{4}})(?![0-9A-Za-z-])"
+    rf"|(?<=[0-9A-Za-z가-힣\"],)(?P<cell>[0-9]{{2,3}}{USAGE} ?[0-9]{{4}})(?![0-9A-Za-z가-힣])"
     rf"|(?<![가-힣])(?P<mission>{_MISSIONS}) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
     rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}})? (?P<letter>[가-차타-하]) ?"
     rf"(?P<number>[0-9]{{4}})(?![0-9A-Za-z]|[.,{DASH}/~][0-9])"
 )
 _GATE = (
-    rf"[0-9]-{USAGE}-[0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
+    rf"[0-9][-.]{USAGE}[-.][0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
     rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}})? [가-하] ?[0-9]{{4}}"
 )
 _LABEL = re.compile(
-    r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:는|가|를|의|도)?\s"
+    r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|차번|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:는|가|를|의|도)?\s"
 )
 _PLATE_LABEL = re.compile("번호판|번호|오토바이|이륜차|차량|차주|등록")
 _COURT = re.compile("대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원")
@@ -45,7 +46,7 @@ _AFTER_PLATE = re.compile(
 def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a plate; letters that are also counters, or kinds of cases, need a region, a label, or the tight form."""
     start, end = match.span()
-    if match["dashed"] is not None:
+    if match["dashed"] is not None or match["cell"] is not None:
         return (start, end) if labelled(_LABEL, text, start, end) else None
     if match["old"] is not None:
         return (start, end) if labelled(_PLATE_LABEL, text, start, end) else None
