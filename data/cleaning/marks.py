@@ -24,19 +24,27 @@ _TAGGED = rf"(?!{_COLOUR})(?!{_DIRECTIVE})[^\W\d_]\w*"
 _TAG = rf"#(?<![\w&/#]#)(?<![0-9]\.#){_TAGGED}(?:#{_TAGGED})*"
 _HASHTAGS = re.compile(rf"\{{ ?#[\w.-]{{1,100}} ?\}}|{_TAG}(?:[ \t\u00a0\u3000]+{_TAG})*", re.M)
 """The anchor of a heading, or hashtags side by side."""
+_COMPLETED = re.compile(r"[:=→]\Z|[가-힣](?:[은는이가을를]|건|란)\Z")
+"""What hashtags complete: 오늘의 키워드: #반도체 #금리."""
+_TOPIC = ("은", "는", ":")
 _LINE_ENDS = re.compile(r"[ \t\u00a0\u3000]*$", re.M)
 _SAID = tuple(".!?~…)]”\"’'♥♡^;ㅋㅎㅠㅜ")
 """What ends a sentence or a comment, before the hashtags that follow it."""
 _EMPTY_BRACKETS = re.compile(
-    r"\((?:[,;·]*\s[\s,;·]*)?\)|（[\s,;·]*）|「\s*」|『\s*』|【\s*】|〈\s*〉|《\s*》|［\s*］|〔\s*〕"
+    r"\((?:[,;·]+\s[\s,;·]*|\s+[,;·][\s,;·]*)?\)|（(?:\s*[,;·][\s,;·]*)?）|「」|『』|【】|〈〉|《》|［］|〔〕"
 )
-"""Blanks and commas are left of what stood there. A sign between brackets is spoken of (콜론(:)); braces and square
-brackets are code, and so is what stands in or beside other brackets."""
+"""Commas are left of what stood there; blanks alone are to be filled in: 수도는 (    )이다. A sign between brackets is
+spoken of (콜론(:)); braces and square brackets are code, and so is what stands in or beside other brackets."""
 _HANGS_ON = re.compile(r"(?:[가-힣ㄱ-ㅣ㐀-鿿豈-﫿]|(?<![0-9A-Za-z_])[0-9]{1,7})[\"'”’」』.!?~^]{0,3} ?\Z")
 """What an empty bracket behind it is left over from: 훈민정음(); behind a Latin letter it is a function's."""
 _NAMES_IT = (
+    "객체",
     "공백",
     "괄호",
+    "꺾쇠",
+    "낫표",
+    "리스트",
+    "생성자",
     "기호",
     "브래킷",
     "문자",
@@ -70,9 +78,11 @@ def _without_hashtags(match: re.Match[str]) -> str:
     tags = match[0]
     if not _LINE_ENDS.match(text, end):
         return tags
-    if tags[0] == "{":
-        return ""
     before = text[max(text.rfind("\n", 0, start) + 1, start - 200) : start].rstrip(" \t\u00a0\u3000")
+    if tags[0] == "{":
+        return tags if before.endswith(_TOPIC) else ""
+    if _COMPLETED.search(before) or (not before and tags.count("#") == 1):
+        return tags  # what the line says, or a heading
     apart = not before or before.endswith(_SAID)
     # where another hashtag is a word of the line, these may be its words, too
     return "" if apart or (tags.count("#") > 1 and "#" not in before) else tags
@@ -92,11 +102,12 @@ def _without_bracket(match: re.Match[str]) -> str:
     """Return what replaces an empty bracket: itself, where a sentence speaks of it (괄호(), 빈 () 튜플)."""
     text, (start, end) = match.string, match.span()
     before = text[max(start - 8, 0) : start]
+    if before.rstrip(" ").endswith(_NAMES_IT):
+        return match[0]
     if match[0][0] != "(":
         return match[0] if text.startswith(")", end) else gap(match)
     if before.endswith(_CODE_BEFORE) or _CODE_BEHIND.match(text, end):
         return match[0]
     if before.endswith(" ") and _GOES_ON.match(text, end):
         return match[0]
-    left = _HANGS_ON.search(before) and not before.rstrip(" ").endswith(_NAMES_IT)
-    return gap(match) if left else match[0]
+    return gap(match) if _HANGS_ON.search(before) else match[0]

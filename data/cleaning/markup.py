@@ -35,6 +35,7 @@ _END = (
 )
 """The rest of a tag: attributes, each with its value, over as many lines as they take; or, where quotes are broken, to
 the end of the tag in the line. Words that are no attributes are prose, between two signs of comparison, say."""
+_BLOCK_NAME = re.compile(BLOCK_TAGS)
 _BLOCK_TAG = re.compile(rf"</?(?:{BLOCK_TAGS}){_END}", re.I)
 _DOCTYPE = r"<(?<![^\n>]<)!doctype[\s\[][^<>]{0,300}>(?!(?:[을를은는이가과와의]|으?로)(?![가-힣]))"
 _DECLARATION = r"<!(?!doctype)[a-z][^<>\n]{0,300}>|<!\[(?:if|endif)[^<>\n]{0,100}\]>"
@@ -45,30 +46,44 @@ _WORDS_FOR_TAGS = "태그|요소|엘리먼트|선언|주석"
 _PARTICLES = r"(?:[을를는]|으?로|에서|이?라는)(?![가-힣])"
 """Those that begin no word, so that a text begins with none of them behind a tag that marks it up."""
 _NAMED = re.compile(f" ?(?:{_WORDS_FOR_TAGS})")
-_SPOKEN = re.compile(f"{_NAMED.pattern}| (?:또는|및) |{_PARTICLES}")
+_PLACES = r" ?(?:바로 )?(?:앞|뒤|위|아래|직전|직후|사이)(?:에|의|으로|쪽|로|,| )"
+_SPOKEN = re.compile(
+    rf"{_NAMED.pattern}| (?:또는|및|이나|혹은) |[와과나]? ?, ?(?=<[a-z])|[와과나] (?=</?[a-z])|의 (?=[가-힣])"
+    rf"|{_PARTICLES}",
+    re.I,
+)
+_SAID_OF = re.compile(_PARTICLES)
+_SPOKEN_CLOSING = re.compile(f"{_SPOKEN.pattern}|{_PLACES}", re.I)
 _OPENING = r"<(?P<bare>[A-Za-z][A-Za-z0-9]{0,20}(?::[A-Za-z]{1,20})?)\s?>"
 _CDATA = "<![CDATA["
 """The marks go, not the text between them."""
 _MENTIONS = re.compile(
-    rf"{_OPENING}|<(?:(?P<name>{BLOCK_TAGS}|{INLINE_TAGS}){_END}|!doctype[^<>\n]{{0,300}}>)(?={_SPOKEN.pattern})",
+    rf"{_OPENING}|</(?P<closing>{BLOCK_TAGS}|{INLINE_TAGS})>"
+    rf"|<(?:(?P<name>{BLOCK_TAGS}|{INLINE_TAGS}){_END}|!doctype[^<>\n]{{0,300}}>)(?={_SPOKEN.pattern})",
     re.I,
 )
-_CLOSED = re.compile(r"</([A-Za-z][A-Za-z0-9:]{0,40})")
+_CLOSED, _OPENED = re.compile(r"</([A-Za-z][A-Za-z0-9:]{0,40})"), re.compile(r"<([A-Za-z][A-Za-z0-9:]{0,40})")
 _STANDS_ALONE = frozenset(
     ("br", "hr", "wbr", "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "html", "head", "body")
 )
 """Tags that stand without attributes and need no end. Others that nothing closes (`<map>`, `<TIME>`, `<address>`) are
 names of something: of a header file, a magazine, an argument, a type."""
-_IN_SENTENCES = frozenset(("br", "wbr", "img"))
+_IN_SENTENCES = frozenset(("br", "wbr"))
 """Tags that a sentence goes on behind."""
 _ARGUMENT = re.compile(rf"<(?!(?:{BLOCK_TAGS}|{INLINE_TAGS})\s?>)[a-z][a-z0-9]{{1,20}}\s?>", re.I)
 """What is no tag of HTML; where nothing is closed, <p> beside it is an argument, too."""
 _HIDDEN = re.compile(
-    r"<!--(?![\"'”’]|[와과을를은는이가]\s)|-->|<(?:script|style)(?=[\s>])|</(?:script|style)\s?>", re.I
+    r"<!--(?![\"'”’]|[와과을를은는이가]\s)|-->"
+    rf"|<(?:script|style)(?=[\s>])(?!>(?:{_SPOKEN.pattern}| ?(?:구역|블록|부분|안|내부|사이)))|</(?:script|style)\s?>",
+    re.I,
 )
+COMMENT_CHARS = 2000
+"""Longer Korean prose without a tag is no comment, but what stands between an arrow and a mark that is spoken of."""
 _SYLLABLE, _LATIN, _CODE = re.compile("[가-힣]"), re.compile("[A-Za-z]"), re.compile("[{};=]")
 SHOWN_SHARE, SHOWN_LINES = 0.15, 0.2
 """The share of markup, and of lines that block tags begin or end, from which a text that names it is written in it."""
+PROSE, WRAPPED = 10, 0.3
+"""Syllables of a line of prose, and the share of such lines that begin or end with a tag in a text written in it."""
 _SUBJECTS = ("HTML", "XML", "XAML", "XUL", "XSLT", "SGML", "CSS", "CDATA", "마크업", "엘리먼트")
 _SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS)})(?![A-Za-z-])")
 _BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
@@ -103,6 +118,10 @@ def without_html(text: str) -> tuple[str, int]:
 
 
 def _is_written_in_markup(text: str) -> bool:
+    stripped = map(str.strip, text.split("\n"))
+    lines = [line for line in stripped if len(_SYLLABLE.findall(_MARKUP.sub("", line))) >= PROSE]
+    if len(lines) > 1 and sum(line[0] == "<" or line[-1] == ">" for line in lines) < WRAPPED * len(lines):
+        return False  # an example is shown among lines that nothing marks up
     if sum(map(len, _MARKUP.findall(text))) >= SHOWN_SHARE * len(text):
         return True
     return len(_BLOCK_LINE.findall(text)) >= SHOWN_LINES * (text.count("\n") + 1)
@@ -124,9 +143,16 @@ def _strip_tags(text: str) -> str:
 def _mentions(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places where a tag is shown, is spoken of or is none: one that nothing in the text closes."""
     closed: set[str] | None = None
+    opened: set[str] | None = None
     arguments = False
     for match in _MENTIONS.finditer(text):
-        bare, name = match["bare"], match["name"]
+        bare, name, closing = match["bare"], match["name"], match["closing"]
+        if closing:
+            if _SPOKEN_CLOSING.match(text, match.end()):
+                opened = set(map(str.lower, _OPENED.findall(text))) if opened is None else opened
+                if closing.lower() not in opened:
+                    yield match.span()
+            continue
         if not (bare or name) or _NAMED.match(text, match.end()):
             yield match.span()
             continue
@@ -134,7 +160,11 @@ def _mentions(text: str) -> Iterator[tuple[int, int]]:
             closed = set(map(str.lower, _CLOSED.findall(text)))
             arguments = not closed and _ARGUMENT.search(text) is not None
         lower = (bare or name).lower()
-        if lower not in _IN_SENTENCES and (lower not in closed or match[0].endswith("/>")):
+        if bare and _BLOCK_NAME.fullmatch(lower) and lower != "br" and _SAID_OF.match(text, match.end()):
+            yield match.span()  # no paragraph begins with a particle
+            continue
+        goes_on = lower in _IN_SENTENCES or (lower == "img" and not bare)
+        if not goes_on and (lower not in closed or match[0].endswith("/>")):
             marks_up = bare and lower in _STANDS_ALONE and not arguments
             if not marks_up or _SPOKEN.match(text, match.end()):
                 yield match.span()
@@ -150,10 +180,11 @@ def _remove_hidden(text: str) -> str:
     opened: re.Match[str] | None = None
     for match in _HIDDEN.finditer(text):
         mark = match.group().lower()
-        if opened is None:
+        if opened is None or _is_opened_again(opened, match):
             opened = None if mark.startswith(("</", "-->")) else match
         elif _closes(opened.group().lower(), mark):
-            if mark != "-->" and _is_prose(text[opened.end() : match.start()]):
+            content = text[opened.end() : match.start()]
+            if _is_prose(content) and (mark != "-->" or (len(content) > COMMENT_CHARS and "<" not in content)):
                 opened = None
                 continue
             kept.append(text[position : opened.start()])
@@ -161,6 +192,14 @@ def _remove_hidden(text: str) -> str:
             if run_together(kept[-1], text[position : position + 1]):
                 kept.append(" ")
     return "".join([*kept, text[position:]]) if kept else text
+
+
+def _is_opened_again(opened: re.Match[str], match: re.Match[str]) -> bool:
+    """Return whether an opening is the real one, after one that was only named: prose stands between them."""
+    if match.group() == "<!--" or match.group().lower() != opened.group().lower():
+        return False
+    start, end = opened.end(), match.start()
+    return end - start <= COMMENT_CHARS and _is_prose(opened.string[start:end])
 
 
 def _is_prose(content: str) -> bool:

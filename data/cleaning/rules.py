@@ -26,27 +26,30 @@ Counts = dict[str, dict[str, int]]
 
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _CONTROL = re.compile(
-    "(?:[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ue000-\uf8ff\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff]"
+    "(?:[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe0f\ufeff\uffa0\ufff0-\uffff\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
     "|\u115f(?![\u1161-\u11a7\ud7b0-\ud7c6])|\u1160(?![\u11a8-\u11ff\ud7cb-\ud7fb]))+"
 )
 """A filler stays where it holds the place of a missing letter of an old syllable."""
 _SHOWN, _QUOTES, _NAMED_BEHIND = ("\ufffd", "\u00ad"), tuple("'\"‘’“”()`"), re.compile(" ?[을를는로]")
-_PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
-_PRINTABLE_CONTROLS = "\u115f\u1160\u3164\ufe0f\uffa0\ufffd"
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_PRINTABLE_CONTROLS = "\u115f\u1160\ufe0f\uffa0\ufffc\ufffd"
 """The characters of `_CONTROL` that `str.isprintable` takes for printable: fillers, a selector, the replacement."""
-_ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-REPEATED_LABEL, LABEL_STANDS = 10, 3
-"""Characters from which a label counts (no sentence, but a menu's entry, a caption, a cell), and how often it may stand
-in a document: shorter ones are addresses to the audience, steps of a manual, answers, marks between scenes."""
-REPEATED_LINE, LINE_STANDS = 40, 12
-"""The same for other lines: verses and questions come again on purpose, forms and templates dozens of times."""
+_ODD_BLANK = re.compile("[\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u3164]")
+"""The Hangul filler is typed where a blank is not allowed."""
+STANDS = 12
+"""How often a line may stand in a document: refrains, questions and the names of speakers come again on purpose, the
+lines of menus, forms and templates dozens of times."""
+REPEATED_LABEL, REPEATED_LINE = 10, 40
+"""Characters from which a label (no sentence, but a menu's entry, a caption, a cell) and any other line count: shorter
+ones are addresses to the audience, steps of a manual, answers, marks between scenes."""
 LABEL_WORDS = 3
 """The most words of a label."""
 _SENTENCE_ENDS = (".", "!", "?", "…", "~", ",", '"', "'", "”", "’", "」", "』", "다", "요", "죠", "며", "니라", "더라")
 
-_SAID = re.compile(r"[\"'“‘「『(] ?[.…·?!~]+ ?[\"'”’」』)]|[.…·?!~]*(?:…|[.·]{3})[.…·?!~]*")
-"""Silence, surprise or a question as somebody's answer: "…", "?", …!"""
+_SAID = re.compile(r"[\"'“‘「『(] ?[.…·?!~]+ ?[\"'”’」』)]|[.…·?!~]*(?:…|[.·]{3})[.…·?!~]*|[?!]{1,3}")
+"""Silence, surprise or a question as somebody's answer: "…", ?, …!"""
+_LINK, _RUN = re.compile(r"(?:https?://|www\.)\S+"), re.compile(r"([^\w\s])\1+")
 _SAID_BEGINS = frozenset("\"'“‘「『(.…·?!~")
 SAID_CHARS = 12
 
@@ -137,7 +140,7 @@ def _without_control(match: re.Match[str]) -> str:
 
 
 def _collapse(text: str) -> str:
-    if not _is_plain(text) and _ODD_BLANK.search(text):
+    if (not _is_plain(text) or "\u3164" in text) and _ODD_BLANK.search(text):
         text = _ODD_BLANK.sub(" ", text)
     while "  " in text:  # each round halves a run
         text = text.replace("  ", " ")
@@ -160,16 +163,15 @@ def _remove_repeated_lines(text: str) -> str:
     kept: list[str] = []
     for line in lines:
         times = stood.get(line, 0)
-        if times < LABEL_STANDS or not _stood_enough(line, times):
+        if times < STANDS or not _counts(line):
             stood[line] = times + 1
             kept.append(line)
     return "\n".join(kept)
 
 
-def _stood_enough(line: str, times: int) -> bool:
-    if line.count(" ") < LABEL_WORDS and not line.endswith(_SENTENCE_ENDS):
-        return len(line) >= REPEATED_LABEL
-    return times >= LINE_STANDS and len(line) >= REPEATED_LINE
+def _counts(line: str) -> bool:
+    label = line.count(" ") < LABEL_WORDS and not line.endswith(_SENTENCE_ENDS)
+    return len(line) >= (REPEATED_LABEL if label else REPEATED_LINE)
 
 
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
@@ -267,6 +269,10 @@ def _sentence_rules(
         for short in np.flatnonzero(bad & (solid <= SAID_CHARS)).tolist():
             if sentences[short][:1] in _SAID_BEGINS and _SAID.fullmatch(sentences[short]):
                 bad[short] = False
+        # a link, or a row of one sign, is one sign (최고!!!!!!!!, 자세한 내용: https://…)
+        for poor in np.flatnonzero(bad & (hangul > 0)).tolist():
+            said = "".join(_RUN.sub(r"\1", _LINK.sub("·", sentences[poor])).split())
+            bad[poor] = hangul[poor] < settings.min_hangul_share * len(said)
         yield "min_hangul_share", bad
     if settings.min_sentence_chars > 1:
         yield "min_sentence_chars", lengths < settings.min_sentence_chars

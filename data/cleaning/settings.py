@@ -25,10 +25,11 @@ class CleanSettings(Settings):
     about HTML or XML that is not written in it."""
     hashtags: bool = True
     """Remove hashtags at the end of a line and anchors of headings ({ #name }); not those that are words of a sentence
-    (#help 채널) or stand in a line with such, numbers (#12), colours (#FF0000) and preprocessor lines (#include)."""
+    (#help 채널), that complete it (낱말: #강 #산) or stand in a line with such, one alone in its line, numbers (#12),
+    colours (#FF0000) and preprocessor lines (#include)."""
     empty_brackets: bool = True
-    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and [], or that a text
-    speaks of, as in 괄호()를 쓴다."""
+    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and [], that a text speaks
+    of, as in 괄호()를 쓴다, or that are to be filled in, as in 수도는 (   )이다."""
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False
@@ -44,14 +45,15 @@ class CleanSettings(Settings):
     news_copyright: bool = True
     """Remove copyright lines (ⓒ, 무단 전재 및 재배포 금지)."""
     repeated_lines: bool = True
-    """Remove labels (no sentence, up to three words: navigation, captions) of 10 characters or more that stood in the
-    document three times before, and other lines of 40 or more that stood twelve times (boilerplate of forms)."""
+    """Remove labels (no sentence, up to three words: navigation, captions) of 10 characters or more, and other lines of
+    40 or more (boilerplate of forms), that stood in the document twelve times before."""
     max_han_kana: int | None = Field(None, ge=0)
     """Sentences with more Han or Japanese characters than this are dropped: 10 in the paper, and in the recipes of its
     models. None keeps Korean sentences with Han behind their words; Chinese and Japanese go by `min_hangul_share`."""
     min_hangul_share: float = Field(0.05, ge=0, le=1)
     """Sentences with a smaller share of Hangul among their non-space characters are dropped: code, English, numbers;
-    not "…" or "?" as an answer. 0.05 keeps Korean sentences full of foreign names; 0 keeps everything."""
+    not "…" or ? as an answer. A link, and a row of one sign, count as one character. 0.05 keeps Korean sentences full
+    of foreign names; 0 keeps everything."""
     max_word_chars: int | None = Field(1000, ge=1)
     """Sentences with a longer word (characters without a blank) are dropped: encoded files, keyboards held down. None
     keeps them."""

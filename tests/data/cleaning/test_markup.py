@@ -29,6 +29,11 @@ from data.cleaning.markup import without_html
         'data 특성은 <object data="a.swf"/>로 준다.',
         "<p> 표시되는 PIN입니다.\n<path> 파일 경로입니다.",
         "값은 <x:Boolean>True</x:Boolean>처럼 쓴다.",
+        "다음을 </body> 바로 앞에 넣는다.",
+        "꼭 </head> 태그 앞에 넣는다.",
+        "그림은 <img>를 쓴다.",
+        "<p>와 <div>의 차이는 크다.",
+        "<ul>, <ol>, <li>의 차이를 본다.",
     ],
 )
 def test_tags_that_are_spoken_of_stay(text):
@@ -90,3 +95,29 @@ def test_tags_that_mark_up_go(text, left):
 
 def test_a_comment_between_words_goes():
     assert without_html("<p>글<!-- 숨은 글 -->이 이어진다") == ("\n글이 이어진다", len("<!-- 숨은 글 -->"))
+
+
+def test_a_block_that_is_spoken_of_stays_where_another_marks_up():
+    assert without_html("여러 요소를 <div>로 감싼다. <div>보기</div>")[0] == "여러 요소를 <div>로 감싼다. \n보기\n"
+
+
+def test_a_short_text_about_html_keeps_its_examples():
+    text = "HTML은 태그로 글의 얼개를 적는다.\n<h1>강</h1>\n<p>산</p>\n제목은 <h1>에, 문단은 <p>에 적는다고 한다."
+    assert without_html(text) == (text, 0)
+
+
+def test_prose_between_marks_of_comments_that_are_spoken_of_stays():
+    text = (
+        "주석은 <!-- 로 시작한다고 한다.\n" + "강가를 걸으면 바람이 분다고 그가 말했다.\n" * 120 + "끝은 --> 로 적는다."
+    )
+    assert without_html(text) == (text, 0)
+
+
+def test_a_script_is_taken_out_behind_the_place_that_names_one():
+    text = "스크립트는 <script>로 넣는다. 보기는 이렇다: <script>alert(1)</script>끝"
+    assert without_html(text) == ("스크립트는 <script>로 넣는다. 보기는 이렇다: 끝", len("<script>alert(1)</script>"))
+
+
+def test_prose_between_a_script_that_is_named_and_its_end_stays():
+    text = "파일에는 <script> 구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n</script>로 닫는다."
+    assert without_html(text) == ("파일에는  구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n로 닫는다.", 0)

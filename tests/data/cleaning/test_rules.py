@@ -41,11 +41,11 @@ CASES = [
     ("html", "앞<script>var 이름 = '홍길동의 긴 이름'; f(이름);</script>뒤", "앞뒤"),
     ("html", "앞<style>p { color: red; } /* 글자를 빨갛게 한다 */</style>뒤", "앞뒤"),
     ("hashtags", "오늘 갔다. #맛집#서울\n#2020년 C# #1 a#b", "오늘 갔다. \n#2020년 C# #1 a#b"),
-    ("empty_brackets", "훈민정음()은 (, ) 「」 가람( )글(字)", "훈민정음은   가람글(字)"),
+    ("empty_brackets", "훈민정음()은 (, ) 「」 가람( ,)글(字)", "훈민정음은   가람글(字)"),
     (
         "repeated_lines",
-        "처음 화면으로 가기\n네\n네\n" * 5 + "끝",
-        "처음 화면으로 가기\n네\n네\n" * 3 + "네\n네\n" * 2 + "끝",
+        "처음 화면으로 가기\n네\n네\n" * 14 + "끝",
+        "처음 화면으로 가기\n네\n네\n" * 12 + "네\n네\n" * 2 + "끝",
     ),
     ("repeated_lines", "줄이 하나뿐인 글", "줄이 하나뿐인 글"),
     ("blanks", "  하나\t\u3000둘 \n\n \n 셋 ", "하나 둘\n셋"),
@@ -180,11 +180,13 @@ def test_korean_sentences_with_han_stay_and_foreign_ones_go(sentence, stays):
 @given(st.lists(st.text(alphabet="가ㅋ漢の a1.\U0001f600", max_size=30), max_size=12))
 def test_sentence_rules_agree_with_a_slow_count(sentences):
     def slow(sentence: str) -> bool:
-        han = sum("一" <= c <= "鿿" or "ぁ" <= c <= "ヿ" for c in sentence)
-        hangul = sum("가" <= c <= "힣" or "ㄱ" <= c <= "ㆎ" for c in sentence)
         if set(sentence) == {"."} and 3 <= len(sentence) <= 12:
             return True
-        return han <= 3 and hangul >= 0.25 * sum(not c.isspace() for c in sentence)
+        han = sum("一" <= c <= "鿿" or "ぁ" <= c <= "ヿ" for c in sentence)
+        hangul = sum("가" <= c <= "힣" or "ㄱ" <= c <= "ㆎ" for c in sentence)
+        previous = " " + sentence
+        once = [c for c, before in zip(sentence, previous, strict=False) if not c == before in ".\U0001f600"]
+        return han <= 3 and hangul >= 0.25 * sum(not c.isspace() for c in once)
 
     settings = CleanSettings(max_han_kana=3, min_hangul_share=0.25)
     assert keep_sentences(sentences, settings, {}) == [slow(sentence) for sentence in sentences]
@@ -314,3 +316,21 @@ def test_markup_that_never_closes_takes_linear_time(piece):
 
     seconds(1000)
     assert min(seconds(400_000) for _ in range(2)) < 8 * min(seconds(100_000) for _ in range(3)) + 0.05
+
+
+def test_refrains_and_speakers_stay():
+    song = "무궁화 삼천리 화려강산\n대한 사람 대한으로 길이 보전하세\n" * 8 + "사회자 김영희 교수\n네\n" * 9
+    assert clean(song, CleanSettings(), {}) == song.strip()
+
+
+@pytest.mark.parametrize(
+    "sentence", ["최고!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!", "굿~~~~~~~~~~~~~~~~~~~~~~~~~~~", "?", "?!",
+                 "신청 링크: https://docs.example.com/forms/d/1FAIpQLSdK9xkqJ8yXWmPqRtUvWxYzAbCdEfGhIjKlMnOpQrStUvWx/viewform"]
+)  # fmt: skip
+def test_words_beside_a_row_of_signs_or_a_link_stay(sentence):
+    assert keep_sentences([sentence], CleanSettings(), {}) == [True]
+
+
+def test_objects_and_glyphs_without_a_meaning_go():
+    assert clean("그림\ufffc은 \U000f0854여기\ufdd0에", CleanSettings(), {}) == "그림은 여기에"
+    assert clean("안녕\u3164나는", CleanSettings(), {}) == "안녕 나는"
