@@ -86,6 +86,11 @@ PROSE, WRAPPED = 10, 0.3
 """Syllables of a line of prose, and the share of such lines that begin or end with a tag in a text written in it."""
 _SUBJECTS = ("HTML", "XML", "XAML", "XUL", "XSLT", "SGML", "CSS", "CDATA", "마크업", "엘리먼트")
 _SUBJECT = re.compile(rf"(?<![A-Za-z!/<[-])(?<!DOCTYPE )X?(?:{'|'.join(_SUBJECTS)})(?![A-Za-z-])")
+_RAISED = re.compile(r"<(?P<way>su[pb])>(?P<raised>[0-9+-]{1,10})</(?P=way)>", re.I)
+_SUPERSCRIPTS, _SUBSCRIPTS = (
+    str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"),
+    str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋"),
+)
 _BEGINS = re.compile(r"<[!/a-zA-Z]|&[#a-zA-Z]|\]\]>")
 _MARKUP = re.compile(r"<[!/a-zA-Z][^<>]{0,300}>|&[#a-zA-Z0-9]{1,31};")
 _BLOCK_LINE = re.compile(
@@ -113,8 +118,13 @@ def without_html(text: str) -> tuple[str, int]:
             shorter = shorter.replace(_CDATA, "").replace("]]>", "")
         shown = _remove_hidden(shorter)
         hidden = len(shorter) - len(shown)
-        shorter = _without_tags(shown)
+        shorter = _without_tags(_RAISED.sub(_as_characters, shown))
     return shorter, hidden
+
+
+def _as_characters(match: re.Match[str]) -> str:
+    """Return the digits of an exponent or an index as the characters for them: 10<sup>6</sup> is 10⁶."""
+    return match["raised"].translate(_SUPERSCRIPTS if match["way"].lower() == "sup" else _SUBSCRIPTS)
 
 
 def _is_written_in_markup(text: str) -> bool:

@@ -121,3 +121,15 @@ def test_a_script_is_taken_out_behind_the_place_that_names_one():
 def test_prose_between_a_script_that_is_named_and_its_end_stays():
     text = "파일에는 <script> 구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n</script>로 닫는다."
     assert without_html(text) == ("파일에는  구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n로 닫는다.", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("10<sup>6</sup>개, 9.8m/s<sup>2</sup>이다", "10⁶개, 9.8m/s²이다"),
+        ("H<sub>2</sub>O와 Na<SUP>+</SUP>, 10<sup>-3</sup>", "H₂O와 Na⁺, 10⁻³"),
+        ("제1<sup>st</sup> 글", "제1 st 글"),
+    ],
+)
+def test_exponents_and_indices_stay_what_they_are(text, left):
+    assert without_html(text) == (left, 0)
