@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from common.files import atomic_write
 from klue.tables import tables, unmarked
 from klue.tasks import TASKS
@@ -29,9 +31,9 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     found = tables(rows, published)
     columns = [(scores, number) for scores in found for number in range(len(scores.columns))]
     shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
-    most = max(map(len, shown))
-    figure, axes = _panels(len(columns), 0.22 * most + 1.1)
-    for panel, (scores, number), lines in zip(axes, columns, shown, strict=False):
+    most = [max(map(len, shown[start : start + COLUMNS])) for start in range(0, len(shown), COLUMNS)]
+    figure, axes = _panels(len(columns), [0.22 * bars + 1.1 for bars in most])
+    for panel, (scores, number), lines, bars in zip(axes, columns, shown, np.repeat(most, COLUMNS), strict=False):
         ours = {"pretrained": "tab:blue", "random": "tab:orange"}
         colours = [ours.get(line.init, "0.75") for line in lines]
         values = [line.values[number] or 0.0 for line in lines]
@@ -40,7 +42,7 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         panel.set_yticks(range(len(lines)), [_label(line.title.removeprefix("published: ")) for line in lines])
         panel.set_title(unmarked(scores.columns[number]), fontsize=8)
         panel.tick_params(labelsize=6)
-        panel.set_ylim(len(lines) - most - 0.5, len(lines) - 0.5)  # bars of one height in all panels, from the top
+        panel.set_ylim(len(lines) - bars - 0.5, len(lines) - 0.5)  # bars of one height in a row, from the top
         panel.set_xlim(min(0.0, *values) if values else 0.0, 112)
         for at, value in enumerate(values):
             panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}", fontsize=6, va="center")
@@ -57,7 +59,7 @@ def draw_curve(rows: Sequence[dict[str, Any]], path: Path) -> None:
     tasks = [name for name in TASKS if any(row["task"] == name for row in rows)]
     if not tasks:
         return
-    figure, axes = _panels(len(tasks), 2.2)
+    figure, axes = _panels(len(tasks), [2.2] * math.ceil(len(tasks) / COLUMNS))
     for panel, name in zip(axes, tasks, strict=False):
         metric = TASKS[name].selection
         for init in ("pretrained", "random"):
@@ -82,15 +84,17 @@ def _label(title: str) -> str:
     return "\n".join(textwrap.wrap(title, LABEL, max_lines=2, placeholder="…"))
 
 
-def _panels(count: int, height: float) -> tuple[Any, list[Any]]:
+def _panels(count: int, heights: Sequence[float]) -> tuple[Any, list[Any]]:
+    """Return a figure with so many panels, and the panels; heights, in inches, are those of the rows."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     columns = min(COLUMNS, count)
-    rows = math.ceil(count / columns)
-    figure, axes = pyplot.subplots(rows, columns, figsize=(3.2 * columns, height * rows), dpi=120, squeeze=False)
+    figure, axes = pyplot.subplots(
+        len(heights), columns, figsize=(3.2 * columns, sum(heights)), dpi=120, squeeze=False, height_ratios=heights
+    )
     flat = list(axes.flat)
     for panel in flat[count:]:
         panel.set_visible(False)
