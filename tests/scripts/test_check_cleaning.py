@@ -71,7 +71,7 @@ def test_a_long_piece_is_found_whole():
 
 
 def test_every_rule_is_seen_alone_and_in_order():
-    text = "<i>오늘</i>\u200b  이야기()를 한다. #날씨" + "\n되풀이되는 긴 제목" * 4
+    text = "<i>오늘</i>\u200b  이야기()를 한다. #날씨" + "\n되풀이되는 긴 제목" * 13
     steps = list(document_changes(text, CleanSettings(), context=2))
     assert [rule for rule, _, _ in steps] == [
         "html", "control", "hashtags", "empty_brackets", "blanks", "repeated_lines"
@@ -84,7 +84,7 @@ def test_every_rule_is_seen_alone_and_in_order():
     assert taken["blanks"] == [" ", " "]
     assert taken["repeated_lines"] == ["\n되풀이되는 긴 제목"]
     assert steps[0][1][0] == Piece("", "<i>", "", "오늘")
-    assert steps[-1][2] == "오늘 이야기를 한다." + "\n되풀이되는 긴 제목" * 3
+    assert steps[-1][2] == "오늘 이야기를 한다." + "\n되풀이되는 긴 제목" * 12
 
 
 def test_rules_that_do_not_come_to_the_whole_are_refused(monkeypatch):
