@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
@@ -28,21 +30,30 @@ def code_hash(path: Path) -> str:
 
 def _statements(source: str) -> list[str]:
     """Return the lines of a module without comments of their own line, blank lines, and strings that stand alone."""
-    told = {
-        line
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    inside = {
-        line
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant | ast.JoinedStr) and (node.end_lineno or 0) > node.lineno
-        for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
-    }
+    told: set[int] = set()
+    inside: set[int] = set()
+    nodes = list(ast.parse(source).body)
+    while nodes:
+        node = nodes.pop()
+        first, last = node.lineno, node.end_lineno or node.lineno
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            told.update(range(first, last + 1))
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            inside.update(range(first + 1, last + 1))
+        if last > first:  # what stands on one line has no string of several lines in it
+            nodes += _within(node)
     lines = source.split("\n")
     return [
         line
         for number, line in enumerate(lines, 1)
         if number not in told and (number in inside or (line.strip() and not line.lstrip().startswith("#")))
     ]
+
+
+def _within(node: ast.AST) -> Iterator[Any]:
+    """Yield the nodes right below one that have a place in the source, those of nodes without one included."""
+    for child in ast.iter_child_nodes(node):
+        if hasattr(child, "lineno"):
+            yield child
+        else:
+            yield from _within(child)

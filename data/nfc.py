@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from functools import cache
 
 MOST_MARKS = 30
 """Combining marks kept in a row, as in Unicode's stream-safe text (UAX #15, section 13): no script needs as many, and
 to put them in order takes the square of their number."""
+_NO_MARKS_FROM = 0x20000
+"""First character of the ideographic planes; from there on no character combines (the tests look at each)."""
 
 
 def nfc(text: str) -> str:
@@ -21,7 +22,7 @@ def nfc(text: str) -> str:
 
 @cache
 def _long_runs() -> re.Pattern[str]:
-    marks = [code for code in range(sys.maxunicode + 1) if unicodedata.combining(chr(code))]
+    marks = [code for code in range(_NO_MARKS_FROM) if unicodedata.combining(chr(code))]
     spans: list[list[int]] = []
     for code in marks:
         if spans and spans[-1][1] == code - 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import time
 import unicodedata
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data import nfc as nfc_module
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.deduplicate import keys_of
 from data.deduplicate.near import signatures
@@ -130,6 +132,10 @@ def test_combining_marks_without_end() -> None:
     keys_of([text])
     signatures([text])
     assert time.monotonic() - began < SECONDS
+
+
+def test_no_character_combines_beyond_those_that_are_looked_at() -> None:
+    assert not any(unicodedata.combining(chr(code)) for code in range(nfc_module._NO_MARKS_FROM, sys.maxunicode + 1))
 
 
 @given(st.text(st.sampled_from("가a\u1100\u1161\u11a8 " + MARKS), max_size=60))
