@@ -75,16 +75,22 @@ def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 
 LOCAL_GATE = r"(?:화|번호|☎|☏|📞|(?i:tel|phone))[ :.)]{0,3}[2-9][0-9]{2,3}-[0-9]{4}"
+_LOCAL_END = r"(?![0-9A-Za-z_]|[.~-][0-9]|[,/](?![2-9][0-9]{2,3}-[0-9]{4})[0-9]| ?[~원명개점년])"
 _LOCAL = re.compile(
     r"(?:전화(?:번호)?|☎|☏|📞|(?<![A-Za-z])(?i:tel|phone))[ :.)]{0,3}(?P<number>[2-9][0-9]{2,3}-[0-9]{4})"
-    r"(?![0-9A-Za-z_]|[.,~/-][0-9]| ?[~원명개점년])"
+    rf"{_LOCAL_END}"
 )
+_NEXT_LOCAL = re.compile(rf"(?:, ?| ?/ ?|·)(?P<number>[2-9][0-9]{{2,3}}-[0-9]{{4}}){_LOCAL_END}")
 
 
 def local_number(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield telephone numbers without their area code right behind the word for them (전화 234-5678)."""
     for match in _LOCAL.finditer(text, start, end):
         yield Hidden(*match.span("number"), "TEL", match["number"])
+        position = match.end()
+        while following := _NEXT_LOCAL.match(text, position, end):
+            yield Hidden(*following.span("number"), "TEL", following["number"])
+            position = following.end()
 
 
 _HOST_JOINT = r"(?: ?(?:닷|쩜|점) ?| \. | ?[\[({]\.[\])}] ?)"

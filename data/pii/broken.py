@@ -26,7 +26,7 @@ BROKEN_GATE = (
     r"|[0-9]\.[0-9]{1,3}\.?[0-9]{0,3} ?\r?\n ?\.?[0-9]{1,3}(?:\.[0-9]|[^0-9.]|\z)"
     r"|[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}|[MSRODmsrod][0-9]{1,7}\r?\n[0-9]"
     r"|[A-Za-z0-9_]@ ?\r?\n ?[A-Za-z0-9]"
-    r"|[시군구읍면] ?\r?\n ?[가-힣0-9]*[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
+    r"|[시군구읍면] ?\r?\n ?(?:[가-힣]+[읍면동] )?[가-힣0-9]*[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
 )
 """In RE2 syntax, the only gate that looks past the end of a line."""
 _ENDS = frozenset("0123456789-‐‑‒–—−ㅡ).")
@@ -43,7 +43,9 @@ _MAIL = re.compile(
 _CODE_BREAK = re.compile(
     r"[0-9]{2} ?[가-힣] ?\r?\n ?[0-9]{4}(?![0-9])|(?<![A-Za-z0-9])[MSRODmsrod][0-9]{1,7}\r?\n[0-9]{1,7}(?![0-9])"
 )
-_ADDRESS_BREAK = re.compile(r"[시군구읍면] ?\r?\n ?[가-힣0-9]{1,8}[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]")
+_ADDRESS_BREAK = re.compile(
+    r"[시군구읍면] ?\r?\n ?(?:[가-힣]{1,5}[읍면동] )?[가-힣0-9]{1,8}[로길동리] ?[0-9]|[가-힣][로길] ?\r?\n ?[0-9]"
+)
 _NEXT = 64
 """Characters after a line end that are looked at."""
 
@@ -68,7 +70,7 @@ def _code_goes_on(text: str, end: int) -> bool:
 
 
 def _address_goes_on(text: str, end: int) -> bool:
-    return _ADDRESS_BREAK.search(text, max(0, end - 3), end + 14) is not None
+    return _ADDRESS_BREAK.search(text, max(0, end - 3), end + 20) is not None
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[tuple[int, int, str, str]]:

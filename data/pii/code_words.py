@@ -21,24 +21,24 @@ fallback false field fields file filename filter final finally fixture flag floa
 from frozen func function functions functools generated generic get getter global group handler has header headers
 helper hidden hook host href html http https id identifier identity ids if ignore ignored immutable implementation
 implements import in include index info inherit inheritdoc inherits init inject injectable input inputs instance int
-integer interface internal item items iter jax jit js json jsx key keydown keyframes keypress keys keyup kind label
-last latest layer layout lazy lib library license like line link list listener live load local lock log login long
-lookup loop lru macro main map mapping mark markup master matcher max member memberof memo menu message meta metadata
-method min missing mixin mock mode model module move mutation name named namespace native nested new next nextlink no
-node none not null number obj objc object odata of off on onchange onclick oninput onkeypress onload onsubmit open
-operation operator option optional options or order origin output overload override package page pages param parameter
+integer interface internal item items iter jax jit js json jsx key keydown keyframes keypress keys keyup kind label last
+latest layer layout lazy lib library license like line link list listener live load local lock log login long lookup
+loop lru macro main map mapping mark markup master matcher max member memberof memo menu message meta metadata method
+min missing mixin mock mode model module move mutation name named namespace native nested new next nextlink no node none
+not null number obj objc object odata of off on onchange onclick oninput onkeypress onload onsubmit open operation
+operator option optional options or order origin output overload override package page pages param parameter
 parameterized parameters params parse parser part pass patch path pattern plugin pointer post prefix preset primary
 private process profile prop properties property props protected protocol provider proxy public purge put pytest query
 raise raises random range raw read readonly record ref reference reflect register release reload rem remarks remove
-render replace repository request require required requires resolve resource response rest restrict result retry
-return returns role root route router row rule run runtime safe save schema scope script sealed search section see
-select selector self sender server service session set setter setup shared signature simple since size skip slot slow
-snapshot something source spec sql src start state static staticmethod status step stop storage store strict string
-struct style sub submit suite summary super supports suppress switch symbol synchronized synthesize system tab table
-tag tags tailwind target task template test text tf tff theme then this throw throws time timeout title to todo token
-tool top trace track transform transient trigger true try ts type typedef typeparam types typing undefined unique unit
-unittest unless unsafe up update url use user username using util utils val valid validate validator value values var
-variable variables version view viewbag viewdata virtual void volatile warning watch web when where while width
+render replace repository request require required requires resolve resource response rest restrict result retry return
+returns role root route router row rule run runtime safe save schema scope script sealed search section see select
+selector self sender server service session set setter setup shared signature simple since size skip slot slow snapshot
+something source spec sql src start state static staticmethod status step stop storage store strict string struct style
+sub submit suite summary super supports suppress switch symbol synchronized synthesize system tab table tag tags
+tailwind target task template test text tf tff theme then this throw throws time timeout title to todo token tool top
+trace track transactional transform transient trigger true try ts type typedef typeparam types typing undefined unique
+unit unittest unless unsafe up update url use user username using util utils val valid validate validator value values
+var variable variables version view viewbag viewdata virtual void volatile warning watch web when where while width
 wildcard window with work wrap wrapper wraps write xml yield yields
 """
 _FIELDS = """

@@ -45,9 +45,14 @@ _FLAT = (
     rf",? (?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?: ?(?:{BUILDINGS}))?(?: ?[0-9]{{1,2}}(?:차|단지))?)"
     rf"(?P<flat>,? ?{ROOM}|(?<=[가-힣]) (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}{_NO_UNIT}(?!-))"
 )
+_COMPLEX = (
+    r"(?P<complex>[가-힣A-Za-z0-9]{2,12}?(?: ?[0-9]{1,2}(?:차|단지))?),? "
+    r"(?P<number>[0-9]{1,4}동[,/]? ?[0-9]{1,4}호(?!실|텔|선))"
+)
+"""A complex and a flat right behind the district: 송파구 헬리오시티 412동 1803호."""
 _UNIT = (
     r"(?:(?:제 ?)?(?:지하 ?|지층 ?)?[A-Z]?[0-9]{1,4}(?:-[0-9]{1,4})?(?:(?:동|층)(?![가-힣]{3})|호(?!실|텔|선))"
-    r"|제?[A-Z가나다라마바사]동(?= ?제? ?[0-9]{1,4}[층호]))"
+    r"|제?[A-Z가나다라마바사]동(?= ?제? ?[0-9]{1,4}[층호])|[나다라]동(?![가-힣0-9]))"
 )
 """A part of a building: 101동, 제3층, B동 301호, B01호, 203-1호."""
 _DETAIL = (
@@ -55,6 +60,7 @@ _DETAIL = (
     rf"(?:,? ?[가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS})"
     rf"|(?:,? [가-힣A-Za-z][가-힣A-Za-z0-9]{{1,11}}){{1,2}}?(?=,? {_UNIT})"
     rf"|,? [가-힣]{{2,10}}(?=,? (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}(?![0-9-])))?"
+    r"(?: ?[0-9]{1,3}통(?: ?[0-9]{1,2}반)?(?![가-힣]{2}))?"
     rf"(?:[,/]? ?{_UNIT}){{0,3}}"
     rf"(?:(?<=[가-힣]) (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}(?![0-9-])"
     r"|,? ?사서함 ?[0-9]{1,5}(?:-[0-9]{1,4})?호?)?"
@@ -65,7 +71,7 @@ _FIRST = "".join(sorted({name[0] for name in (*PROVINCES, *f"{CITIES}|{COUNTIES}
 PATTERN = re.compile(
     rf"(?<![가-힣])(?=[{_FIRST}])(?:(?P<province>{_PROVINCE}) ?(?P<district>{_DISTRICT}(?: ?{_DISTRICT})?)"
     rf"|(?P<sejong>세종(?:특별자치시|시))|(?P<known>(?:{_KNOWN})(?: [가-힣]{{1,3}}구)?))"
-    rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:(?:{_ROAD}|{_LOT}){_DETAIL}|{_FLAT})"
+    rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:(?:{_ROAD}|{_LOT}){_DETAIL}|{_FLAT}|{_COMPLEX})"
 )
 _GATE = (
     "[시군구읍면] ?[가-힣][가-힣0-9·]*[로길동리가](?: [가-힣0-9]{1,7}[길리])?"
@@ -74,7 +80,7 @@ _GATE = (
 )
 _TOWN = re.compile("[가-힣]{1,5}([0-9]?동|읍|면|리) ")
 _WORD = re.compile("[가-힣A-Za-z0-9-]+")
-_PART = re.compile("(?:제|지하|지층|번지|사서함)?[A-Z]?[0-9-]*(?:동|층|호)?|제?[A-Z가나다라마바사]동")
+_PART = re.compile("(?:제|지하|지층|번지|사서함)?[A-Z]?[0-9-]*(?:동|층|호|통|반)?|제?[A-Z가나다라마바사]동")
 
 
 def _plain(value: str) -> str:
@@ -107,7 +113,10 @@ def _make(value: str, normal: str, draw: Draw) -> str:
     for group in ("district", "known", "town", "road", "branch", "village", "house", "lot", "place"):
         if match[group]:
             changes.append((*match.span(group), _invent(group, match[group], draw)))
-    if match["flat"]:
+    if match["complex"]:
+        changes.append((*match.span("complex"), INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]))
+        end = match.start("number")
+    elif match["flat"]:
         kind = next((kind for kind in BUILDINGS.split("|") if kind in match["building"]), "")
         changes.append((*match.span("building"), INVENTED_NAMES[draw.below(len(INVENTED_NAMES))] + kind))
         end = match.start("flat")

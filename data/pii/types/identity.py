@@ -41,6 +41,8 @@ _OTHER_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"\s?(?:이?\s?밀리초|나노초|원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")
+_CORPORATION = re.compile(r"법인\s?(?:등록)?\s?(?:번호)?[^0-9가-힣]{0,4}[은는이가]?\s?$")
+"""Before the number of a company in the register, which has the form of a person's."""
 _RRN_LABEL = re.compile(r"주민|민증|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
 _FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
 _LICENCE_LABEL = re.compile(r"면허|licen[cs]e", re.IGNORECASE)
@@ -74,7 +76,7 @@ def _registered(label: re.Pattern[str]) -> Check:
     def check(text: str, match: re.Match[str]) -> Extent | None:
         start, end = match.span()
         digits = digits_of(match[0])[-13:]
-        if not registration_date_ok(digits):
+        if not registration_date_ok(digits) or _CORPORATION.search(text[max(0, start - BESIDE) : start]):
             return None
         if match["century"] is not None and not str(registration_born(digits)).startswith(match["century"]):
             return None
@@ -120,6 +122,7 @@ _DRIVER_LICENSE = (
 _PASSPORT = (
     r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
     r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
+    r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{2}[0-9]{7}|[A-Z][0-9]{8})(?![0-9A-Za-z_-])"
 )
 _HEALTH_INSURANCE = (
     rf"{NOT_BEFORE}[1-9](?:(?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}|(?P<apart>[ {DASH}])[0-9]{{7}}(?P=apart)[0-9]{{3}})"
@@ -137,11 +140,14 @@ def driver_license(text: str, match: re.Match[str]) -> Extent | None:
 def passport(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part).
 
-    So does what begins with a year (S20210001), and what stands beside a word for models, parts and the like.
+    So does what begins with a year (S20210001), and what stands beside a word for models, parts and the like, and the
+    forms of former passports and of other countries' (JR1234567, G12345678).
     """
     value, (start, end) = match[0], match.span()
     if labelled(PASSPORT_LABEL, text, start, end):
         return start, end
+    if match["other"]:
+        return None
     clear = value == value.upper() and (value[0] in "MSR" or value[4].isalpha()) and " " not in value
     serial = _YEAR.match(value, 1) or labelled(_PARTS, text, start, end, BESIDE)
     return (start, end) if clear and not serial else None
@@ -163,6 +169,8 @@ def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
 def _make_passport(value: str, normal: str, draw: Draw) -> str:
     if " " in value:
         return f"X {draw.digits(8)}" if value[0].isupper() else f"x {draw.digits(8)}"
+    if value[1].isalpha():
+        return f"XX{draw.digits(7)}"
     middle = draw.digits(1) if value[4].isdigit() else chr(ord("A") + draw.below(26))
     made = f"X{draw.digits(3)}{middle}{draw.digits(4)}"
     return made if value[0].isupper() else made.lower()
@@ -206,7 +214,7 @@ DRIVER_LICENSE = PiiType(
 PASSPORT = PiiType(
     "PASSPORT",
     re.compile(_PASSPORT),
-    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}",
+    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}|[A-Z][A-Z0-9][0-9]{7}",
     _make_passport,
     label=PASSPORT_LABEL,
     check=passport,

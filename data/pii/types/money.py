@@ -25,7 +25,7 @@ _CARD = (
     rf"{APART_BEFORE}(?:[0-9]{{4}}(?P<sep> ?[{DASH}./_] ?| )[0-9]{{4}}(?P=sep)[0-9]{{4}}(?P=sep)[0-9]{{4}}"
     rf"|3[47][0-9]{{2}}(?P<amex> ?[{DASH}] ?| )[0-9]{{6}}(?P=amex)[0-9]{{5}}"
     rf"|3(?:0[0-5]|[689][0-9])[0-9](?P<diners> ?[{DASH}] ?| )[0-9]{{6}}(?P=diners)[0-9]{{4}}){APART_AFTER}"
-    rf"|{NOT_BEFORE}(?:[0-9]{{16}}|3[47][0-9]{{13}}){NOT_AFTER}"
+    rf"|(?:{NOT_BEFORE}|(?P<field>(?<=[A-Za-z]=)))(?:[0-9]{{16}}|3[47][0-9]{{13}}){NOT_AFTER}"
 )
 _BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |\.|)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
 _BANK_ACCOUNT = (
@@ -39,7 +39,7 @@ _ACCOUNT_GROUPS = frozenset(
 _SUBJECTS = frozenset(["100", "110", "140", "150", "155", "160", "161"])
 """What accounts of three, three and six digits begin with: subjects of the one bank that writes them so."""
 _OTHER_NUMBER = re.compile(
-    r"(?:문서|접수|관리|사건|송장|주문|등록|허가|승인|고유|일련|제)\s?(?:번호)?[^0-9가-힣]{0,4}[은는]?\s?$"
+    r"(?:문서|접수|관리|사건|송장|주문|이력|등록|허가|승인|고유|일련|제)\s?(?:번호)?[^0-9가-힣]{0,4}[은는]?\s?$"
 )
 _OTHER_AFTER = re.compile(r"호(?![가-힣])|호[가는를의로]")
 
@@ -52,7 +52,7 @@ _BANKS = (
 _CARD_LABEL = re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE)
 _BRN_LABEL = re.compile(r"사업자|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)", re.IGNORECASE)
 _ACCOUNT_LABEL = re.compile(
-    rf"계좌|은행|뱅크|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
+    rf"계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
     re.I,
 )
 _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
@@ -63,24 +63,30 @@ def card(text: str, match: re.Match[str]) -> Extent | None:
     start, end = match.span()
     digits, separator = digits_of(match[0]), match["sep"] or match["amex"] or match["diners"]
     if luhn_ok(digits) and card_prefix_ok(digits):
-        return start, end
+        return (start, end) if match["field"] is None or labelled(_CARD_LABEL, text, start, end, BESIDE) else None
     alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
     return (start, end) if alone and int(digits) and labelled(_CARD_LABEL, text, start, end) else None
 
 
 def brn(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a separated number whose check digit fits or that has a label; an undashed one needs both."""
-    digits, separator = digits_of(match[0]), match["sep"]
-    evidence = brn_ok(digits) + labelled(_BRN_LABEL, text, *match.span())
-    return match.span() if evidence >= (1 if separator.strip(" .") else 2) else None
+    """Accept a dashed number whose check digit fits or that has a label; one without dashes needs both.
+
+    One with blanks needs its check digit alone where it is no part of a row of numbers.
+    """
+    (start, end), separator = match.span(), match["sep"]
+    fits, called = brn_ok(digits_of(match[0])), labelled(_BRN_LABEL, text, start, end)
+    row = text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
+    alone = fits and separator == " " and not row
+    enough = fits or called if separator.strip(" .") else (fits and called) or alone
+    return (start, end) if enough else None
 
 
 def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     """Accept 10 to 14 digits in a grouping of the banks' own, or with a label (a bank, 계좌) and no unit behind."""
     start, end = match.span()
     if match["plain"] is not None:
-        amount = _AMOUNT.match(text, end) is not None
-        return (start, end) if not amount and labelled(_ACCOUNT_LABEL, text, start, end) else None
+        other = _AMOUNT.match(text, end) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start])
+        return (start, end) if not other and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
     if not 10 <= sum(groups) <= 14 or (match["sep"] in " ./" and len(groups) < 3):
         return None

@@ -1,4 +1,4 @@
-"""Telephone numbers: mobile, landline, internet and service numbers, at home or with +82."""
+"""Telephone numbers: mobile, landline, internet and service numbers, at home or with +82; others after a plus sign."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from data.pii.types.base import (
 _SEPARATED = rf"(?: ?[{DASH}.·)] ?| )"
 _AREA = "(?:01[016789]|02|0[3-6][1-5]|0[678]0|050[0-9]?|0303)"
 _SERVICE = "1(?:5(?:22|33|44|66|77|88|99)|6(?:00|11|44|60|61|66|68|70|88)|8(?:00|11|33|55|66|77|99))"
+_FORMER = "0[3-6][1-9][0-9]"
+"""Area codes of before July 2000, a county each (0431, 0343)."""
 _BARE_BEFORE = rf"(?<![0-9_])(?<![0-9A-Za-z][{DASH}/=_])(?<![0-9][.,)(])"
 _BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
 """Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code goes on."""
@@ -29,7 +31,7 @@ _TEL = (
     rf"| ?10(?P<joint>[ {DASH}])[0-9]{{4}}(?P=joint)))"
     rf"(?:{_SEPARATED}?(?:\(0\) ?|\(?0)?)"
     rf"(?:1[016789]|2|[3-6][1-5]|[78]0|50[0-9]?){_SEPARATED}?[0-9]{{3,4}}{_SEPARATED}?[0-9]{{4}}{APART_AFTER}"
-    rf"|{APART_BEFORE}(?P<area>\({_AREA}\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
+    rf"|{APART_BEFORE}(?P<area>\( ?{_AREA} ?\) ?|{_AREA}{_SEPARATED})[0-9]{{3,4}}(?P<last>{_SEPARATED})"
     rf"[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?<![0-9A-Za-z_]){_AREA} ?\([0-9]{{3,4}}\)(?: |[{DASH}])?[0-9]{{4}}{APART_AFTER}"
     rf"|{APART_BEFORE}(?:01[016789](?:{_SEPARATED}[0-9]{{7,8}}|[0-9]{{3,4}}{_SEPARATED}[0-9]{{4}})){APART_AFTER}"
@@ -38,14 +40,19 @@ _TEL = (
     rf"|(?<=[0-9][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}})(?<=01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}){_MOBILE})"
     rf"|{_BARE_BEFORE}(?P<service>{_SERVICE}(?:[{DASH}]| [{DASH}] |\.| |~|))(?P<serial>[0-9]{{4}}){_BARE_AFTER}"
     rf"|(?<=[A-Za-z]=)(?P<asked>010[0-9]{{8}})(?![0-9A-Za-z])"
+    rf"|{APART_BEFORE}(?<![0-9A-Za-z_])\(?{_FORMER}(?:\) ?|[{DASH}])[0-9]{{2,3}}[{DASH}][0-9]{{4}}{APART_AFTER}"
+    rf"|{APART_BEFORE}(?<![0-9A-Za-z_])01[25][{DASH}][0-9]{{3,4}}[{DASH}][0-9]{{4}}{APART_AFTER}"
+    rf"|(?<![0-9A-Za-z])\+(?!82)[1-9][0-9]{{0,2}}[ {DASH}.](?:\([0-9]{{1,4}}\)|[0-9]{{1,4}})"
+    rf"[ {DASH}.][0-9]{{3,4}}[ {DASH}.][0-9]{{4}}{APART_AFTER}"
 )
 _GATE = (
     f"0[0-9]{{1,3}}[({GATE_GAP[1:]}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
     rf"|82{GATE_GAP}{{0,3}}\(?0?\)? ?[0-9]{{1,3}}{GATE_GAP}{{0,3}}[0-9]{{3,4}}{GATE_GAP}{{0,3}}[0-9]{{4}}"
-    f"|{_SERVICE}[~{GATE_GAP[1:]}{{0,3}}[0-9]{{4}}"
+    f"|{_SERVICE}[~{GATE_GAP[1:]}{{0,3}}[0-9]{{4}}|{_FORMER}\\)?[ {DASH}]?[0-9]{{2}}[{DASH}][0-9]{{4}}"
+    rf"|\+[1-9][0-9]{{0,2}}[ {DASH}.]\(?[0-9]{{1,4}}\)?[ {DASH}.][0-9]{{3,4}}[ {DASH}.][0-9]{{4}}"
 )
 TEL_LABEL = re.compile(
-    r"전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|제보|신고|예약|☎|☏|📞|국번"
+    r"전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|거부|제보|신고|예약|☎|☏|📞|국번"
     r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z])",
     re.IGNORECASE,
 )
@@ -79,9 +86,15 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
     return start, end
 
 
+_ABROAD = re.compile(r"\+(?! ?82)[0-9]{1,3}(?=[^0-9])")
+_WITH_FORMER = re.compile(rf"\(?{_FORMER}[^0-9]{{1,2}}[0-9]{{2,3}}[^0-9][0-9]{{4}}")
+
+
 def national(value: str) -> str:
-    """Return a number's digits as they are dialled at home."""
+    """Return a number's digits as they are dialled at home; of another country's after a plus sign."""
     digits = digits_of(value)
+    if _ABROAD.match(value):
+        return f"+{digits}"
     if value.startswith(("+", "0082", "82")):
         digits = "0" + digits.removeprefix("00").removeprefix("82").lstrip("0")
     return digits
@@ -92,6 +105,10 @@ def _make(value: str, normal: str, draw: Draw) -> str:
         return lay(value, "1500" + draw.digits(4))
     if normal.startswith(("050", "0303")):
         subscriber = 8 if len(normal) == 12 else 7
+    elif abroad := _ABROAD.match(value):  # no national number begins with 0 behind the country's code
+        subscriber = len(normal) - len(abroad[0])
+    elif _WITH_FORMER.fullmatch(value):
+        subscriber = len(normal) - 4
     elif normal[0] != "0":  # without its area code
         subscriber = len(normal)
     else:

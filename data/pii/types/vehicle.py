@@ -20,17 +20,20 @@ _VEHICLE_PLATE = (
     rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}(?P<joint>[-.]){USAGE}(?P=joint)[0-9]{{4}})(?![0-9A-Za-z-])"
     rf"|(?<=[0-9A-Za-z가-힣\"],)(?P<cell>[0-9]{{2,3}}{USAGE} ?[0-9]{{4}})(?![0-9A-Za-z가-힣])"
     rf"|(?<![가-힣])(?P<mission>{_MISSIONS}) ?[0-9]{{3}}[{DASH}][0-9]{{3}}(?![0-9{DASH}])"
-    rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}})? (?P<letter>[가-차타-하]) ?"
+    rf"|(?<![가-힣])(?P<old>{PLATE_REGIONS})(?P<district> ?[가-힣]{{2,4}}?)?(?P<gap> ?)(?P<letter>[가-차타-하]) ?"
     rf"(?P<number>[0-9]{{4}})(?![0-9A-Za-z]|[.,{DASH}/~][0-9])"
 )
 _GATE = (
     rf"[0-9][-.]{USAGE}[-.][0-9]{{4}}|(?:[0-9]|(?:{PLATE_REGIONS}) ?)[0-9] ?{USAGE} ?[0-9]{{4}}"
-    rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}})? [가-하] ?[0-9]{{4}}"
+    rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}})? ?[가-하] ?[0-9]{{4}}"
 )
 _LABEL = re.compile(
-    r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|차번|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:는|가|를|의|도)?\s"
+    r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|차번|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:[는가를의도]?\s|\()"
 )
 _PLATE_LABEL = re.compile("번호판|번호|오토바이|이륜차|차량|차주|등록")
+_MOTORCYCLE_LABEL = re.compile("오토바이|이륜차|바이크")
+_MOTORCYCLES = frozenset("가나다라마바사아자차카타파하")
+"""Letters of motorcycles' plates, which may be joined to their district (경기수원나8203)."""
 _COURT = re.compile("대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원")
 _CASES = frozenset("가나다라마바사아자누두루무부수우주노도로모보고오조구더머저허호하")
 """Letters of case numbers (97누1234, 99다1234): year, kind of the case, number."""
@@ -39,7 +42,7 @@ _FIRST_COURT = 48
 _COUNTERS = frozenset("조주도부호수자소로나")
 """Usage letters that are also counters, particles or words ("10조 2000억", "20도 1500")."""
 _AFTER_PLATE = re.compile(
-    r" ?(?:[년월억만천조원명개톤점여회건석권부위편mgkMGK%㎞㎡]|킬로|미터|번지|세대|가구|마리|대(?![가-힣]))"
+    r" ?(?:[년월억만천조원명개톤점여회건석권부위편%㎞㎡]|[mgkMGK](?![0-9])|킬로|미터|번지|세대|가구|마리|대(?![가-힣]))"
 )
 
 
@@ -49,7 +52,10 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
     if match["dashed"] is not None or match["cell"] is not None:
         return (start, end) if labelled(_LABEL, text, start, end) else None
     if match["old"] is not None:
-        return (start, end) if labelled(_PLATE_LABEL, text, start, end) else None
+        joined = not match["gap"]
+        if joined and not (match["district"] and match["letter"] in _MOTORCYCLES):
+            return None
+        return (start, end) if labelled(_MOTORCYCLE_LABEL if joined else _PLATE_LABEL, text, start, end) else None
     if match["region"] is not None or match["mission"] is not None:
         return start, end
     if _AFTER_PLATE.match(text, end) or labelled(_COURT, text, start, end):

@@ -160,6 +160,39 @@ FOUND = {
         )
     },
     "health_insurance_after_its_label": ("증번호 ⟦HEALTH_INSURANCE:31234567890⟧", "31234567890"),
+    "telephone_with_blanks_in_its_brackets": ("예약 ☏ ⟦TEL:( 031 ) 123-4567⟧ 월요일 휴무", "( 031 ) 123-4567"),
+    "area_code_of_the_nineties": ("연락은 ⟦TEL:0431-12-3456⟧ 아니면", "0431-12-3456"),
+    "area_code_of_the_nineties_in_brackets": ("방문. ⟦TEL:(0551) 12-3456⟧ 마산", "(0551) 12-3456"),
+    "pager": ("호출 ⟦TEL:012-123-4567⟧ 로", "012-123-4567"),
+    "free_number_without_dashes": ("(광고) 무료거부 ⟦TEL:0801234567⟧", "0801234567"),
+    "second_local_number": ("전화 234-5678, ⟦TEL:345-6789⟧", "345-6789"),
+    "telephone_abroad": ("인솔자 ⟦TEL:+63 917 555 0123⟧ 로", "+63 917 555 0123"),
+    "telephone_abroad_with_brackets": ("표시 번호(예: ⟦TEL:+1 (425) 555-0165⟧)", "+1 (425) 555-0165"),
+    "card_in_a_field": ("DEBUG PaymentReq{cardNo=⟦CARD:4111111111111111⟧, amt=1}", "4111111111111111"),
+    "account_at_a_bank_in_short": ("토뱅 ⟦BANK_ACCOUNT:100012345678⟧ 여기로", "100012345678"),
+    "business_number_with_blanks": ("거래처 등록: 가나금속 ⟦BRN:123 45 60016⟧ 여신", "123 45 60016"),
+    "passport_of_another_country": ("숙박계: 여권 ⟦PASSPORT:TS1234567⟧ 2박", "TS1234567"),
+    "passport_of_an_official": ("관용여권(⟦PASSPORT:G12345678⟧) 반납", "G12345678"),
+    "plate_behind_a_bracket": ("대기 중이던 제 차(⟦VEHICLE_PLATE:69오1234⟧)를", "69오1234"),
+    "plate_before_a_model": ("구간에서 ⟦VEHICLE_PLATE:55주1234⟧ K5 승용차를", "55주1234"),
+    "plate_of_a_motorcycle_joined": ("배달오토바이 ⟦VEHICLE_PLATE:경기수원나1234⟧ 신고", "경기수원나1234"),
+    "ip_in_a_row_after_a_time": ("시각,아이피\n01:12,⟦IP:198.51.100.47⟧,대입", "198.51.100.47"),
+    "complex_right_behind_its_district": (
+        "나눔합니다. ⟦ADDRESS:송파구 가나시티 412동 1803호⟧ 문 앞",
+        "송파구 가나시티 412동 1803호",
+    ),
+    "address_with_neighbourhood_unit": (
+        "주소 ⟦ADDRESS:부산 동래구 명륜동 517번지 12통 3반⟧ (1991년)",
+        "부산 동래구 명륜동 517번지 12통 3반",
+    ),
+    "address_with_a_block_of_quarters": (
+        "‘⟦ADDRESS:정선군 사북읍 사북리 355번지 사택 나동⟧’",
+        "정선군 사북읍 사북리 355번지 사택 나동",
+    ),
+    "address_broken_before_its_town": (
+        "연구소\n⟦ADDRESS:강원특별자치도 춘천시\n동내면 세실로 274⟧\n끝",
+        "강원특별자치도 춘천시 동내면 세실로 274",
+    ),
 }
 
 NOT_FOUND = {
@@ -209,6 +242,15 @@ NOT_FOUND = {
     "name_of_a_column": "look_at_me_dot_product",
     "single_letters": "a b @ c d",
     "end_of_a_sentence": "끝났다.그리고 봤다.com은 아니다",
+    "company_in_the_register": "법인등록번호 110111-2123456 주식회사",
+    "animal_beside_a_bank_like_name": "축산물이력번호 002012345678, 도축장 농협가나",
+    "number_of_an_order_beside_an_account": "주문번호 1234567890 입금 계좌로",
+    "annotation_of_a_framework": "@Transactional은 서비스 계층에만 붙이세요",
+    "codes_like_passports_abroad": "제품 TS1234567 과 G12345678 재고",
+    "row_of_numbers_with_a_check_digit": "77 123 45 60016 88",
+    "sign_before_small_numbers": "값은 +1 20 30 400",
+    "field_of_sixteen_digits": "id=4111111111111111",
+    "region_joined_to_a_word": "번호판 정책: 서울시청나2023",
     "telephone_cut_short": "공일공 일이삼",
 }
 
