@@ -53,6 +53,14 @@ class ParsingSettings(FineTuneSettings):
     yes. Text from elsewhere has no gold tags: without them the score says what a parser of plain text reaches."""
 
 
+class DialogueSettings(FineTuneSettings):
+    """How a model is fine-tuned for WoS."""
+
+    texts_only: bool | None = None
+    """Learn to write the values of those slots alone that hold a text, the only ones that are written when predicting.
+    Authors: no, the decoder learns `none`, `yes` and so on as well, which is most of the work of a step."""
+
+
 class KlueSettings(Settings):
     """Fine-tuning on the benchmarks' tasks and scoring on their dev and test sets."""
 
@@ -89,7 +97,7 @@ class KlueSettings(Settings):
     """Changes for KLUE-DP alone; they go before `training`."""
     mrc: FineTuneSettings = FineTuneSettings()
     """Changes for KLUE-MRC alone; they go before `training`."""
-    wos: FineTuneSettings = FineTuneSettings()
+    wos: DialogueSettings = DialogueSettings()
     """Changes for WoS alone; they go before `training`."""
     boolq: FineTuneSettings = FineTuneSettings()
     """Changes for KoBEST BoolQ alone; they go before `training`."""
@@ -210,6 +218,8 @@ class Training(Settings):
     max_train_examples: int | None
     pos_tags: bool = True
     """KLUE-DP only."""
+    texts_only: bool = False
+    """WoS only."""
 
 
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:

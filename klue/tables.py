@@ -150,6 +150,8 @@ def tabulate(
         notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
     if any(entry["settings"].get("pos_tags") is False for entry in summary if entry["task"] == "klue-dp"):
         notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
+    if any(entry["settings"].get("texts_only") for entry in summary if entry["task"] == "wos"):
+        notes.append("WoS: the decoder learned the values of slots with a text alone; the published rows learned all.")
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())

@@ -7,6 +7,7 @@ MODEL: an encoder's folder; KLUE: the benchmark's files.
 - ours: batches as `hunmin klue finetune` makes them, of similar length, padded to their own longest input.
 - grouped: batches of transformers' LengthGroupedSampler (its Trainer's group_by_length) over the same task, padded to
   their own longest input: the best of what others do.
+- texts only, of WoS: the same batches, by `wos.texts_only=true`.
 - padded: the examples of ours in random order, every batch padded to the task's maximum length (the authors' for the
   task, or the model's positions where they are fewer), as the authors' code has it.
 
@@ -47,6 +48,7 @@ from klue.tasks.base import Features, Task
 
 BARS = {"grouped": 0.95, "padded": 2.0}
 """Least ratios, by the project's own aim: as fast as the best of others, but for the noise; twice the authors'."""
+TEXTS_ONLY, TEXTS_ONLY_BAR = "texts only", 2.0
 TASKS = ("ynat", "klue-nli", "klue-ner")
 EXAMPLES = 3200
 """Examples of a task at most, the same ones always: two pools of 50 batches of 32."""
@@ -115,6 +117,9 @@ def measure(model: Path, data: Path, name: str, batch: int | None, steps: int, r
         "grouped": Way(job, task, features, None),
         "padded": Way(job, task, features, length),
     }
+    if task.key == "wos":
+        texts_only = job.model_copy(update={"training": job.training.model_copy(update={"texts_only": True})})
+        ways[TEXTS_ONLY] = Way(texts_only, task, features, None)
     lengths, random = features.lengths, np.random.default_rng(0)
     if len(lengths) < size:
         raise UserError(
@@ -131,6 +136,8 @@ def measure(model: Path, data: Path, name: str, batch: int | None, steps: int, r
     for _ in range(rounds):
         batches = {which: [next(each) for _ in range(steps)] for which, each in (("ours", ours), ("grouped", others))}
         batches["padded"] = np.array_split(random.permutation(np.concatenate(batches["ours"])), steps)
+        if TEXTS_ONLY in ways:
+            batches[TEXTS_ONLY] = batches["ours"]
         for which, some in batches.items():
             text, seconds = int(lengths[np.concatenate(some)].sum()), ways[which].seconds(some)
             held[which] += text
@@ -142,9 +149,10 @@ def measure(model: Path, data: Path, name: str, batch: int | None, steps: int, r
             note=f"{statistics.median(tokens[which]):,.0f} tokens/s, {held[which] / ways[which].filled:.0%} text")
         for which, rates in examples.items()
     ]  # fmt: skip
-    for other, bar in BARS.items():
-        ratio = statistics.median(a / b for a, b in zip(tokens["ours"], tokens[other], strict=True))
-        rows.append(Row(f"{name}, ours to {other}", ratio, "x", bar, note=described))
+    compared = [("ours", other, bar) for other, bar in BARS.items()]
+    for one, other, bar in [*compared, *([(TEXTS_ONLY, "ours", TEXTS_ONLY_BAR)] if TEXTS_ONLY in ways else [])]:
+        ratio = statistics.median(a / b for a, b in zip(tokens[one], tokens[other], strict=True))
+        rows.append(Row(f"{name}, {one} to {other}", ratio, "x", bar, note=described))
     return rows
 
 

@@ -34,6 +34,7 @@ class Trade(Head):
         config = self.encoder.config
         width = config.hidden_size
         self.pad, self.steps = shared["pad"], shared["steps"]
+        self.texts_only = job.training.texts_only
         self.register_buffer("slots", torch.tensor(shared["slots"]), persistent=False)
         # the decoder reads and writes embeddings, which some encoders (ELECTRA small) have narrower than their states
         inner = self.encoder.get_input_embeddings().weight.shape[1]
@@ -50,6 +51,8 @@ class Trade(Head):
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean cross entropy of the values' tokens plus that of the gates."""
         ids, values = inputs["input_ids"], inputs["values"].view(len(inputs["values"]), len(self.slots), -1)
+        if self.texts_only:
+            values = values.masked_fill((inputs["gates"] != TEXT)[..., None], self.pad)
         forced = bool(torch.rand(()) < TEACHER_FORCING)
         state, memory, mask = self._encode(inputs)
         word = self._slot_words(len(state))
@@ -61,12 +64,12 @@ class Trade(Head):
         rows: list[tuple[Tensor, ...]] = []
         lost: list[Tensor] = []
         gates = None
-        for step, going in enumerate(
-            (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist()
-        ):
+        going_on = (lengths[..., None] > torch.arange(int(lengths.max()), device=ids.device)).sum(1).amax(0).tolist()
+        # every slot is in the first step, whose context the gates read
+        for step, going in enumerate([len(self.slots), *going_on[1:]]):
             target = values[:, :going, step]
             copied, mixed, state, context = self._step(word[:, :going], state[:, :going], memory, mask)
-            gates = self.gate(context) if gates is None else gates  # every slot is in the first step
+            gates = self.gate(context) if gates is None else gates
             there = target != self.pad
             found = (copied * (ids[:, None] == target[:, :, None])).sum(-1)
             written = self.narrow(state[there])
@@ -83,7 +86,9 @@ class Trade(Head):
             lost.append(loss_and_choice(written, weight, some_mixed, some_found, targets, None)[0])
         assert gates is not None
         wanted = inputs["gates"].gather(1, order)
-        return torch.stack(lost).sum() / lengths.sum() + F.cross_entropy(gates.flatten(0, 1).float(), wanted.flatten())
+        return torch.stack(lost).sum() / lengths.sum().clamp_min(1) + F.cross_entropy(
+            gates.flatten(0, 1).float(), wanted.flatten()
+        )
 
     def predict(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return `gates`, (B, J), and `values`, (B, J × L): the likeliest gate, and the ids written step by step.

@@ -173,12 +173,14 @@ def slow_trade(model, inputs, steps, teacher=None):
     return torch.stack(gates, 1), torch.stack(chances, 1)
 
 
+@pytest.mark.parametrize("texts_only", [False, True])
 @pytest.mark.parametrize("forced", [True, False])
-def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp_path, monkeypatch):
+def test_trade_equals_its_definition(forced, texts_only, sample_benchmark, tiny_roberta, tmp_path, monkeypatch):
     import klue.heads.trade as trade
     from klue.heads import written
 
     job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
+    job = job.model_copy(update={"training": job.training.model_copy(update={"texts_only": texts_only})})
     monkeypatch.setitem(written.BLOCK, "cpu", 7 * 1000)  # some rows at a time
     model = build_head(job, TASKS["wos"], train.shared).eval()
     inputs = batch_tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
@@ -186,6 +188,9 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
     gates, chances = slow_trade(model, inputs, values.size(-1), values if forced else None)
     monkeypatch.setattr(trade, "TEACHER_FORCING", 1.0 if forced else 0.0)
     there = values != model.pad
+    if texts_only:
+        there &= (inputs["gates"] == GATES.index("ptr"))[..., None]
+    assert there.any()
     likelihood = chances.gather(-1, values.unsqueeze(-1)).squeeze(-1).clamp_min(1e-12).log()
     wanted = -(likelihood * there).sum() / there.sum() + F.cross_entropy(gates.flatten(0, 1), inputs["gates"].flatten())
     with torch.no_grad():
@@ -218,6 +223,25 @@ def test_trade_equals_its_definition(forced, sample_benchmark, tiny_roberta, tmp
     assert 0 < held.sum() < held.numel()
     written = found["values"].view(3, len(SLOTS), -1)
     assert torch.equal(written[held], chances.argmax(-1)[held]) and (written[~held] == model.pad).all()
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_inputs_without_any_text_teach_the_gates_alone(forced, sample_benchmark, tiny_roberta, tmp_path, monkeypatch):
+    import klue.heads.trade as trade
+
+    job, train, _ = make_job("wos", sample_benchmark, tiny_roberta, tmp_path)
+    job = job.model_copy(update={"training": job.training.model_copy(update={"texts_only": True})})
+    model = build_head(job, TASKS["wos"], train.shared).eval()
+    inputs = batch_tensors(train, np.array([0, 3, 7]), TASKS["wos"], job, CPU)
+    inputs["gates"] = torch.full_like(inputs["gates"], GATES.index("yes"))
+    monkeypatch.setattr(trade, "TEACHER_FORCING", 1.0 if forced else 0.0)
+    gates, _ = slow_trade(model, inputs, 1)
+    loss = model.loss(inputs)
+    assert loss.item() == pytest.approx(
+        F.cross_entropy(gates.flatten(0, 1), inputs["gates"].flatten()).item(), rel=1e-5
+    )
+    loss.backward()
+    assert all(part.grad is None or part.grad.isfinite().all() for part in model.parameters())
 
 
 def test_no_vocabulary_where_no_gate_says_text(sample_benchmark, tiny_roberta, tmp_path, monkeypatch):

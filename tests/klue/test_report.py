@@ -265,6 +265,12 @@ def test_a_parser_without_gold_parts_of_speech_is_told_apart():
     assert said in markdown([result("klue-dp", "pretrained", 42, 60.0, pos_tags=False)], published_rows())
 
 
+def test_a_decoder_that_learned_texts_alone_is_told_apart():
+    said = "learned the values of slots with a text alone"
+    assert said not in markdown([result("wos", "pretrained", 42, 60.0, texts_only=False)], published_rows())
+    assert said in markdown([result("wos", "pretrained", 42, 60.0, texts_only=True)], published_rows())
+
+
 def test_a_run_on_other_data_stays_away_from_published_rows(tmp_path, capfd):
     tree = {"name": "t", "out": str(tmp_path), "corpus": {"inputs": ["x"]}}
     (tmp_path / "klue").mkdir()
