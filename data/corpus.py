@@ -130,18 +130,20 @@ class CorpusSettings(Settings):
         return value
 
 
-def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
+def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) -> Counters:
     """Write shards/, the statistics and the lists of what was left out into `out` and return the main counts.
 
     Args:
         settings: what to read and how to treat it.
         out: a folder, empty or with what a killed run with the same settings and inputs left; it resumes.
+        units_only: end when the units are done, and leave duplicates and shards to a later call.
 
     Raises:
         UserError: an input is missing; nothing was read, or nothing is left; no benchmark; no key.
         HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
             others are done first.
-        ShareDone: this is an element of an array, and others are still at work or have to end the stage.
+        ShareDone: this is an element of an array, and others are still at work or have to end the stage; or the
+            units alone were asked for, and are done.
         DiskFullError: no space; what was finished stays.
     """
     out, crew = Path(out), crew_of(settings.executor)
@@ -161,7 +163,7 @@ def build_corpus(settings: CorpusSettings, out: Path) -> Counters:
         function = _unit_work(settings, key, work, crew)
         set_aside = SetAside(len(files), settings.max_bad_files)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside)
-        do_units(catalog, function, execute, crew)
+        do_units(catalog, function, execute, crew, units_only)
         catalog.refuse_unfit_inputs()
         units = catalog.parts()
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))

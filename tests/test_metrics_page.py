@@ -66,6 +66,6 @@ def test_the_scores_are_defined(page: str) -> None:
     expected = [
         (task.title, "**" if metric == task.selection else "", metric)
         for task in TASKS.values()
-        for metric in (*task.metrics, *task.extra_metrics)
+        for metric in (*task.metrics, *task.extra_metrics, *task.as_published.values())
     ]
     assert sorted(rows) == sorted(expected)

@@ -12,12 +12,22 @@ from data.units.whole import AnyWork, WholeDone
 from data.units.work import UnitDone, UnitWork
 
 STAGE_DONE = "the stage is done: another element has ended it"
+UNITS_DONE = "all units are done; the same command without --units-only goes on"
 MISSING_SHOWN = 10
 """Files named in the message of an element that is done before others."""
 
 
-def do_units(catalog: Catalog, function: UnitWork, execute: Executor, crew: Crew = ALONE) -> None:
+def do_units(
+    catalog: Catalog, function: UnitWork, execute: Executor, crew: Crew = ALONE, units_only: bool = False
+) -> None:
     """Do every unit that is not finished and is this process's; return if it is the one to go on with the stage.
+
+    Args:
+        catalog: the units.
+        function: what is done with one.
+        execute: does them.
+        crew: whose units these are.
+        units_only: nobody goes on with the stage; a later command does.
 
     Raises:
         ShareDone: it is not, and why.
@@ -34,11 +44,15 @@ def do_units(catalog: Catalog, function: UnitWork, execute: Executor, crew: Crew
         raise
     _do(catalog, function, execute, share)
     if share is None:
+        if units_only:
+            raise ShareDone(UNITS_DONE)
         return
     try:
         missing = catalog.missing()
         if missing:
-            raise ShareDone(_still_missing(missing, catalog, share))
+            raise ShareDone(_still_missing(missing, catalog, share, units_only))
+        if units_only:
+            raise ShareDone(UNITS_DONE)
         crew.finishes(function.folder, execute)
     except FileNotFoundError:
         crew.ended(STAGE_DONE)
@@ -77,7 +91,7 @@ def _stored_bytes(file: InputFile) -> int:
     return size
 
 
-def _still_missing(missing: list[Missing], catalog: Catalog, share: Share) -> str:
+def _still_missing(missing: list[Missing], catalog: Catalog, share: Share, units_only: bool) -> str:
     """Return what an element says when others have not done their shares."""
     owners = {share.owner(one.file, block) for one in missing for block in (one.blocks or (None,))}
     names = [
@@ -88,6 +102,7 @@ def _still_missing(missing: list[Missing], catalog: Catalog, share: Share) -> st
     ranks = ", ".join(str(owner) for owner in sorted(owner for owner in owners if owner is not None))
     return (
         f"{share.name} is done; not there yet: " + ", ".join(names) + "\n"
-        f"  of elements {ranks or 'that read the largest files'}: they wait or work, or are lost\n"
-        "  the last one finishes the stage; should none be left, the same command with --executor local does the rest"
+        f"  of elements {ranks or 'that read the largest files'}: they wait or work, or are lost\n  "
+        + ("" if units_only else "the last one finishes the stage; ")
+        + "should none be left, the same command with --executor local does the rest"
     )

@@ -36,8 +36,17 @@ def build(
         str | None,
         typer.Option("--ray-address", metavar="auto|local|HOST:PORT", help="Ray cluster; all its nodes see the run."),
     ] = None,
+    units_only: Annotated[
+        bool,
+        typer.Option(
+            "--units-only",
+            help="End when all texts are cleaned; duplicates and shards follow by the same command without this. "
+            "Of a Slurm array, so that all elements of a second one do those together.",
+        ),
+    ] = False,
 ) -> None:
     """Do the corpus stage of a recipe; resumes."""
+    from data.corpus import build_corpus
     from data.executors.slurm import ShareDone
     from hunmin.recipe import load_recipe
     from hunmin.run import run
@@ -46,7 +55,8 @@ def build(
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
     loaded = load_recipe(recipe, [*(overrides or []), *options])
     try:
-        run(loaded, last="corpus")
+        works = {"corpus": lambda recipe, _, out: build_corpus(recipe.corpus, out, units_only=True)}
+        run(loaded, last="corpus", works=works if units_only else None)
     except ShareDone as done:
         say(str(done), style="yellow")
         return

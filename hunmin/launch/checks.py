@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common.errors import HunminError, UserError
 from common.files import expand, is_remote
-from data.readers import HUB
+from data.readers import HUB, SourceSettings
 from hunmin.launch.cluster import Job
 from hunmin.launch.options import PODS
 from hunmin.refusals import refuse_other_model, refuse_shared_executor
@@ -18,7 +18,8 @@ from hunmin.stages import STAGES
 def check_run(launcher: str, job: Job) -> None:
     """Refuse what `hunmin run` refuses before it begins, as far as this machine can know it.
 
-    Of files it knows nothing where pods see other ones, and nobody is asked over a network.
+    Of files it knows nothing where pods see other ones, and nobody is asked over a network: of inputs that are URLs or
+    data sets of the hub it knows nothing either.
 
     Raises:
         UserError: something that the run reads is not there, or its settings do not go together.
@@ -33,13 +34,17 @@ def check_run(launcher: str, job: Job) -> None:
             "every job reads it when it starts",
             "name a file of NAME=VALUE lines, on the file system that the nodes share",
         )
-    inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
-    remote = any(is_remote(path) or path.startswith(HUB) for path in inputs)
+    here = [source for source in recipe.corpus.inputs if not _is_elsewhere(source)]
+    local = recipe.model_copy(update={"corpus": recipe.corpus.model_copy(update={"inputs": here})})
     for stage in STAGES:
-        if not (stage.name == "corpus" and remote):
-            for name in stage.files(recipe):
-                expand(name)
+        for name in stage.files(local):
+            expand(name)
     refuse_other_model(recipe)
+
+
+def _is_elsewhere(source: str | SourceSettings) -> bool:
+    path = source if isinstance(source, str) else source.path
+    return is_remote(path) or path.startswith(HUB)
 
 
 def warnings(launcher: str, job: Job) -> list[str]:

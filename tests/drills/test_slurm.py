@@ -218,18 +218,20 @@ def test_a_job_that_fails_for_good_says_so_and_nothing_follows(slurm: dict[str, 
 
 def test_an_array_makes_the_same_corpus(slurm: dict[str, str], tmp_path: Path) -> None:
     recipe = write_mini(tmp_path)
-    build = f"{sys.executable} -m hunmin.main corpus build {recipe} --executor slurm-array"
-    submit = [
-        "sbatch",
-        "--wait",
-        "--array=0-2",
-        f"--output={tmp_path}/%a.log",
-        f"--chdir={tmp_path}",
-        f"--wrap={build}",
-    ]
-    done = subprocess.run(submit, env=slurm, capture_output=True, text=True, timeout=240)
-    logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
-    assert done.returncode == 0, done.stderr + logs
+    for option in ("--units-only", ""):
+        build = f"{sys.executable} -m hunmin.main corpus build {recipe} --executor slurm-array {option}"
+        submit = [
+            "sbatch",
+            "--wait",
+            "--array=0-2",
+            f"--output={tmp_path}/%A-%a.log",
+            f"--chdir={tmp_path}",
+            f"--wrap={build}",
+        ]
+        done = subprocess.run(submit, env=slurm, capture_output=True, text=True, timeout=240)
+        logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
+        assert done.returncode == 0, done.stderr + logs
+        assert (read_manifest(tmp_path / "run" / "corpus") is None) is bool(option), logs
     assert run_command(["run", str(recipe), f"out={tmp_path / 'local'}", "--until", "corpus"]) == 0
     found, wanted = (read_manifest(tmp_path / name / "corpus") for name in ("run", "local"))
     assert found and wanted and found.outputs == wanted.outputs

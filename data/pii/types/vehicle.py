@@ -83,8 +83,8 @@ def _make(value: str, normal: str, draw: Draw) -> str:
         group, letter = _USAGE_GROUPS[0], match.start("letter")
         made = made[:letter] + group[draw.below(len(group))] + made[letter + 1 :]
         # no region has such a district
-        district = f" {INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}"
-        return regions[draw.below(len(regions))] + district + " " + made[letter:]
+        district = INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]
+        return (" " if match["gap"] else "").join([regions[draw.below(len(regions))], district, made[letter:]])
     made = lay(value, "0" * (sum(c in "0123456789" for c in value) - 4) + draw.digits(4))
     at = match.start("usage") if match["usage"] else re.search(USAGE, value).start()  # type: ignore[union-attr]
     group = next(letters for letters in _USAGE_GROUPS if value[at] in letters)

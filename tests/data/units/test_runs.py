@@ -40,10 +40,12 @@ def settings(folder: Path, executor: str = "local") -> CorpusSettings:
     return parse_settings(CorpusSettings, tree, "test")
 
 
-def element(monkeypatch, inputs: Path, out: Path, rank: int, count: int, job: int = 1) -> None:
+def element(
+    monkeypatch, inputs: Path, out: Path, rank: int, count: int, job: int = 1, units_only: bool = False
+) -> None:
     for name, value in (("TASK_ID", rank), ("TASK_MIN", 0), ("TASK_COUNT", count), ("JOB_ID", job)):
         monkeypatch.setenv(f"SLURM_ARRAY_{name}", str(value))
-    build_corpus(settings(inputs, "slurm-array"), out)
+    build_corpus(settings(inputs, "slurm-array"), out, units_only)
 
 
 def test_the_last_element_ends_the_stage(inputs, tmp_path, monkeypatch):
@@ -69,6 +71,26 @@ def test_what_a_lost_element_left_is_done_by_a_local_run_or_another_array(inputs
         else:
             element(monkeypatch, inputs, out, 0, 1, job=2)
         assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+
+
+def test_an_array_that_does_units_only_leaves_the_rest_to_another(inputs, tmp_path, monkeypatch):
+    build_corpus(settings(inputs), tmp_path / "whole")
+    out = tmp_path / "out"
+    with pytest.raises(ShareDone, match=r"not there yet: [^$]*\n  should none be left, the same command"):
+        element(monkeypatch, inputs, out, 1, 2, units_only=True)
+    with pytest.raises(ShareDone, match="all units are done; the same command without --units-only goes on"):
+        element(monkeypatch, inputs, out, 0, 2, units_only=True)
+    assert not (out / "shards").exists() and not list(out.rglob("finish-*"))
+    element(monkeypatch, inputs, out, 0, 2, job=2)
+    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+
+
+def test_units_only_on_one_machine(inputs, tmp_path):
+    build_corpus(settings(inputs), tmp_path / "whole")
+    with pytest.raises(ShareDone, match="all units are done"):
+        build_corpus(settings(inputs), tmp_path / "out", units_only=True)
+    build_corpus(settings(inputs), tmp_path / "out")
+    assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
 
 
 def test_only_one_of_two_ends_the_stage(inputs, tmp_path, monkeypatch):

@@ -40,6 +40,20 @@ def test_inputs_that_are_not_there_are_refused_where_they_can_be_known() -> None
     assert "keys.env: no such file" in refusal("slurm", job_of(Cluster(environment="keys.env")))
 
 
+def test_of_inputs_elsewhere_nothing_is_known_and_of_those_here_all_the_same() -> None:
+    Path("klue").mkdir()
+    (Path("klue") / "x.json").write_text("{}")
+    for far in ("https://text.example.com/a.jsonl", "hf:me/texts"):
+        job = job_of(Cluster())
+        job.recipe.corpus.inputs[:] = [far]
+        assert refusal("slurm", job) == ""
+        job.recipe.corpus.inputs[:] = [far, "b.jsonl"]
+        assert "nothing found at b.jsonl" in refusal("slurm", job)
+    (Path("klue") / "x.json").unlink()
+    job.recipe.corpus.inputs[:] = [far]
+    assert "klue" in refusal("slurm", job)
+
+
 def test_a_key_that_does_not_reach_the_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pods, named = Cluster(image="a", claim="x:/y"), Cluster(environment="keys.env")
     for launcher, cluster, remedy in (
