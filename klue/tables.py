@@ -151,7 +151,7 @@ def tabulate(
     if any(entry["settings"].get("pos_tags") is False for entry in summary if entry["task"] == "klue-dp"):
         notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
     if any(entry["settings"].get("texts_only") for entry in summary if entry["task"] == "wos"):
-        notes.append("WoS: the decoder learned the values of slots with a text alone; the published rows learned all.")
+        notes.append("WoS: the decoder learned the values of slots with a text alone, not of all as the authors' does.")
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())

@@ -89,6 +89,11 @@ AFTER = 15
 """Characters after a value in which a label counts ("… (신한은행)")."""
 
 
+def in_a_row(text: str, start: int, end: int) -> bool:
+    """Return whether digits stand beside text[start:end], at most a blank away: a table and no value by itself."""
+    return text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
+
+
 def labelled(label: re.Pattern[str], text: str, start: int, end: int, before: int = BEFORE) -> bool:
     """Return whether a label stands at most `before` characters before text[start:end], or just after it.
 

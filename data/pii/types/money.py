@@ -18,6 +18,7 @@ from data.pii.types.base import (
     Extent,
     PiiType,
     digits_of,
+    in_a_row,
     labelled,
 )
 
@@ -29,7 +30,7 @@ _CARD = (
 )
 _BRN = rf"{NOT_BEFORE}[0-9]{{3}}(?P<sep> ?[{DASH}] ?| |\.|)[0-9]{{2}}(?P=sep)[0-9]{{5}}{NOT_AFTER}"
 _BANK_ACCOUNT = (
-    rf"{NOT_BEFORE}(?:(?P<groups>(?=(?:[0-9][{DASH} ./]{{0,3}}){{10}})"
+    rf"{NOT_BEFORE}(?:(?P<groups>(?=[0-9](?:[{DASH} .]{{0,3}}[0-9]){{9}}|[0-9](?:/?[0-9]){{9}})"
     rf"[0-9]{{2,6}}(?P<sep> ?[{DASH}] ?| |\.|/)[0-9]{{1,8}}(?:(?P=sep)[0-9]{{1,8}}){{0,2}})"
     rf"|(?P<plain>[0-9]{{10,14}})){NOT_AFTER}"
 )
@@ -75,8 +76,7 @@ def brn(text: str, match: re.Match[str]) -> Extent | None:
     """
     (start, end), separator = match.span(), match["sep"]
     fits, called = brn_ok(digits_of(match[0])), labelled(_BRN_LABEL, text, start, end)
-    row = text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
-    alone = fits and separator == " " and not row
+    alone = fits and separator == " " and not in_a_row(text, start, end)
     enough = fits or called if separator.strip(" .") else (fits and called) or alone
     return (start, end) if enough else None
 

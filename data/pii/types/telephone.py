@@ -14,6 +14,7 @@ from data.pii.types.base import (
     Extent,
     PiiType,
     digits_of,
+    in_a_row,
     labelled,
 )
 
@@ -79,10 +80,8 @@ def telephone(text: str, match: re.Match[str]) -> Extent | None:
     if match["asked"] is not None:
         return None if set(digits) <= set("01") else (start, end)
     if match["area"] is not None and match["area"].endswith(" ") and match["last"] == " ":
-        # a row of numbers with blanks between them is a table, not a telephone number
-        row = text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
-        if row or not (digits.startswith("01") or labelled(TEL_LABEL, text, start, end)):
-            return None
+        known = digits.startswith("01") or labelled(TEL_LABEL, text, start, end)
+        return (start, end) if known and not in_a_row(text, start, end) else None
     return start, end
 
 

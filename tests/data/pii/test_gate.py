@@ -89,3 +89,9 @@ def test_windows_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(gate, "BATCH_CHARACTERS", size)
         found = [(w.text, texts[w.text][w.start : w.end]) for w in gate.gate().windows(texts)]
         assert found == [(1, "010-1234-5678"), (3, "a@b.co"), (4, "끝 010-1234-5678")]
+
+
+@pytest.mark.parametrize("line", ["번호 ㅇ1ㅇ-1234-56780/0", "1234-56780/0", "12/345678/9-0"])
+def test_relaxation_where_joints_are_mixed(line: str) -> None:
+    found = [name for name, kind in BY_NAME.items() if kind.pattern.search(line)]
+    assert set(found) <= set(GATE.line_types(encode(line)))

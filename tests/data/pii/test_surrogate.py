@@ -16,6 +16,7 @@ from .examples import POSITIVE, parse
 KEY = b"test key for surrogates"
 VALUES = [(name, text[start:end]) for name, texts in POSITIVE.items() for text, start, end in map(parse, texts)]
 FREE_FORM = {"URL", "EMAIL", "MENTION", "ADDRESS", "IP"}
+FORMER_AREA = "0431"
 KEYS = st.binary(min_size=16, max_size=32)
 
 
@@ -90,7 +91,13 @@ def test_nobody_has_it(key: bytes) -> None:
             assert made.startswith("세종") or digits[0] == "9"
         elif name == "TEL":
             national = normalise("TEL", made)
-            assert re.match("(?:1500|01[0-9]0|020|0[3-6][1-5]0|0[78]00|050[0-9]0)", national), made
+            if value.startswith("+") and not value.startswith("+82"):
+                country = re.match(r"\+[0-9]+", value)
+                assert country and national.startswith(f"{country[0]}0"), made
+            elif value.startswith(FORMER_AREA):
+                assert national.startswith(f"{FORMER_AREA}0"), made
+            else:
+                assert re.match("(?:1500|01[0-9]0|020|0[3-6][1-5]0|0[78]00|050[0-9]0)", national), made
         elif name == "BANK_ACCOUNT":
             assert digits.startswith("000")
         elif name == "PASSPORT":
@@ -98,7 +105,10 @@ def test_nobody_has_it(key: bytes) -> None:
         elif name == "HEALTH_INSURANCE":
             assert made[0] == "0"
         elif name == "VEHICLE_PLATE":
-            district = re.match("[가-힣]{2} ?(?P<district>[가-힣]{2}) ?[가-힣]", made)  # motorcycles and old plates
-            assert digits.startswith("00") or (district and district["district"] in STEMS), made
+            if value[:1].isdigit() or re.match("[가-힣]{2} ?[0-9]", value):
+                assert digits.startswith("00")
+            else:  # of motorcycles, and old ones
+                district = re.match("[가-힣]{2} ?(?P<district>[가-힣]{2}) ?[가-힣] ?[0-9]{4}$", made)
+                assert district and district["district"] in STEMS, made
         elif name == "ADDRESS":
             assert re.match(f"(?:[가-힣]+ ?)?(?:{'|'.join(STEMS)})[시군구] ", made), made
