@@ -23,6 +23,7 @@ from hunmin.report import contamination
 from klue.examples import load_splits
 from klue.metrics import spearmanr
 from klue.metrics.korquad import character_f1, exact_match
+from klue.results import apart
 from klue.settings import KlueSettings
 from klue.tasks import SUITE_OF, TASKS
 from tests.klue.conftest import write_benchmark
@@ -96,6 +97,19 @@ def test_without_a_train_file(suites: Path, tmp_path: Path) -> None:
     path.write_text(path.read_text("utf-8") + "하나뿐\n", "utf-8")
     with pytest.raises(UserError, match="line 26 has 1 columns, the line of names 3"):
         splits_of("question-pair", root)
+
+
+def test_klue_sts_without_a_train_file_is_learned_from_korsts(suites: Path, tmp_path: Path) -> None:
+    klue = write_benchmark(tmp_path / "klue", sts_train=False)
+    lent = splits_of("klue-sts", suites, klue)
+    assert lent.note == "zero-shot transfer: trained on the 24 train examples of KorSTS"
+    assert (len(lent.train), len(lent.dev), lent.test) == (24, 35, [])  # all of KLUE-STS's dev is scored
+    assert [e.label for e in lent.train] == [e.label for e in splits_of("korsts", suites).train]
+    row = {"task": "klue-sts", "examples": lent.counts, "data_note": lent.note}
+    assert apart([row]) == {"klue-sts": "trained on KorSTS"}
+    # where KorSTS is not at hand dev is split, and where KLUE-STS has its own train file KorSTS is not looked at
+    assert splits_of("klue-sts", klue, klue).note.startswith("split of dev: no train file")
+    assert splits_of("klue-sts", suites, write_benchmark(tmp_path / "whole")).note == ""
 
 
 def test_train_examples_that_are_in_test_are_dropped(suites: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from klue.tasks.base import AuthorsValues, Example, Regression, finite, text_fie
 
 
 class Sts(Regression):
-    """Semantic textual similarity, as regression on the annotators' mean."""
+    """Semantic textual similarity, as regression on the annotators' mean. Without its train set it is learned from
+    KorSTS's, where that is at hand: the ratings mean the same."""
 
     name = "klue-sts"
     key = "sts"
@@ -18,6 +19,7 @@ class Sts(Regression):
     hub_config = "sts"
     dev_examples = 519
     folder = "klue-sts-v1.1"
+    transfer = "korsts"
     unlabelled_fields = "sentence1, sentence2"
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
