@@ -10,6 +10,7 @@ from typing import Any
 from klue.plan import INITS
 from klue.search import GRID
 from klue.tasks import TASKS
+from klue.tasks.base import Task
 
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -91,7 +92,14 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
             found[task.name] = f"{counts.get('test', 0):,} of {task.test_examples:,} test examples"
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
             found[task.name] = "train is cut"
+        elif (there := _train_file(counts, task)) < task.train_examples:
+            found[task.name] = f"{there:,} of {task.train_examples:,} train examples"
     return found
+
+
+def _train_file(counts: dict[str, int], task: Task) -> int:
+    """Return how many examples the train file had, those that were left out and those that are dev among them."""
+    return counts["train"] + counts.get("train_in_dev", 0) + (counts["dev"] if task.dev_share else 0)
 
 
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

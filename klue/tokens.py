@@ -96,7 +96,8 @@ def _halves(piece: Piece, place: int, text: str, tokenizer: Any) -> list[Piece] 
     token = tokenizer.convert_ids_to_tokens(piece.id)
     bare = token.lstrip(SIGNS)
     left, right = text[piece.start : place], text[place : piece.end]
-    if bare != left + right:  # of bytes, of which the first or last character may have some in other tokens
+    by_characters = bare == left + right
+    if not by_characters:  # of bytes, of which the first or last character may have some in other tokens
         left, right = _in_bytes(left), _in_bytes(right)
         if not ((left + right).startswith(bare) or (left + right).endswith(bare)):
             return None
@@ -104,15 +105,14 @@ def _halves(piece: Piece, place: int, text: str, tokenizer: Any) -> list[Piece] 
     if not 0 < at < len(token):
         return None
     parts: list[Piece] = []
-    exact = len(left) == place - piece.start  # not bytes
     for side, start, end in ((token[:at], piece.start, place), (token[at:], place, piece.end)):
         made = tokenizer.backend_tokenizer.model.tokenize(side)
         if not made or tokenizer.unk_token_id in [part.id for part in made]:
             return None
         for part in made:
-            reached = start + len(part.value.lstrip(SIGNS)) if exact else end
+            reached = start + len(part.value.lstrip(SIGNS)) if by_characters else end
             parts.append(Piece(part.id, start, reached))
-            start = reached if exact else start
+            start = reached if by_characters else start
     return parts
 
 

@@ -111,6 +111,8 @@ class Task(ABC):
     """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
     files: ClassVar[dict[str, str]] = {}
     """Split ("train", "dev", "test") → name of its file in `folder`; empty: see `file`."""
+    train_examples: ClassVar[int]
+    """How many the benchmark's train set has, or more: a model that learned from fewer is not what published rows are of."""
     dev_examples: ClassVar[int]
     """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE."""
     test_examples: ClassVar[int] = 0

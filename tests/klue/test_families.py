@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
 
 from klue.ceiling import faultless
 from klue.features import load_tokenizer, make_features
@@ -22,7 +25,7 @@ from klue.tasks.base import Example
 from klue.tasks.klue.ner import IGNORED
 from klue.tasks.klue.wos import SLOTS
 from klue.tokens import cut, pieces
-from tests.klue.families import ANGLES, FAMILIES, SENTENCEPIECE, WORDPIECE, read_along, write_family
+from tests.klue.families import ANGLES, FAMILIES, ROLES, SENTENCEPIECE, WORDPIECE, read_along, write_family
 
 NER, RE, DP, MRC, WOS = (TASKS[name] for name in ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"))
 MARKED = [
@@ -142,6 +145,39 @@ def test_an_entity_that_is_a_part_of_an_only_token_is_marked_round_it(tmp_path):
     assert tokens == ["<s>", "<subj>", "▁서울은", "</subj>", "<obj>", "</obj>", "</s>"]
 
 
+def test_a_token_of_letters_and_hangul_bytes_is_cut_between_them():
+    """The left half is ASCII, so as long in bytes as in characters; the right half is not."""
+    tokenizer = bytes_tokenizer("A씨는", "A", "씨는", "Ġ5", "년전")
+    text = "A씨는 5년전"
+    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    found = pieces(text, encoded["input_ids"], encoded["offset_mapping"], set())
+    assert [(piece.start, piece.end) for piece in found] == [(0, 3), (4, 5), (5, 7)]
+    parts = cut(found, [1], text, tokenizer)
+    assert [(piece.start, piece.end) for piece in parts] == [(0, 1), (1, 3), (4, 5), (5, 7)]
+    [row] = RE.features(
+        [Example("a", (text,), "no_relation", [[0, 1], [4, 7]])], tokenizer_with(tokenizer), 32, 0
+    )["input_ids"]  # fmt: skip
+    assert tokenizer.decode(row[1:-1]) == "<subj>A</subj>씨는<obj> 5년전</obj>"
+
+
+def bytes_tokenizer(*words):
+    """Return a byte-level BPE with the words as tokens; Ġ stands for a space in them."""
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    vocabulary = {name: number for number, name in enumerate([*ANGLES, *sorted(alphabet)])}
+    merges = []
+    for word in words:
+        signs = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(word.replace("Ġ", " "))[0][0]
+        for end in range(2, len(signs) + 1):
+            merges.append((signs[: end - 1], signs[end - 1]))
+            vocabulary.setdefault(signs[:end], len(vocabulary))
+    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    roles = dict(zip(ROLES, ANGLES, strict=True))
+    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **roles)
+
+
 def tokenizer_with(tokenizer):
     tokenizer.add_tokens(list(RE.markers), special_tokens=True)
     return tokenizer
@@ -162,7 +198,9 @@ def test_parsing(family):
         reads = read_along(name, tokens_of(row[1:-1], tokenizer), text)
         starts = [sum(len(word) + 1 for word in words[:i]) for i in range(len(words))]
         owner = [max(i for i, start in enumerate(starts) if start <= read.start) for read in reads]
-        assert features.columns["first"][number].tolist() == [1 + owner.index(i) for i in range(len(words))]
+        # the first token that is more than a sign for the space before the word
+        written = [word if read.start < read.end else -1 for word, read in zip(owner, reads, strict=True)]
+        assert features.columns["first"][number].tolist() == [1 + written.index(i) for i in range(len(words))]
         assert features.columns["last"][number].tolist() == [
             len(owner) - owner[::-1].index(i) for i in range(len(words))
         ]
@@ -186,6 +224,12 @@ def test_reading(family, length):
         ]
         expected.append(context[over[0].start : over[-1].end])
     assert MRC.decode(faultless(MRC, features), features, tokenizer) == [*expected, ""]
+    for number, answer in enumerate(answers):  # what is learned begins and ends with a token that has text
+        rows = [i for i in np.flatnonzero(features.owner == number) if features.columns["start_positions"][i]]
+        for row in rows:
+            ids = features.columns["input_ids"][row].tolist()
+            edges = [ids[features.columns[f"{side}_positions"][row]] for side in ("start", "end")]
+            assert all(tokenizer.decode([token]).strip() for token in edges), (answer, edges)
     assert expected[0] == "이순신" and (name in WORDPIECE) == (expected[1] == "쀍산에")
 
 

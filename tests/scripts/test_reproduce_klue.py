@@ -20,7 +20,7 @@ def rows(task: str, values: list[float], folder: Path, **changes) -> list[dict]:
     return [
         {"model": "m", "task": task, "init": "pretrained", "seed": seed, "job": f"{task}-{seed}", "folder": str(folder),
          "data_hash": "d" * 64, "best": dict.fromkeys(metrics_of(task), value), "last": {}, "data_note": "",
-         "examples": {"train": 9, "dev": TASKS[task].dev_examples},
+         "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples},
          "settings": {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0, "batch_size": 32, "epochs": 4},
          **changes} | {"last": dict.fromkeys(metrics_of(task), value)}
         for seed, value in enumerate(values)

@@ -9,6 +9,7 @@ import numpy as np
 
 from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, shown, text_field
+from klue.tokens import only_space
 from klue.tsv import Sentence, read_sentences
 
 LABELS = (
@@ -37,6 +38,7 @@ class DependencyParsing(Task):
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
+    train_examples = 10_000
     dev_examples = 2000
     suffix = "tsv"
     head = "biaffine"
@@ -111,7 +113,8 @@ class DependencyParsing(Task):
     ) -> dict[str, list[Any]]:
         """Return ids, and of each word its first and last token, head, relation and part of speech.
 
-        A word that the tokenizer makes nothing of stands as the unknown token. Words beyond `max_length` are left out.
+        A token that is only the space before a word is not its first, where another is. A word that the tokenizer makes
+        nothing of stands as the unknown token. Words beyond `max_length` are left out.
         """
         encoded = tokenizer(
             [" ".join(example.texts) for example in examples],
@@ -120,7 +123,7 @@ class DependencyParsing(Task):
             return_offsets_mapping=True,
             verbose=False,
         )
-        unknown = tokenizer.unk_token_id
+        unknown, spaces = tokenizer.unk_token_id, only_space(encoded["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             pieces: list[list[int]] = [[] for _ in example.texts]
@@ -136,7 +139,8 @@ class DependencyParsing(Task):
             ids = [token for piece in pieces[:kept] for token in piece]
             heads = np.array(example.label["heads"][:kept], np.int64)
             columns["input_ids"].append([tokenizer.cls_token_id, *ids, tokenizer.sep_token_id])
-            columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) if kept else ends[:0])
+            signs = [next((i for i, token in enumerate(piece) if token not in spaces), 0) for piece in pieces[:kept]]
+            columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) + signs if kept else ends[:0])
             columns["last"].append(ends[:kept])  # after [CLS]
             columns["heads"].append(np.where(heads <= kept, heads, IGNORED))
             columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])

@@ -15,7 +15,7 @@ import numpy as np
 from klue.authors.mrc import final_text, joined, words_around
 from klue.metrics import exact_match, overlap_f1_as_published, rouge_w
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
-from klue.tokens import marks_continuations
+from klue.tokens import marks_continuations, only_space
 
 STEP = 128
 """Tokens from one window's start to the next's."""
@@ -37,6 +37,7 @@ class ReadingComprehension(Task):
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
+    train_examples = 17_554
     dev_examples = 5841
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
@@ -117,8 +118,8 @@ class ReadingComprehension(Task):
     ) -> dict[str, list[Any]]:
         """Return the windows: ids, start and end of the answer, and each token's place in the passage.
 
-        `starts` and `ends` are characters of the passage, -1 for tokens that are not of it, and for those that have
-        more around them in another window: these are not taken for a start.
+        `starts` and `ends` are characters of the passage, -1 for tokens that are not of it or are only a space, and for
+        those that have more around them in another window: these are not taken for a start.
         """
         frame = _frame(tokenizer)
         questions = tokenizer([e.texts[0] for e in examples], add_special_tokens=False, return_attention_mask=False)
@@ -129,15 +130,17 @@ class ReadingComprehension(Task):
             return_offsets_mapping=True,
             verbose=False,  # longer than the model's positions: that is what windows are for
         )
+        spaces = only_space(passages["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             # at most half of what there is, so that a short input, too, reads the passage
             question = questions["input_ids"][number][: min(QUESTION_TOKENS, (max_length - frame.size) // 2)]
             passage = np.array(passages["input_ids"][number], np.int64)
             offsets = np.array(passages["offset_mapping"][number], np.int64).reshape(-1, 2)
+            owns = np.array([token not in spaces for token in passages["input_ids"][number]], bool)
             room = max_length - len(question) - frame.size
             head = [*frame.before, *question, *frame.between]
-            target = _answer_tokens(example, offsets)
+            target = _answer_tokens(example, offsets, owns)
             windows = _windows(len(passage), room)
             for here, (start, end) in enumerate(windows):
                 ids = [*head, *passage[start:end].tolist(), *frame.after]
@@ -146,8 +149,8 @@ class ReadingComprehension(Task):
                 best = _most_context(windows, here)
                 begin = np.full(len(ids), -1, np.int64)
                 stop = np.full(len(ids), -1, np.int64)
-                begin[len(head) : len(head) + end - start] = np.where(best, offsets[start:end, 0], -1)
-                stop[len(head) : len(head) + end - start] = offsets[start:end, 1]
+                begin[len(head) : len(head) + end - start] = np.where(best & owns[start:end], offsets[start:end, 0], -1)
+                stop[len(head) : len(head) + end - start] = np.where(owns[start:end], offsets[start:end, 1], -1)
                 types = (
                     [0] * len(frame.before) + [frame.types[0]] * len(question) + [frame.types[1]] * len(frame.between)
                 )
@@ -293,12 +296,18 @@ def _most_context(windows: Sequence[tuple[int, int]], here: int) -> np.ndarray:
     return winner == here
 
 
-def _answer_tokens(example: Example, offsets: np.ndarray) -> tuple[int, int] | None:
-    """Return the first and last token of the first answer, or None where there is none, or no token covers it."""
+def _answer_tokens(example: Example, offsets: np.ndarray, owns: np.ndarray) -> tuple[int, int] | None:
+    """Return the first and last token of the first answer, or None where there is none, or no token covers it.
+
+    Args:
+        example: its label and `given` are the answers and where the first one starts.
+        offsets: the tokens' first characters and ends, (N, 2).
+        owns: whether a token stands for more than a space, (N,).
+    """
     if example.given is None:
         return None
     start, end = example.given, example.given + len(example.label[0])
-    covering = np.flatnonzero((offsets[:, 1] > start) & (offsets[:, 0] < end))
+    covering = np.flatnonzero((offsets[:, 1] > start) & (offsets[:, 0] < end) & owns)
     return (int(covering[0]), int(covering[-1])) if len(covering) else None
 
 

@@ -16,6 +16,7 @@ class Nli(Classification):
     key = "nli"
     title = "KLUE-NLI"
     hub_config = "nli"
+    train_examples = 24_998
     dev_examples = 3000
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")

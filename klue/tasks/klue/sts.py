@@ -17,6 +17,7 @@ class Sts(Regression):
     key = "sts"
     title = "KLUE-STS"
     hub_config = "sts"
+    train_examples = 11_668
     dev_examples = 519
     folder = "klue-sts-v1.1"
     transfer = "korsts"

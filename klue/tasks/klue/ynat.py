@@ -16,6 +16,7 @@ class Ynat(Classification):
     key = "ynat"
     title = "YNAT"
     hub_config = "ynat"
+    train_examples = 45_678
     dev_examples = 9107
     folder = "ynat-v1.1"
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"train": ("ynat_train.labelled_part.*.json",)}

@@ -14,6 +14,7 @@ class BoolQ(KobestTask):
     key = "boolq"
     title = "BoolQ"
     folder = "BoolQ"
+    train_examples = 3665
     dev_examples = 700
     test_examples = 1404
     labels = ("False", "True")

@@ -19,6 +19,7 @@ class Copa(KobestTask, Choice):
     key = "copa"
     title = "COPA"
     folder = "COPA"
+    train_examples = 3076
     dev_examples = 500
     test_examples = 1000
     choices = 2

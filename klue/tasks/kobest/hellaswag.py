@@ -14,6 +14,7 @@ class HellaSwag(KobestTask, Choice):
     key = "hellaswag"
     title = "HellaSwag"
     folder = "HellaSwag"
+    train_examples = 2029
     dev_examples = 500
     test_examples = 500
     choices = 4

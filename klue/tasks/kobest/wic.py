@@ -13,6 +13,7 @@ class Wic(KobestTask):
     key = "wic"
     title = "WiC"
     folder = "WiC"
+    train_examples = 3318
     dev_examples = 610
     test_examples = 1260
     labels = ("False", "True")

@@ -18,6 +18,7 @@ class HateSpeech(LabelTable):
     title = "Hate speech"
     folder = "hate_speech"
     files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "val.tsv"}
+    train_examples = 7896
     dev_examples = 471
     labels = ("hate", "none", "offensive")
     text_columns = ("comment",)

@@ -20,6 +20,7 @@ class KorNli(Accuracy):
         "test": "xnli.test.ko.tsv",
     }
     transfer = "klue-nli"
+    train_examples = 392_702  # of MultiNLI
     dev_examples = 2490
     test_examples = 5010
     labels = ("entailment", "contradiction", "neutral")

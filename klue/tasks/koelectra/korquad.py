@@ -21,6 +21,7 @@ class KorQuad(ReadingComprehension):
     hub_config = ""
     files: ClassVar[dict[str, str]] = {"train": "KorQuAD_v1.0_train.json", "dev": "KorQuAD_v1.0_dev.json"}
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
+    train_examples = 60_407
     dev_examples = 5774
     unanswerable = False
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}

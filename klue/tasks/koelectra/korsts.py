@@ -20,6 +20,7 @@ class KorSts(Table, Regression):
     title = "KorSTS"
     folder = "korsts"
     files: ClassVar[dict[str, str]] = {"train": "sts-train.tsv", "dev": "sts-dev.tsv", "test": "sts-test.tsv"}
+    train_examples = 5749
     dev_examples = 1500
     test_examples = 1379
     text_columns = ("sentence1", "sentence2")

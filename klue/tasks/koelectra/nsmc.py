@@ -21,6 +21,7 @@ class Nsmc(Accuracy):
     suffix = "txt"
     files: ClassVar[dict[str, str]] = {"train": "ratings_train.txt", "test": "ratings_test.txt"}
     dev_share = 0.1
+    train_examples = 150_000
     dev_examples = 0
     test_examples = 50_000
     labels = ("0", "1")

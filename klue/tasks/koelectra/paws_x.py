@@ -15,6 +15,7 @@ class PawsX(Accuracy):
     title = "PAWS-X"
     folder = "paws_x"
     files: ClassVar[dict[str, str]] = {"train": "translated_train.tsv", "dev": "dev_2k.tsv", "test": "test_2k.tsv"}
+    train_examples = 49_000  # 49,401 pairs were translated
     dev_examples = 2000
     test_examples = 2000
     labels = ("0", "1")

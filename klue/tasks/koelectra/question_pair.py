@@ -15,6 +15,7 @@ class QuestionPair(Accuracy):
     title = "Question pair"
     folder = "question_pair"
     files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
+    train_examples = 6136
     dev_examples = 682
     test_examples = 758
     labels = ("0", "1")
