@@ -61,6 +61,8 @@ def print_report(wanted: Wanted) -> None:
         draw_scores(rows, beside, Path(wanted.plot))
         say(f"plot: {wanted.plot}")
     more, grids, notes = _more(wanted, rows)
+    if wanted.plot:
+        _draw_confusions(wanted, rows, Path(wanted.plot))
     notes = [f"{given}: {_counts(found)}." for given, found in held.items() if several and found] + notes
     if wanted.form == "json":
         shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
@@ -108,6 +110,20 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
             more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
             grids += worst_grids(more["worst"][name], name)
     return more, grids, notes
+
+
+def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> None:
+    """Draw which label was taken for which, of each task of the details whose predictions are labels, into a file beside
+    the plot, PLOT-TASK.png."""
+    from klue.look import confusions
+    from klue.plot import draw_confusion
+    from klue.tasks import get_task
+
+    for name in dict.fromkeys(get_task(one).name for one in wanted.details):
+        if found := confusions(rows, name):
+            path = plot.with_name(f"{plot.stem}-{name}.png")
+            draw_confusion(found, path)
+            say(f"plot: {path}")
 
 
 def klue_folder(given: Path) -> Path:

@@ -11,6 +11,8 @@ import numpy as np
 
 POOL_BATCHES = 50
 """Batches' worth of examples, drawn at random, within which examples are sorted by length."""
+MOST_ROWS = 1024
+"""Examples of an evaluation batch at most: some heads need memory for each, however short (TRADE, 45 slots)."""
 
 
 def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[np.ndarray]:
@@ -36,10 +38,21 @@ def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def evaluation_batches(lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
-    """Return batches of example indices in falling order of length: every example once, least padding."""
+def evaluation_batches(lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """Return batches of example indices in falling order of length: every example once, least padding, each batch as
+    large as its first, longest example allows, at most 1,024.
+
+    Args:
+        lengths: tokens of each example, shape (N,), >= 1.
+        tokens: of a batch at most, padding included; an example that has more is a batch by itself.
+    """
     order = np.argsort(-lengths, kind="stable")
-    return [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    batches, at = [], 0
+    while at < len(order):
+        rows = min(MOST_ROWS, max(1, tokens // int(lengths[order[at]])))
+        batches.append(order[at : at + rows])
+        at += rows
+    return batches
 
 
 def pad(rows: Sequence[np.ndarray], value: int, multiple: int = 1) -> np.ndarray:

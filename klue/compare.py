@@ -95,7 +95,8 @@ def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple
         rows: of one model or several, each with its `folder` and `job`.
         task: only this one's; None = all.
     """
-    found, missing = [], {}
+    found: list[System] = []
+    missing: dict[str, list[str]] = {}
     for group, _ in chosen([row for row in rows if task in (None, row["task"])]):
         first = group[0]
         split, out = "test" if first.get("test") else "dev", Path(first["folder"])
@@ -103,10 +104,14 @@ def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple
         seeds = [read_job_predictions(out, row.get("job", ""), split) for row in group]
         whole = [seed for seed in seeds if seed is not None and gold is not None and gold.keys() <= seed.keys()]
         if gold is None or len(whole) < len(group):
-            missing[first["task"]] = f"{out} lacks gold labels or predictions: run klue finetune again, jobs are kept"
+            missing.setdefault(first["task"], []).append(str(out))
         else:
             found.append(System(first.get("model", ""), first["init"], first["task"], split, gold, whole))
-    return found, missing
+    return found, {
+        name: f"{', '.join(dict.fromkeys(outs))}: gold labels or predictions are missing; run klue finetune again, jobs "
+        "are kept"
+        for name, outs in missing.items()
+    }
 
 
 def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any]:
@@ -114,29 +119,30 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
 
     An interval is {"task", "split", "metric", "model", "init", "seeds", "examples", "score", "low", "high"}, a
     difference {"task", "split", "metric", "first", "second", "difference", "low", "high", "p"}: of two pretrained
-    models, or of a model and its random initialisation, on the same examples. `not_compared` is task → why.
+    models, or of a model and its random initialisation, on the same examples. `not_compared` is task → why: systems
+    lack predictions, or were scored on different examples, and are compared only with those of the same.
 
     Args:
         rows: see `systems_of`.
         draws: samples of the bootstrap.
     """
     systems, not_compared = systems_of(rows)
-    tasks = [name for name in TASKS if any(system.task == name for system in systems)]
+    groups = [group for name in TASKS for group in _on_the_same_examples(systems, name)]
+    for name in dict.fromkeys(group[0].task for group in groups):
+        apart_from = [", ".join(one.title for one in group) for group in groups if group[0].task == name]
+        if len(apart_from) > 1:
+            why = f"not scored on the same examples: {' | '.join(apart_from)}"
+            not_compared[name] = "; ".join(filter(None, (not_compared.get(name), why)))
     intervals: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
-    with ProgressBar("bootstrap", draws * len(tasks), "draws") as bar:
-        for name in tasks:
-            mine = [system for system in systems if system.task == name]
-            same = [system for system in mine if (system.split, system.gold) == (mine[0].split, mine[0].gold)]
-            if len(same) < len(mine):
-                others = ", ".join(system.title for system in mine if system not in same)
-                not_compared[name] = f"not scored on the examples of {mine[0].title}: {others}"
-            gold = list(mine[0].gold.values())
+    with ProgressBar("bootstrap", draws * len(groups), "draws") as bar:
+        for same in groups:
+            name, gold = same[0].task, list(same[0].gold.values())
             scores = drawn_scores(
                 TASKS[name].score, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
             )
             for metric in TASKS[name].metrics:
-                facts = {"task": name, "split": mine[0].split, "metric": metric}
+                facts = {"task": name, "split": same[0].split, "metric": metric}
                 points = [_mean(one, gold, metric) for one in same]
                 for number, one in enumerate(same):
                     low, high = map(defined, middle(scores[metric][:, number]))
@@ -178,6 +184,21 @@ def comparison_grids(found: dict[str, Any]) -> list[Grid]:
     if differences:
         grids.append(("Differences", ["metric", "first", "second", "first − second", "95%", "p"], differences))
     return grids
+
+
+def _on_the_same_examples(systems: Sequence[System], task: str) -> list[list[System]]:
+    """Return a task's systems, those together that were scored on the same examples with the same labels."""
+    groups: list[list[System]] = []
+    for system in systems:
+        if system.task != task:
+            continue
+        for group in groups:
+            if (group[0].split, group[0].gold) == (system.split, system.gold):
+                group.append(system)
+                break
+        else:
+            groups.append([system])
+    return groups
 
 
 def _worth(one: System, other: System) -> bool:

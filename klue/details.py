@@ -1,10 +1,14 @@
-"""A task's scores taken apart: by class, type of entity, relation, label of an arc, slot, with an answer or without."""
+"""A task's scores taken apart: by class, type of entity, relation, label and length of an arc, slot, with an answer or
+without; and which label was taken for which.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from klue.metrics import entity_spans, exact_match, rouge_w
 from klue.metrics.korquad import character_f1
@@ -57,6 +61,39 @@ def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> R
     if isinstance(kind, Classification):
         return _classes(gold, predictions)
     raise ValueError(f"{task} has no groups")
+
+
+def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:
+    """Return the labels that occur, L of them in the task's order, and how often each was taken for which, (L, L): gold
+    down, predicted across, mean over seeds.
+
+    Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
+
+    Args:
+        task: its name.
+        gold: labels.
+        seeds: of each seed the predictions, in the same order.
+
+    Raises:
+        ValueError: the task's predictions are no labels.
+    """
+    if not has_labels(task):
+        raise ValueError(f"predictions of {task} are no labels")
+    labels_of = _LABELS.get(task, _itself)
+    pairs: Counter[tuple[str, str]] = Counter()
+    for predictions in seeds:
+        for one, other in zip(gold, predictions, strict=True):
+            pairs.update(zip(labels_of(one), labels_of(other), strict=True))
+    there = {label for pair in pairs for label in pair}
+    order = list(TASKS[task].label_names)
+    names = sorted(there, key=lambda label: (order.index(label) if label in order else len(order), label))
+    counts = np.array([[pairs[one, other] for other in names] for one in names], float) / len(seeds)
+    return names, counts
+
+
+def has_labels(task: str) -> bool:
+    """Return whether `confusion` can be asked of a task."""
+    return task in _LABELS or isinstance(TASKS[task], Classification)
 
 
 def errors_of(task: str, gold: Any, prediction: Any) -> float:
@@ -143,11 +180,13 @@ def _arcs(parse: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the share of words with the right head, and with the right head and label, by gold label."""
+    """Return the share of words with the right head, and with the right head and label, by gold label, and by how many
+    words the gold arc spans."""
     words: dict[str, list[tuple[bool, bool]]] = {}
     for right, found in zip(gold, predictions, strict=True):
-        for (head, label), arc in zip(_arcs(right), _arcs(found), strict=True):
-            words.setdefault(label, []).append((arc[0] == head, arc == (head, label)))
+        for place, ((head, label), arc) in enumerate(zip(_arcs(right), _arcs(found), strict=True), start=1):
+            for group in (label, _length(place, head)):
+                words.setdefault(group, []).append((arc[0] == head, arc == (head, label)))
     return {
         label: {
             "count": len(pairs),
@@ -156,6 +195,14 @@ def _labels(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
         }
         for label, pairs in words.items()
     }
+
+
+def _length(place: int, head: int) -> str:
+    """Return the group of an arc's length, in words from a word to its head."""
+    if head == 0:
+        return "root"
+    length = abs(head - place)
+    return "arc of 1" if length == 1 else "arc of 2–3" if length <= 3 else "arc of 4–7" if length <= 7 else "arc of 8+"
 
 
 def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
@@ -196,6 +243,16 @@ def _slots(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
     return _f1(*sides)
 
 
+def _itself(label: Any) -> list[str]:
+    return [label]
+
+
+_LABELS: dict[str, Callable[[Any], list[str]]] = {
+    "klue-re": lambda label: [label["label"] if isinstance(label, dict) else label],
+    "klue-ner": lambda labels: [label.split("-")[-1] for label in labels],
+    "klue-dp": lambda parse: list(parse["labels"]),
+}
+"""Task → the labels in an example's gold, or in its prediction."""
 _OWN: dict[str, Callable[[Sequence[Any], Sequence[Any]], Rows]] = {
     "klue-ner": _entities,
     "klue-re": _relations,

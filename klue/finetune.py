@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -157,9 +159,10 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
     model.eval()
     lengths = features.lengths
     outputs: dict[str, list[Any]] = {}
-    for batch in evaluation_batches(lengths, max(1, EVALUATION_TOKENS[device.type] // int(lengths.max()))):
+    for batch in evaluation_batches(lengths, EVALUATION_TOKENS[device.type]):
         # without autocast: scores of bfloat16 come in steps, and ties and thresholds would decide by them
-        found = model.predict(batch_tensors(features, batch, task, job, device))
+        with _scoring_precision(device):
+            found = model.predict(batch_tensors(features, batch, task, job, device))
         for name, values in found.items():
             rows = outputs.setdefault(name, [None] * len(lengths))
             array = values.double().cpu().numpy() if values.is_floating_point() else values.cpu().numpy()
@@ -221,6 +224,19 @@ def _weights(model: Head) -> dict[str, torch.Tensor]:
 
 def _precision(device: torch.device) -> Any:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
+
+
+@contextmanager
+def _scoring_precision(device: torch.device) -> Iterator[None]:
+    """Have a GPU multiply matrices in TF32, 10 bits of mantissa with sums and results in single precision: unlike those
+    of bfloat16, scores do not come in steps."""
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _value(scores: dict[str, Any], task: Task) -> float:

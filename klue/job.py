@@ -68,7 +68,10 @@ def read_job(path: Path) -> Job:
         UserError: it is no job's file, or the job's features, which are there only while its stage runs, are gone.
     """
     rule = "a job is a file that `hunmin klue finetune` writes, logs/NAME.job.json, and runs itself"
-    remedy = "hunmin klue finetune MODEL --data KLUE --out FOLDER: it takes up what is not finished"
+    remedy = (
+        "hunmin klue finetune MODEL --data KLUE --out FOLDER: it takes up what is not finished, and with workers=0 does so "
+        "in its own process, for a debugger"
+    )
     try:
         job = Job.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from klue.compare import systems_of
-from klue.details import details, errors_of
+from klue.details import confusion, details, errors_of, has_labels
 from klue.grid import Grid
 from klue.tables import TITLES, cell
 from klue.tasks import TASKS
@@ -29,6 +31,21 @@ def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[st
         for row in details(task, list(one.gold.values()), one.lists)
     ]
     return found, missing
+
+
+def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
+    """Return title, labels and counts (`klue.details.confusion`) of each model and initialisation; none where a task's
+    predictions are no labels.
+
+    Args:
+        rows: see `klue.compare.systems_of`.
+        task: its name.
+    """
+    if not has_labels(task):
+        return []
+    return [
+        (one.title, *confusion(task, list(one.gold.values()), one.lists)) for one in systems_of(rows, task)[0]
+    ]
 
 
 def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:

@@ -1,4 +1,5 @@
-"""Scores as pictures: bars beside the published models', and curves over the tokens a model was trained on."""
+"""Scores as pictures: bars beside the published models', curves over the tokens a model was trained on, and which label
+was taken for which."""
 
 from __future__ import annotations
 
@@ -11,17 +12,24 @@ from typing import Any
 import numpy as np
 
 from common.files import atomic_write
-from klue.tables import tables, unmarked
+from common.progress import say
+from klue.tables import Line, tables, unmarked
 from klue.tasks import TASKS
 
 COLUMNS = 4
 """Panels in a row."""
 LABEL = 36
 """Characters in a line of a model's name."""
+NUMBERED = 12
+"""Labels up to which the cells of a picture of confusion have their numbers."""
+HANGUL = ("NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "Apple SD Gothic Neo", "UnDotum")
+"""Fonts with Hangul, of which the first that is installed is taken."""
 
 
 def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None, path: Path) -> None:
     """Draw a panel a metric of every suite, a bar a model, ours first, standard deviations as whiskers, as a PNG.
+
+    Each of our models has a colour, paler from random weights; doubtful published scores have their mark.
 
     Args:
         rows: result rows of jobs.
@@ -33,9 +41,9 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
     shown = [[line for line in scores.lines if line.values[number] is not None][::-1] for scores, number in columns]
     most = [max(map(len, shown[start : start + COLUMNS])) for start in range(0, len(shown), COLUMNS)]
     figure, axes = _panels(len(columns), [0.22 * bars + 1.1 for bars in most])
+    models = list(dict.fromkeys(row.get("model", "") for row in rows))
     for panel, (scores, number), lines, bars in zip(axes, columns, shown, np.repeat(most, COLUMNS), strict=False):
-        ours = {"pretrained": "tab:blue", "random": "tab:orange"}
-        colours = [ours.get(line.init, "0.75") for line in lines]
+        colours = [_colour(line, models) for line in lines]
         values = [line.values[number] or 0.0 for line in lines]
         spread = [float(line.cells[number].split("±")[1]) if "±" in line.cells[number] else 0.0 for line in lines]
         panel.barh(range(len(lines)), values, xerr=spread, color=colours)
@@ -45,7 +53,43 @@ def draw_scores(rows: Sequence[dict[str, Any]], published: dict[str, Any] | None
         panel.set_ylim(len(lines) - bars - 0.5, len(lines) - 0.5)  # bars of one height in a row, from the top
         panel.set_xlim(min(0.0, *values) if values else 0.0, 112)
         for at, value in enumerate(values):
-            panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}", fontsize=6, va="center")
+            mark = lines[at].cells[number][-1] if number in lines[at].flagged else ""
+            panel.text(max(value, 0.0) + spread[at] + 1, at, f"{value:.1f}{mark}", fontsize=6, va="center")
+    _save(figure, path)
+
+
+def _colour(line: Line, models: Sequence[str]) -> Any:
+    """Return the colour of a model's bar: grey if published, else one a model, paler from random weights."""
+    if not line.seeds:
+        return "0.75"
+    place = next((i for i, name in enumerate(models) if line.title.startswith(f"{name}, ")), 0)
+    return f"C{place % 10}", 1.0 if line.init == "pretrained" else 0.45
+
+
+def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Path) -> None:
+    """Draw a panel a model: of each gold label (down) the share that was taken for each label (across), as a PNG.
+
+    Args:
+        found: title, labels, and counts (gold, predicted) each, see `klue.details.confusion`.
+        path: file to write.
+    """
+    most = max(len(names) for _, names, _ in found)
+    if any(not name.isascii() for _, names, _ in found for name in names) and not _hangul():
+        say(f"{path}: no font with Hangul is installed (one of {', '.join(HANGUL)})", style="yellow")
+    figure, axes = _panels(len(found), [1.2 + 0.28 * most] * math.ceil(len(found) / 2), columns=2, width=1.8 + 0.3 * most)
+    for panel, (title, names, counts) in zip(axes, found, strict=False):
+        shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
+        panel.imshow(shares, cmap="Blues", vmin=0, vmax=100)
+        panel.set_xticks(range(len(names)), names, rotation=90)
+        panel.set_yticks(range(len(names)), names)
+        panel.tick_params(labelsize=6)
+        panel.set_xlabel("predicted, % of each gold label", fontsize=7)
+        panel.set_ylabel("gold", fontsize=7)
+        panel.set_title(_label(title), fontsize=8)
+        if len(names) <= NUMBERED:
+            for (down, across), share in np.ndenumerate(shares):
+                shade = "white" if share > 50 else "black"
+                panel.text(across, down, f"{share:.0f}", fontsize=6, ha="center", va="center", color=shade)
     _save(figure, path)
 
 
@@ -84,21 +128,39 @@ def _label(title: str) -> str:
     return "\n".join(textwrap.wrap(title, LABEL, max_lines=2, placeholder="…"))
 
 
-def _panels(count: int, heights: Sequence[float]) -> tuple[Any, list[Any]]:
-    """Return a figure with so many panels, and the panels; heights, in inches, are those of the rows."""
+def _panels(
+    count: int, heights: Sequence[float], columns: int = COLUMNS, width: float = 3.2
+) -> tuple[Any, list[Any]]:
+    """Return a figure with so many panels, and the panels.
+
+    Args:
+        count: panels.
+        heights: of the rows, in inches.
+        columns: panels in a row.
+        width: of a panel, in inches.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    columns = min(COLUMNS, count)
+    matplotlib.rcParams["font.family"] = ["DejaVu Sans", *_hangul()]
+    columns = min(columns, count)
     figure, axes = pyplot.subplots(
-        len(heights), columns, figsize=(3.2 * columns, sum(heights)), dpi=120, squeeze=False, height_ratios=heights
+        len(heights), columns, figsize=(width * columns, sum(heights)), dpi=120, squeeze=False, height_ratios=heights
     )
     flat = list(axes.flat)
     for panel in flat[count:]:
         panel.set_visible(False)
     return figure, flat
+
+
+def _hangul() -> list[str]:
+    """Return the font with Hangul that is installed, or nothing."""
+    from matplotlib import font_manager
+
+    there = set(font_manager.get_font_names())
+    return [name for name in HANGUL if name in there][:1]
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -19,6 +19,7 @@ from klue.examples import Splits, load_splits
 from klue.features import load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
+from klue.job import run_job
 from klue.job_pool import JobPool
 from klue.model_folder import ModelFacts, check_weights, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
@@ -170,12 +171,16 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
 def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: str) -> dict[str, str]:
     """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
 
+    With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
+
     Args:
         jobs: one or more, with their features.
         settings: the stage's settings.
         logs: existing folder for what jobs print, and how far they are.
         server_log: name of the file there for what the job server prints.
     """
+    if settings.workers == 0:
+        return _run_here(jobs, settings)
     devices, queue = find_devices(settings), list(jobs)
     # on a CPU nothing is asked of the configuration, which not every encoder has alike
     shape = shape_of(jobs[0].model) if devices.limited else None
@@ -212,9 +217,27 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
                     failures[job.name] = _failure(code, logs / f"{job.name}.log")
                     say(f"klue: {job.name} failed: {failures[job.name]}", style="red")
                 else:
-                    say(f"klue: {job.name}: {row['metric']} {_shown(row['best'][row['metric']])}")
+                    _say_score(job, row)
             bar.advance(settled + sum(map(_steps_done, running.values())) - bar.done)
     return failures
+
+
+def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
+    """Run jobs one after another in this process; see `run_jobs`."""
+    device, failures = find_devices(settings).take(0.0) or "cpu", {}
+    for job in jobs:
+        try:
+            row = run_job(job.model_copy(update={"device": device}))
+        except HunminError as error:
+            failures[job.name] = str(error)
+            say(f"klue: {job.name} failed: {error}", style="red")
+        else:
+            _say_score(job, row)
+    return failures
+
+
+def _say_score(job: Job, row: dict[str, Any]) -> None:
+    say(f"klue: {job.name}: {row['metric']} {_shown(row['best'][row['metric']])}")
 
 
 def failed(failures: dict[str, str], jobs: int) -> HunminError:

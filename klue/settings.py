@@ -135,9 +135,9 @@ class KlueSettings(Settings):
     each as large as the model in single precision."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
-    workers: int | None = runtime(None, ge=1)
+    workers: int | None = runtime(None, ge=0)
     """Jobs at once; None = as many as fit into the memory of the GPUs, at most 8 on each, else one for every `threads`
-    cores."""
+    cores. 0 = none beside the command: one job after another in its own process, for a debugger or a profiler."""
     threads: int = Field(1, ge=1)
     """CPU threads a job computes with. Another count may change the last digits, hence no default by host."""
 

@@ -121,7 +121,8 @@ def tabulate(
     marks = {name: raised(number) for number, name in enumerate(data_notes, start=1)}
     header = []
     for name, metric, shown in columns:
-        split = " (split of dev)" if "split of dev" in data_notes.get(name, "") else ""
+        mine = [entry["data_note"] for entry in summary if entry["task"] == name]
+        split = " (split of dev)" if all("split of dev" in note for note in mine) else ""
         header.append(f"{_title(name, metric, shown, which)}{split}{marks.get(name, '')}")
     lines, beside = [], []
     for model in dict.fromkeys(entry["model"] for entry in summary):
@@ -191,14 +192,20 @@ def _title(task: str, metric: str, which: str, suite: Suite) -> str:
 
 
 def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> str:
-    """Return how many evaluations the best one of each task was chosen from, of those whose dev scores are shown."""
+    """Return how many evaluations the best one of each task was chosen from, of those whose dev scores are shown; at
+    most so many where training ends early."""
     found: dict[str, set[int]] = {}
+    early: set[str] = set()
     for entry in summary:
         settings = entry["settings"]
         if entry["task"] in tasks and "evaluations_per_epoch" in settings:
             looks = settings["epochs"] * settings["evaluations_per_epoch"] * entry["tried"]
             found.setdefault(entry["task"], set()).add(looks)
-    return ", ".join(f"{TASKS[name].title} {'–'.join(map(str, sorted(counts)))}" for name, counts in found.items())
+            early |= {entry["task"]} if settings.get("patience") else set()
+    return ", ".join(
+        f"{TASKS[name].title} {'at most ' if name in early else ''}{'–'.join(map(str, sorted(counts)))}"
+        for name, counts in found.items()
+    )
 
 
 def _published_lines(
@@ -234,11 +241,16 @@ def _published_lines(
 
 
 def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:
-    """Return what must be said of the data where a task's scores stand."""
-    notes = {entry["init"]: entry["data_note"] for entry in summary if entry["task"] == task}
+    """Return what must be said of the data where a task's scores stand: once if it is so for all, else by model and
+    initialisation."""
+    notes = {(entry["model"], entry["init"]): entry["data_note"] for entry in summary if entry["task"] == task}
     if len(set(notes.values())) == 1:
         return str(next(iter(notes.values())))
-    return "; ".join(f"{TITLES[init]}: {note or 'all of the data'}" for init, note in notes.items())
+    several = len({model for model, _ in notes}) > 1
+    return "; ".join(
+        f"{f'{model}, ' if several else ''}{TITLES[init]}: {note or 'all of the data'}"
+        for (model, init), note in notes.items()
+    )
 
 
 def _number(value: float | None) -> str:

@@ -129,8 +129,10 @@ def reproduce(options: argparse.Namespace) -> list[dict[str, Any]]:
         )
     tasks = [get_task(name).name for name in options.task or [task.name for task in KLUE]]
     training = FineTuneSettings(max_train_examples=options.max_examples, max_length=options.max_length)
+    # the one value of the authors that goes by the model and not by its size
+    reading = FineTuneSettings(max_length=options.max_length or (512 if row == "KLUE-BERT-base" else None))
     settings = KlueSettings(
-        data=str(options.data), tasks=tasks, seeds=options.seeds, training=training, device=options.device
+        data=str(options.data), tasks=tasks, seeds=options.seeds, training=training, mrc=reading, device=options.device
     )
     run_klue(settings, options.model, options.out)
     mine = [{**one, "folder": str(options.out)} for one in read_rows(options.out) if one["task"] in tasks]

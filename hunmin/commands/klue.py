@@ -243,7 +243,7 @@ def report(
         Literal["table", "markdown", "latex", "json"],
         typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
     ] = "table",
-    plot: Annotated[str | None, typer.Option("--plot", help="Draw the scores as bars into this file (PNG).")] = None,
+    plot: Annotated[str | None, typer.Option("--plot", help="Draw the scores as bars into this PNG file; with --details also FILE-TASK.png, which label was taken for which.")] = None,
     interval: Annotated[
         bool,
         typer.Option(

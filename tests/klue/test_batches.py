@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,12 +30,20 @@ def test_similar_lengths_stand_together_and_epochs_differ():
     assert longest_first != sorted(longest_first, reverse=True)
 
 
-@given(lengths, st.integers(1, 64))
-def test_evaluation_holds_every_example_once_longest_first(lengths, size):
-    batches = evaluation_batches(lengths, size)
+@given(lengths, st.integers(1, 300))
+def test_evaluation_holds_every_example_once_longest_first_as_many_as_the_tokens_allow(lengths, tokens):
+    batches = evaluation_batches(lengths, tokens)
     order = np.concatenate(batches)
     assert sorted(order) == list(range(len(lengths)))
     assert (np.diff(lengths[order]) <= 0).all()
+    for batch in batches:
+        assert len(batch) * lengths[batch].max() <= tokens or len(batch) == 1
+    for batch, _ in pairwise(batches):  # one more would be too many
+        assert (len(batch) + 1) * lengths[batch].max() > tokens
+
+
+def test_an_evaluation_batch_of_short_examples_has_1024_at_most():
+    assert [len(batch) for batch in evaluation_batches(np.full(2500, 2), 1 << 16)] == [1024, 1024, 452]
 
 
 def test_pad():

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from seqeval.metrics import classification_report
 from seqeval.scheme import IOB2
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from hunmin.main import run_command
 from klue.compare import compare, comparison_grids, read_models, systems_of
-from klue.details import details, errors_of, taken_apart
+from klue.details import confusion, details, errors_of, has_labels, taken_apart
 from klue.grid import latex_grid, markdown_grid
 from klue.metrics import accuracy
 from klue.metrics.confidence import chance_of_difference, drawn_scores
@@ -139,6 +140,25 @@ def test_models_of_one_name_are_told_apart_and_other_examples_are_not_compared(
     assert len(systems) == 1 and "run klue finetune again" in missing["klue-nli"]
 
 
+def test_the_first_model_alone_was_scored_on_other_examples(models: list[Path], tmp_path: Path) -> None:
+    other = leave(tmp_path / "other", "other", 0.9, gold=GOLD[::-1])
+    found = compare(rows_of([other, *models[:2]]), draws=20)
+    assert [row["model"] for row in found["intervals"]] == ["other", "good", "fair"]
+    assert [(row["first"], row["second"]) for row in found["differences"]] == [("good, pretrained", "fair, pretrained")]
+    assert found["not_compared"] == {
+        "klue-nli": "not scored on the same examples: other, pretrained | good, pretrained, fair, pretrained"
+    }
+
+
+def test_all_folders_that_lack_predictions_are_named(tmp_path: Path) -> None:
+    folders = [leave(tmp_path / name, name, 0.9) for name in ("a", "b", "c")]
+    for folder in folders[:2]:
+        (folder / "jobs" / "klue-nli-pretrained-1" / "predictions.jsonl").unlink()
+    systems, missing = systems_of(rows_of(folders))
+    assert [system.model for system in systems] == ["c"]
+    assert missing["klue-nli"].startswith(f"{folders[0]}, {folders[1]}: gold labels or predictions are missing")
+
+
 def test_classes_are_scikit_learns() -> None:
     seeds = [guesses(0.6, 1), guesses(0.6, 2)]
     found = details("klue-nli", GOLD, seeds)
@@ -169,6 +189,12 @@ def test_the_others_by_hand() -> None:
     found = [{"heads": [2, 0, 1], "labels": ["NP_OBJ", "VP", "NP_OBJ"]}]
     arcs = taken_apart("klue-dp", gold, found)
     assert arcs["NP_SBJ"] == {"count": 1, "head": 100, "head and label": 0} and arcs["NP_OBJ"]["head"] == 0
+    long = [{"heads": [2, 0, 1, 8, 1, 14, 1, 1], "labels": ["NP"] * 8}]
+    by_length = taken_apart("klue-dp", long, [{"heads": [2, 0, 1, 8, 1, 14, 1, 2], "labels": ["NP"] * 8}])
+    assert {group: row["count"] for group, row in by_length.items() if group != "NP"} == {
+        "arc of 1": 1, "root": 1, "arc of 2–3": 1, "arc of 4–7": 4, "arc of 8+": 1
+    }  # fmt: skip
+    assert by_length["arc of 4–7"]["head"] == 75 and by_length["arc of 8+"]["head"] == 100
     mrc = taken_apart("klue-mrc", [["가나"], [], []], ["가", "", "다"])
     assert mrc["answerable"] == {"count": 1, "EM": 0, "ROUGE-W": pytest.approx(200 / 3), "answered": 100}
     assert mrc["no answer"] == {"count": 2, "EM": 50, "ROUGE-W": 50, "answered": 50}
@@ -185,6 +211,50 @@ def test_the_others_by_hand() -> None:
     assert errors_of("klue-dp", gold[0], found[0]) == 2 and errors_of("wos", [a, b], [a]) == 1
     assert errors_of("klue-ner", ["O", "O"], ["O", "B-PS"]) == 1 and errors_of("klue-mrc", [], "다") == 1
     assert errors_of("klue-re", "per:title", relations[0]) == 0 and errors_of("korsts", 1.0, 3.5) == 2.5
+
+
+def test_confusion_is_scikit_learns() -> None:
+    seeds = [guesses(0.6, 1), guesses(0.6, 2)]
+    names, counts = confusion("klue-nli", GOLD, seeds)
+    assert names == list(NLI)
+    assert counts == pytest.approx(sum(confusion_matrix(GOLD, one, labels=NLI) for one in seeds) / 2)
+    parse = {"heads": [2, 0], "labels": ["NP_SBJ", "VP"]}, {"heads": [2, 0], "labels": ["NP_OBJ", "VP"]}
+    names, counts = confusion("klue-dp", [parse[0]], [[parse[1]]])
+    assert {(names[i], names[j]) for i, j in np.argwhere(counts)} == {("NP_SBJ", "NP_OBJ"), ("VP", "VP")}
+    names, counts = confusion("klue-ner", [["B-PS", "I-PS", "O"]], [[["B-PS", "B-LC", "O"]]])
+    assert {(names[i], names[j]): counts[i, j] for i, j in np.argwhere(counts)} == {
+        ("PS", "PS"): 1, ("PS", "LC"): 1, ("O", "O"): 1
+    }  # fmt: skip
+    names, counts = confusion("klue-re", ["per:title"], [[{"label": "no_relation", "probabilities": []}]])
+    assert names == ["no_relation", "per:title"] and counts.tolist() == [[0, 0], [1, 0]]
+    assert [name for name in TASKS if not has_labels(name)] == ["klue-sts", "klue-mrc", "wos", "korsts", "korquad"]
+    with pytest.raises(ValueError, match="are no labels"):
+        confusion("klue-mrc", [[]], [[""]])
+
+
+def test_pictures_of_scores_and_confusion(
+    models: list[Path], tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import matplotlib.figure
+
+    drawn: list[Any] = []
+    save = matplotlib.figure.Figure.savefig
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "savefig", lambda self, *a, **k: (drawn.append(self), save(self, *a, **k))[1]
+    )
+    command = ["klue", "report", *map(str, models), "--details", "nli", "--plot", str(tmp_path / "scores.png")]
+    assert run_command([*command, "--no-published"]) == 0
+    assert str(tmp_path / "scores-klue-nli.png") in capfd.readouterr().err.replace("\n", "")
+    assert all((tmp_path / name).read_bytes()[:4] == b"\x89PNG" for name in ("scores.png", "scores-klue-nli.png"))
+    scores, confusions = drawn
+    bars = [patch.get_facecolor() for patch in scores.axes[0].patches]
+    assert len(bars) == len(set(bars)) == 3  # each model in a colour of its own
+    titles = [panel.get_title() for panel in confusions.axes if panel.get_visible()]
+    assert titles == [f"{name}, pretrained" for name in ("good", "fair", "same")]
+    shown = [int(text.get_text()) for text in confusions.axes[1].texts]
+    found = [guesses(0.5, 50), guesses(0.5, 150)]
+    rows = sum(confusion_matrix(GOLD, one, labels=NLI, normalize=None) for one in found)
+    assert np.array(shown).reshape(3, 3) == pytest.approx(100 * rows / rows.sum(axis=1, keepdims=True), abs=0.51)
 
 
 def test_every_task_can_be_taken_apart_and_faultless_predictions_have_no_errors(sample_benchmark: Path) -> None:

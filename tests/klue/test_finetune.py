@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from common.errors import HunminError
 from klue.examples import load_splits
 from klue.features import load_features
-from klue.finetune import build_optimizer, finetune, predict
+from klue.finetune import _scoring_precision, build_optimizer, finetune, predict
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
@@ -43,6 +43,15 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     gold = {e.guid: e.label for e in load_splits(TASKS["ynat"], benchmark).dev}
     labels = [gold[guid] for guid in outcome.guids]
     assert TASKS["ynat"].score(labels, outcome.predictions)["macro_f1"] == outcome.best["macro_f1"]
+
+
+def test_scores_on_a_gpu_are_of_tf32_and_training_is_as_before():
+    before = torch.get_float32_matmul_precision()
+    for device, inside in (("cuda", "high"), ("cpu", before)):
+        with pytest.raises(ZeroDivisionError), _scoring_precision(torch.device(device)):
+            assert torch.get_float32_matmul_precision() == inside
+            raise ZeroDivisionError
+        assert torch.get_float32_matmul_precision() == before
 
 
 @pytest.mark.parametrize(("patience", "evaluations"), [(0, 8), (1, 4), (2, 8), (3, 8)])

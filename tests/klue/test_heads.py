@@ -13,10 +13,12 @@ from klue.examples import Splits, load_splits
 from klue.features import load_features
 from klue.finetune import batch_arrays, batch_tensors, finetune, predict
 from klue.heads import build_head
+from klue.heads.base import encoder_inputs
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
 from klue.runner import write_features
 from klue.settings import KlueSettings
+from klue.tasks.klue.ner import IGNORED
 from klue.tasks.klue.wos import GATES, SLOTS
 from tests.klue.families import write_family
 from tests.klue.names import KLUE_TASKS as TASKS
@@ -106,6 +108,72 @@ def test_parser_never_picks_a_word_that_is_not_there(sample_benchmark, tiny_bert
     found = predict(build_head(job, TASKS["klue-dp"], dev.shared), dev, TASKS["klue-dp"], job, CPU)
     for heads, first in zip(found["heads"], dev.columns["first"], strict=True):
         assert heads[: len(first)].max() <= len(first)
+
+
+def taken_from(scores, at):
+    """−log softmax of one entry of a row of scores, in numpy."""
+    scores = np.asarray(scores, np.float64)
+    highest = scores.max()
+    return highest + np.log(np.exp(scores - highest).sum()) - scores[at]
+
+
+@pytest.mark.parametrize("name", ["ynat", "klue-sts", "klue-ner", "klue-mrc"])
+def test_losses_are_what_they_are_defined_as(name, sample_benchmark, tiny_roberta, tmp_path):
+    job, train, _ = make_job(name, sample_benchmark, tiny_roberta, tmp_path)
+    task = TASKS[name]
+    model = build_head(job, task, train.shared).eval()
+    inputs = batch_tensors(train, np.arange(9), task, job, CPU)
+    with torch.inference_mode():
+        loss = float(model.loss(inputs))
+        outputs = {key: value.numpy() for key, value in model.model(**encoder_inputs(inputs)).items()}
+    given = {key: value.numpy() for key, value in inputs.items()}
+    there = given["attention_mask"].sum(1)
+    if name == "klue-sts":
+        wanted = np.mean((outputs["logits"][:, 0] - given["labels"]) ** 2)
+    elif name == "ynat":
+        wanted = np.mean([taken_from(row, label) for row, label in zip(outputs["logits"], given["labels"], strict=True)])
+    elif name == "klue-ner":
+        places = np.argwhere(given["labels"] != IGNORED)
+        wanted = np.mean([taken_from(outputs["logits"][i, j], given["labels"][i, j]) for i, j in places])
+    else:
+        sides = [("start_logits", "start_positions"), ("end_logits", "end_positions")]
+        wanted = np.mean(
+            [taken_from(outputs[o][i, :n], given[p][i]) for o, p in sides for i, n in enumerate(there)]
+        )  # fmt: skip
+    assert loss == pytest.approx(wanted, rel=1e-5)
+
+
+def test_the_parsers_loss_and_scores_are_what_they_are_defined_as(sample_benchmark, tiny_roberta, tmp_path):
+    """The sum of both cross entropies over all words, by their count; scores as a sum over pairs of features."""
+    job, train, _ = make_job("klue-dp", sample_benchmark, tiny_roberta, tmp_path)
+    task = TASKS["klue-dp"]
+    model = build_head(job, task, train.shared).eval()
+    inputs = batch_tensors(train, np.arange(4), task, job, CPU)
+    with torch.inference_mode():
+        loss = float(model.loss(inputs))
+        arcs, read, written = model._read(inputs)
+        sides = [
+            {name: F.elu(getattr(model, f"{kind}_{name}")(states)).double().numpy()
+             for name, states in (("head", read), ("word", written))}
+            for kind in ("arc", "label")
+        ]  # fmt: skip
+    arc, labels = model.arc.detach().double().numpy(), model.labels.detach().double().numpy()
+    total = count = 0
+    for i, (heads, relations) in enumerate(zip(inputs["heads"].tolist(), inputs["relations"].tolist(), strict=True)):
+        words = int((inputs["first"][i] > 0).sum())
+        for word, (head, relation) in enumerate(zip(heads[:words], relations[:words], strict=True)):
+            if head == IGNORED:
+                continue
+            scores = []
+            for other in range(words + 1):
+                w, h = sides[0]["word"][i, word], sides[0]["head"][i, other]
+                scores.append(w @ arc[:-1, :-1] @ h + w @ arc[:-1, -1] + arc[-1, :-1] @ h + arc[-1, -1])
+            assert arcs[i, word, : words + 1].tolist() == pytest.approx(scores, abs=1e-4)
+            w, h = sides[1]["word"][i, word], sides[1]["head"][i, head]
+            of_labels = [w @ m[:-1, :-1] @ h + w @ m[:-1, -1] + m[-1, :-1] @ h + m[-1, -1] for m in labels]
+            total += taken_from(scores, head) + taken_from(of_labels, relation)
+            count += 1
+    assert count > 10 and loss == pytest.approx(total / count, rel=1e-4)
 
 
 def test_parser_without_gold_parts_of_speech(sample_benchmark, tiny_bert, tmp_path):

@@ -131,6 +131,28 @@ def test_no_published_score_and_no_best_beside_a_split_or_cut_task(changes, why)
     assert len(alone.lines) == 1 and "No published scores: no task was" in " ".join(alone.notes)
 
 
+@pytest.mark.parametrize("order", [("whole", "cut"), ("cut", "whole")])
+def test_what_is_said_of_the_data_names_the_model_where_models_differ(order):
+    """Whichever comes last, and the column is not called a split's where one model was scored on all of it."""
+    notes = {"whole": "", "cut": "split of dev: no train file, 9 dev examples to train on and the other 8 scored"}
+    rows = [result("ynat", "pretrained", 42, 70.0, model=name) | {"data_note": notes[name]} for name in order]
+    scores = tabulate(rows, published_rows())
+    assert scores.columns == ["YNAT macro F1¹"]
+    said = {"whole": "whole, pretrained: all of the data", "cut": f"cut, pretrained: {notes['cut']}"}
+    assert f"¹ YNAT: {said[order[0]]}; {said[order[1]]}." in scores.notes
+    alone = tabulate([row for row in rows if row["model"] == "cut"])
+    assert alone.columns == ["YNAT macro F1 (split of dev)¹"]
+
+
+def test_how_many_evaluations_looked_at_dev_is_at_most_so_many_where_training_ends_early():
+    values = {"evaluations_per_epoch": 4, "patience": 5}
+    rows = [result("ynat", "pretrained", 42, 70.0, evaluations_per_epoch=4, patience=0)]
+    rows.append(result("klue-nli", "pretrained", 42, 70.0, **values))
+    [note] = [note for note in tabulate(rows).notes if note.startswith("Best of so many")]
+    epochs = VALUES["epochs"]
+    assert f"looked at dev: YNAT {4 * epochs}, KLUE-NLI at most {4 * epochs}; " in note
+
+
 def test_without_published_rows_and_with_gaps():
     rows = [row for row in ROWS if row["task"] == "ynat"] + [result("klue-nli", "pretrained", 42, 70.0)]
     scores = tabulate(rows)

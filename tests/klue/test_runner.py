@@ -2,6 +2,7 @@ import json
 import shutil
 
 import pytest
+import torch
 
 from common.errors import HunminError, UserError
 from data.executors.slurm import ArrayElement, ShareDone
@@ -57,6 +58,32 @@ def test_what_a_stage_leaves(finished, benchmark, tiny_roberta):
 def test_same_bytes_with_any_number_of_workers(finished, benchmark, tiny_roberta, tmp_path):
     run_klue(settings(benchmark, baseline_random=True, workers=3), tiny_roberta, tmp_path / "klue")
     assert contents(tmp_path / "klue") == contents(finished[0])
+
+
+def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
+    finished, benchmark, tiny_roberta, tmp_path, monkeypatch
+):
+    import os
+
+    def forbidden(*_, **__):
+        raise AssertionError("a process was begun")
+
+    monkeypatch.setattr("klue.job_pool.subprocess.Popen", forbidden)
+    threads, processes, real = torch.get_num_threads(), [], runner.run_job
+    monkeypatch.setattr(runner, "run_job", lambda job: processes.append(os.getpid()) or real(job))
+    try:
+        run_klue(settings(benchmark, baseline_random=True, workers=0), tiny_roberta, tmp_path / "klue")
+    finally:
+        torch.set_num_threads(threads)
+    assert processes == [os.getpid()] * 6
+    assert contents(tmp_path / "klue") == contents(finished[0])
+    # what a person can mend is said, job by job; a fault of the code reaches the debugger
+    monkeypatch.setattr(runner, "run_job", lambda job: (_ for _ in ()).throw(HunminError("too hot", "cool", "wait")))
+    with pytest.raises(HunminError, match=r"3 of 3 fine-tuning jobs failed\n.*too hot"):
+        run_klue(settings(benchmark, workers=0), tiny_roberta, tmp_path / "other")
+    monkeypatch.setattr(runner, "run_job", lambda job: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_klue(settings(benchmark, workers=0), tiny_roberta, tmp_path / "other")
 
 
 @pytest.fixture
