@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from klue.results import metrics_of
+from klue.tasks import KLUE
 from tests.test_tutorial import script_of
+
+TITLES = {task.title: task.name for task in KLUE}
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -79,6 +84,24 @@ def shell(text: str, folder: Path, **variables: str) -> str:
     return done.stdout
 
 
+def check_quickstart(run: Path) -> None:
+    """The README's table: all eight tasks, pretrained above random weights, in its eight minutes on two cores.
+
+    The scores' digits depend on the kind of CPU.
+    """
+    entries = json.loads((run / "klue" / "summary.json").read_bytes())
+    means = {(entry["task"], entry["init"]): {m: s["mean"] for m, s in entry["best"].items()} for entry in entries}
+    rows = re.findall(r"^\| (\S+) (.+?) \| ([\d.]+) ± [\d.]+ \| ([\d.]+) ± [\d.]+ \|$", README, re.MULTILINE)
+    assert len(rows) == len(TITLES) == 8
+    for title, metric, *_ in rows:
+        task = TITLES[title]
+        [key] = [key for key, name in metrics_of(task).items() if name == metric]
+        ours, random = (means[task, init][key] for init in ("pretrained", "random"))
+        assert ours > random, (task, metric, ours, random)
+    timing = [json.loads(line) for line in (run / "logs" / "timing.jsonl").read_text().splitlines()]
+    assert sum(row["seconds"] for row in timing) < 8 * 60, timing
+
+
 @pytest.mark.drill
 @pytest.mark.skipif(not (ROOT / ".git").exists() or not shutil.which("git"), reason="needs a git clone and git")
 def test_a_fresh_clone_does_what_the_readme_and_the_tutorial_say(tmp_path: Path) -> None:
@@ -90,6 +113,7 @@ def test_a_fresh_clone_does_what_the_readme_and_the_tutorial_say(tmp_path: Path)
         assert expected in said, expected
     for name in ("quickstart", "local-small"):
         assert (clone / "runs" / name / "report.html").is_file()
+    check_quickstart(clone / "runs" / "quickstart")
     place.mkdir()
     tutorial = script_of((clone / "docs" / "tutorial.md").read_text(encoding="utf-8"))
     said = shell(f". {clone}/.venv/bin/activate\n{tutorial}", place, HF_HUB_OFFLINE="1", COLUMNS="160")
