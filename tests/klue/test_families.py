@@ -257,16 +257,49 @@ def test_a_value_of_unknown_characters_is_none(family):
     assert found == [["식당-이름-쀍쀍"] if name in ("modernbert", "roberta") else []]
 
 
-@pytest.mark.parametrize("task", ["ynat", "klue-sts", "klue-nli"])
+ONE_TEXT = ("ynat", "nsmc", "hate-speech", "kobest-sentineg")
+
+
+@pytest.mark.parametrize(
+    "task", [*ONE_TEXT, "klue-sts", "klue-nli", "korsts", "kornli", "paws-x", "question-pair", "kobest-boolq", "kobest-wic"]
+)
 def test_sentences(family, task):
     task, folder = TASKS[task], family[1]
     labels = [1.5, 4.0] if task.outputs == 1 else list(task.labels[:2])
     texts = [("이순신은 왔다.", "쀍산에 있다."), ("서울은 한국", "부산")]
-    texts = [pair[:1] for pair in texts] if task.name == "ynat" else texts
+    texts = [pair[:1] for pair in texts] if task.name in ONE_TEXT else texts
     examples = [Example(str(n), pair, label) for n, (pair, label) in enumerate(zip(texts, labels, strict=True))]
     features, tokenizer = made(task, examples, folder)
     assert task.decode(faultless(task, features), features) == labels
     assert [row.tolist() for row in features.columns["input_ids"]] == [tokenizer(*pair)["input_ids"] for pair in texts]
+
+
+def test_choices(family):
+    """Each choice is read beside what is given, as the tokenizer joins a pair."""
+    copa, hellaswag = TASKS["kobest-copa"], TASKS["kobest-hellaswag"]
+    given = "이순신은 쀍산에 왔다."
+    for task, texts, first, choices in (
+        (copa, (given, "원인", "서울은 한국", "부산"), f"{given} 원인", ("서울은 한국", "부산")),
+        (hellaswag, (given, "서울", "부산", "쀍", "3월"), given, ("서울", "부산", "쀍", "3월")),
+    ):
+        examples = [Example(label, texts, label) for label in task.labels]
+        features, tokenizer = made(task, examples, family[1])
+        assert task.decode(faultless(task, features), features) == list(task.labels)
+        wanted = [tokenizer(first, choice)["input_ids"] for choice in choices]
+        for row, lengths in zip(features.columns["input_ids"], features.columns["pair_lengths"], strict=True):
+            assert row.tolist() == sum(wanted, []) and list(lengths) == list(map(len, wanted))
+
+
+def test_reading_where_every_question_has_an_answer(family):
+    task, context = TASKS["korquad"], "이순신은 쀍산에 왔다, 한국은행이 있는 서울은 3월 부산 쀍순신"
+    answers = ["이순신", "3월 부산"]
+    examples = [Example(a, ("어디에 있다.", context), [a, "부산"], context.index(a)) for a in answers]
+    features, tokenizer = made(task, examples, family[1])
+    outputs = faultless(task, features)
+    assert task.decode(outputs, features, tokenizer) == answers
+    for row in (*outputs["start"], *outputs["end"]):
+        row[0] = 1e6  # however likely none is
+    assert task.decode(outputs, features, tokenizer) == answers
 
 
 def test_the_fixtures_are_as_hard_as_they_say(family):
