@@ -113,8 +113,8 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
 
 
 def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> None:
-    """Draw which label was taken for which, of each task of the details whose predictions are labels, into a file beside
-    the plot, PLOT-TASK.png."""
+    """Draw which label was taken for which, of each task of the details whose predictions are labels, beside the plot:
+    PLOT-TASK.png."""
     from klue.look import confusions
     from klue.plot import draw_confusion
     from klue.tasks import get_task

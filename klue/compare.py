@@ -108,8 +108,8 @@ def systems_of(rows: Sequence[dict[str, Any]], task: str | None = None) -> tuple
         else:
             found.append(System(first.get("model", ""), first["init"], first["task"], split, gold, whole))
     return found, {
-        name: f"{', '.join(dict.fromkeys(outs))}: gold labels or predictions are missing; run klue finetune again, jobs "
-        "are kept"
+        name: f"{', '.join(dict.fromkeys(outs))}: gold labels or predictions are missing; run klue finetune again, "
+        "jobs are kept"
         for name, outs in missing.items()
     }
 

@@ -37,7 +37,7 @@ EVALUATION_TOKENS = {"cpu": 1 << 12, "cuda": 1 << 16}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a job found: the best evaluation by the task's selection metric, the last one, the best's predictions."""
+    """What a job found: the best evaluation by the job's metric, the last one, the best's predictions."""
 
     best: dict[str, Any]
     last: dict[str, Any]
@@ -105,7 +105,7 @@ def finetune(job: Job) -> Outcome:
                 scores = {k: defined(v) for k, v in scored.items()}
                 last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
                 worse += 1
-                if not best or _value(last, task) > _value(best, task):
+                if not best or _value(last[job.metric]) > _value(best[job.metric]):
                     best, predictions, worse = last, found, 0
                     kept = _weights(model) if job.save_model or job.examples.get("test") else {}
                 _log(history, {**last, "loss": round(loss, 6), "of": total})
@@ -239,9 +239,8 @@ def _scoring_precision(device: torch.device) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def _value(scores: dict[str, Any], task: Task) -> float:
-    value = scores[task.selection]
-    return -math.inf if value is None else value
+def _value(score: float | None) -> float:
+    return -math.inf if score is None else score
 
 
 def _log(history: IO[str], entry: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write
 from klue.plan import Job
 from klue.score import write_predictions
-from klue.tasks import get_task
 
 
 def run_job(job: Job) -> dict[str, Any]:
@@ -30,7 +29,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "task": job.task,
         "init": job.init,
         "seed": job.seed,
-        "metric": get_task(job.task).selection,
+        "metric": job.metric,
         "best": outcome.best,
         "last": outcome.last,
         "data_note": job.data_note,
@@ -69,8 +68,8 @@ def read_job(path: Path) -> Job:
     """
     rule = "a job is a file that `hunmin klue finetune` writes, logs/NAME.job.json, and runs itself"
     remedy = (
-        "hunmin klue finetune MODEL --data KLUE --out FOLDER: it takes up what is not finished, and with workers=0 does so "
-        "in its own process, for a debugger"
+        "hunmin klue finetune MODEL --data KLUE --out FOLDER: it takes up what is not finished, "
+        "and with workers=0 does so in its own process, for a debugger"
     )
     try:
         job = Job.model_validate_json(path.read_bytes())

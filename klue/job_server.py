@@ -2,6 +2,9 @@
 
 `python -m klue.job_server MODEL` reads lines {"job", "log"} (paths) on stdin and answers {"job", "code"} on stdout as
 each ends; a negative code is the signal that killed the job. It ends, and ends its jobs, when stdin does.
+
+It is not multiprocessing's fork server: of these a process has one, and the corpus stage of the same run has begun it
+with the modules of its own work.
 """
 
 from __future__ import annotations

@@ -43,9 +43,7 @@ def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, lis
     """
     if not has_labels(task):
         return []
-    return [
-        (one.title, *confusion(task, list(one.gold.values()), one.lists)) for one in systems_of(rows, task)[0]
-    ]
+    return [(one.title, *confusion(task, list(one.gold.values()), one.lists)) for one in systems_of(rows, task)[0]]
 
 
 def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:

@@ -61,6 +61,11 @@ class Job(Settings):
     """Inputs of a model that the train examples make; known when the features are made."""
 
     @property
+    def metric(self) -> str:
+        """Return the metric by which its best evaluation is chosen."""
+        return self.training.select_by or get_task(self.task).selection
+
+    @property
     def precision(self) -> str:
         """Return the type that the model computes in."""
         return "bfloat16" if self.device.startswith("cuda") else "float32"
@@ -85,7 +90,7 @@ def plan_jobs(
         out: the stage's folder.
 
     Raises:
-        UserError: a task's inputs would be longer than the model has positions.
+        UserError: a task's inputs would be longer than the model has positions, or it has no such metric to choose by.
     """
     jobs = []
     for name in settings.tasks:
@@ -96,6 +101,13 @@ def plan_jobs(
                 f"{name}: max_length {choices[0].max_length}, the model has {model.max_positions} positions",
                 "inputs are no longer than the model's positions",
                 f"set klue.{task.key}.max_length={model.max_positions}, or klue.training.max_length for all tasks",
+            )
+        keys = [*task.metrics, *task.as_published.values(), *task.extra_metrics]
+        if (metric := choices[0].select_by) not in (None, *keys):
+            raise UserError(
+                f"{name}: select_by '{metric}' is none of its metrics",
+                f"the best evaluation is chosen by one of {', '.join(keys)}",
+                f"set klue.{task.key}.select_by, each task has its own",
             )
         inits = INITS if settings.baseline_random else INITS[:1]
         for init, training, seed in product(inits, choices, settings.seed_list):

@@ -76,7 +76,8 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
     most = max(len(names) for _, names, _ in found)
     if any(not name.isascii() for _, names, _ in found for name in names) and not _hangul():
         say(f"{path}: no font with Hangul is installed (one of {', '.join(HANGUL)})", style="yellow")
-    figure, axes = _panels(len(found), [1.2 + 0.28 * most] * math.ceil(len(found) / 2), columns=2, width=1.8 + 0.3 * most)
+    heights = [1.2 + 0.28 * most] * math.ceil(len(found) / 2)
+    figure, axes = _panels(len(found), heights, columns=2, width=1.8 + 0.3 * most)
     for panel, (title, names, counts) in zip(axes, found, strict=False):
         shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
         panel.imshow(shares, cmap="Blues", vmin=0, vmax=100)
@@ -128,9 +129,7 @@ def _label(title: str) -> str:
     return "\n".join(textwrap.wrap(title, LABEL, max_lines=2, placeholder="…"))
 
 
-def _panels(
-    count: int, heights: Sequence[float], columns: int = COLUMNS, width: float = 3.2
-) -> tuple[Any, list[Any]]:
+def _panels(count: int, heights: Sequence[float], columns: int = COLUMNS, width: float = 3.2) -> tuple[Any, list[Any]]:
     """Return a figure with so many panels, and the panels.
 
     Args:

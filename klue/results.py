@@ -126,10 +126,9 @@ def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], i
         for row in sort_rows(row for row in rows if row.get("model", "") == model):
             groups.setdefault((model, row["task"], row["init"]), {}).setdefault(_values(row), []).append(row)
     found = []
-    for (_, task, _), choices in groups.items():
-        metric = TASKS[task].selection
+    for choices in groups.values():
         # the first of equals
-        best = max(choices.values(), key=lambda group: _mean(spread([row["best"][metric] for row in group])))
+        best = max(choices.values(), key=_selected)
         found.append((best, len(choices)))
     return found
 
@@ -154,6 +153,12 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
             for which in ("best", "last", *(("test",) if tested else ()))
         },
     }
+
+
+def _selected(group: Sequence[dict[str, Any]]) -> float:
+    """Return the mean over seeds of the metric that the best evaluations were chosen by."""
+    metric = group[0]["settings"].get("select_by") or TASKS[group[0]["task"]].selection
+    return _mean(spread([row["best"][metric] for row in group]))
 
 
 def _mean(found: dict[str, Any]) -> float:

@@ -41,6 +41,10 @@ class FineTuneSettings(Settings):
     """Share of the encoder's states, and of what the head reads of them, that is dropped in training, wherever its
     configuration names one. None, as the authors have it: what the configuration says, which of a model that was
     pretrained without is 0. The parser's own layers keep their 0.33."""
+    select_by: str | None = None
+    """Metric of the task by which the best evaluation on dev is chosen: a key of its scores (accuracy,
+    rouge_w_as_published …). Authors: of KLUE's tasks the first or second of the paper's, NER, DP and MRC as published
+    (`scripts/reproduce_klue.py` sets these). None takes the same as meant."""
     max_train_examples: int | None = Field(None, ge=1)
     """Train on at most so many examples, the same ones for every seed; None = all."""
 
@@ -215,6 +219,7 @@ class Training(Settings):
     evaluations_per_epoch: int
     patience: int = 0
     dropout: float | None = None
+    select_by: str | None = None
     max_train_examples: int | None
     pos_tags: bool = True
     """KLUE-DP only."""

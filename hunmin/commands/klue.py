@@ -243,7 +243,14 @@ def report(
         Literal["table", "markdown", "latex", "json"],
         typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
     ] = "table",
-    plot: Annotated[str | None, typer.Option("--plot", help="Draw the scores as bars into this PNG file; with --details also FILE-TASK.png, which label was taken for which.")] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            help="Draw the scores as bars into this PNG file; with --details also which label was taken for which, "
+            "in FILE-TASK.png.",
+        ),
+    ] = None,
     interval: Annotated[
         bool,
         typer.Option(

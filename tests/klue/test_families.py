@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -258,11 +259,10 @@ def test_a_value_of_unknown_characters_is_none(family):
 
 
 ONE_TEXT = ("ynat", "nsmc", "hate-speech", "kobest-sentineg")
+PAIR = ("klue-sts", "klue-nli", "korsts", "kornli", "paws-x", "question-pair", "kobest-boolq", "kobest-wic")
 
 
-@pytest.mark.parametrize(
-    "task", [*ONE_TEXT, "klue-sts", "klue-nli", "korsts", "kornli", "paws-x", "question-pair", "kobest-boolq", "kobest-wic"]
-)
+@pytest.mark.parametrize("task", [*ONE_TEXT, *PAIR])
 def test_sentences(family, task):
     task, folder = TASKS[task], family[1]
     labels = [1.5, 4.0] if task.outputs == 1 else list(task.labels[:2])
@@ -287,7 +287,7 @@ def test_choices(family):
         assert task.decode(faultless(task, features), features) == list(task.labels)
         wanted = [tokenizer(first, choice)["input_ids"] for choice in choices]
         for row, lengths in zip(features.columns["input_ids"], features.columns["pair_lengths"], strict=True):
-            assert row.tolist() == sum(wanted, []) and list(lengths) == list(map(len, wanted))
+            assert row.tolist() == list(chain(*wanted)) and list(lengths) == list(map(len, wanted))
 
 
 def test_reading_where_every_question_has_an_answer(family):

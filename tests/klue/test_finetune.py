@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from klue.examples import load_splits
 from klue.features import load_features
 from klue.finetune import _scoring_precision, build_optimizer, finetune, predict
@@ -43,6 +43,19 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
     gold = {e.guid: e.label for e in load_splits(TASKS["ynat"], benchmark).dev}
     labels = [gold[guid] for guid in outcome.guids]
     assert TASKS["ynat"].score(labels, outcome.predictions)["macro_f1"] == outcome.best["macro_f1"]
+
+
+def test_the_best_evaluation_is_the_one_by_the_metric_that_is_asked_for(benchmark, tiny_roberta, tmp_path, monkeypatch):
+    training = {"max_length": 64, "epochs": 3, "evaluations_per_epoch": 1, "batch_size": 16}
+    for name, best in ((None, 1), ("f1", 2)):
+        scores = iter([{"pearsonr": 9.0, "f1": 1.0}, {"pearsonr": 5.0, "f1": 8.0}, {"pearsonr": 1.0, "f1": 2.0}])
+        monkeypatch.setattr(TASKS["klue-sts"], "score", lambda gold, found, each=scores: next(each), raising=False)
+        values = {**training, "select_by": name}
+        (job,) = make_jobs(benchmark, tiny_roberta, tmp_path / str(name), tasks=["klue-sts"], training=values)
+        assert job.metric == (name or "pearsonr")
+        assert finetune(job).best["epoch"] == best
+    with pytest.raises(UserError, match=r"ynat: select_by 'f1' is none of its metrics\n.*macro_f1"):
+        make_jobs(benchmark, tiny_roberta, tmp_path / "other", tasks=["ynat"], training={**training, "select_by": "f1"})
 
 
 def test_scores_on_a_gpu_are_of_tf32_and_training_is_as_before():

@@ -131,7 +131,7 @@ def test_losses_are_what_they_are_defined_as(name, sample_benchmark, tiny_robert
     if name == "klue-sts":
         wanted = np.mean((outputs["logits"][:, 0] - given["labels"]) ** 2)
     elif name == "ynat":
-        wanted = np.mean([taken_from(row, label) for row, label in zip(outputs["logits"], given["labels"], strict=True)])
+        wanted = np.mean([taken_from(row, i) for row, i in zip(outputs["logits"], given["labels"], strict=True)])
     elif name == "klue-ner":
         places = np.argwhere(given["labels"] != IGNORED)
         wanted = np.mean([taken_from(outputs["logits"][i, j], given["labels"][i, j]) for i, j in places])

@@ -1,4 +1,4 @@
-"""Facts that were published, transcribed here once more: Table 36, the tables beside KLUE, the authors' values, sizes."""
+"""Published facts, transcribed here once more: Table 36, the table beside KLUE, the authors' values, sizes."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ def made(name: str, tokenizer: Any, longest: int) -> tuple[list[Any], dict[str, 
     ("name", "file", "fields", "label"),
     [
         ("ynat", "ynat-v1.1/ynat-v1.1_dev.reduced.json", ["title"], lambda record: record["label"]),
-        ("klue-nli", "klue-nli-v1.1/klue-nli-v1.1_dev.json", ["premise", "hypothesis"], lambda record: record["gold_label"]),
+        ("klue-nli", "klue-nli-v1.1/klue-nli-v1.1_dev.json", ["premise", "hypothesis"],
+         lambda record: record["gold_label"]),
         ("klue-sts", "klue-sts-v1.1/klue-sts-v1.1_dev.json", ["sentence1", "sentence2"],
          lambda record: record["labels"]["real-label"]),
     ],
@@ -87,7 +89,7 @@ def test_sentences(name, file, fields, label, tokenizer):
 
 
 def test_relations(tokenizer):
-    """Label ids are places in the official list; without the markers the sentence is whole; between them is the entity."""
+    """Label ids are places in the official list; the sentence is whole without the markers, the entity between them."""
     records, order = raw("klue-re-v1.1/klue-re-v1.1_dev.json"), raw("klue-re-v1.1/relation_list.json")["relations"]
     examples, columns = made("klue-re", tokenizer, 10_000)
     assert len(examples) == len(records) == 7765 and len(order) == 30
@@ -109,7 +111,8 @@ def test_relations(tokenizer):
         if tokenizer.unk_token in plain:
             unlike += 1
             continue
-        assert "".join(token.removeprefix("##") for token in plain) == "".join(tokenizer.tokenize(text)).replace("##", "")
+        whole = "".join(tokenizer.tokenize(text)).replace("##", "")
+        assert "".join(token.removeprefix("##") for token in plain) == whole
     assert unlike < len(records) / 10
 
 
@@ -142,7 +145,7 @@ def test_parses(tokenizer):
     for number, (_, rows) in enumerate(found):
         words = [row[1] for row in rows]
         ids = [tokenizer.encode(word, add_special_tokens=False) for word in words]
-        assert list(columns["input_ids"][number][1:-1]) == sum(ids, [])
+        assert list(columns["input_ids"][number][1:-1]) == list(chain(*ids))
         ends = [sum(map(len, ids[: i + 1])) for i in range(len(ids))]
         assert list(columns["last"][number]) == ends
         assert list(columns["first"][number]) == [1, *(end + 1 for end in ends[:-1])]

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from klue.results import metrics_of
+from klue.settings import KlueSettings
 from klue.tables import published_rows
 from klue.tasks import TASKS
-from scripts.reproduce_klue import as_grid, differences, main, row_of
+from scripts.reproduce_klue import as_grid, as_the_authors, differences, main, row_of
 from tests.klue.conftest import write_model, write_sample
 
 BASE = next(row["scores"] for row in published_rows()["rows"] if row["model"] == "KLUE-RoBERTa-base")
@@ -59,6 +60,16 @@ def test_rows_are_told_by_the_shape(tmp_path: Path) -> None:
         (folder / "config.json").write_text(json.dumps(config))
         assert row_of(folder) == name
     assert row_of(tmp_path / "none") is None
+
+
+def test_what_is_the_authors_own() -> None:
+    small, large, bert = (as_the_authors(f"KLUE-{name}") for name in ("RoBERTa-small", "RoBERTa-large", "BERT-base"))
+    assert small["ner"].select_by == "character_macro_f1_as_published"
+    assert (small["dp"].select_by, large["dp"].select_by) == ("las_macro_f1_as_published", "uas_macro_f1_as_published")
+    assert small["mrc"].select_by == "rouge_w_as_published"
+    assert [one["mrc"].max_length for one in (small, large, bert)] == [None, None, 512]
+    assert as_the_authors("KLUE-BERT-base", 48)["mrc"].max_length == 48
+    assert KlueSettings(data="d", **bert).mrc.max_length == 512
 
 
 def test_a_whole_run_of_a_tiny_model(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:

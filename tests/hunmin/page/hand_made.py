@@ -195,7 +195,8 @@ def result(task: str, init: str, seed: int, score: float, data_note: str = "") -
     return {
         "model": "by-hand", "task": task, "init": init, "seed": seed, "metric": TASKS[task].selection,
         "best": dict.fromkeys(metrics, score), "last": dict.fromkeys(metrics, score - 1), "data_note": data_note,
-        "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples}, "settings": settings, "model_hash": "m",
+        "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples},
+        "settings": settings, "model_hash": "m",
         "data_hash": "d", "fingerprint": f"{task}{init}{seed}",
     }  # fmt: skip
 
