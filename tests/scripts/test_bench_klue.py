@@ -32,8 +32,10 @@ def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypa
     assert bench.main() == 2 and "remedy: --batch 70" in capsys.readouterr().err
     rows = bench.measure(model, data, "ynat", 35, 1, 1)
     assert [row.name for row in rows] == [
-        *("ynat, ours", "ynat, grouped", "ynat, padded", "ynat, ours to grouped", "ynat, ours to padded")
+        *("ynat, ours", "ynat, grouped", "ynat, padded", "ynat, ours to grouped", "ynat, ours to padded"),
+        "ynat, making a batch",
     ]
+    assert 0 < rows[-1].value < 1000 and rows[-1].unit == "ms"
 
 
 def test_the_other_way_groups_lengths_and_takes_every_example_once(bench):
