@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
 from pathlib import Path
@@ -45,7 +45,12 @@ class System:
     @property
     def lists(self) -> list[list[Any]]:
         """Return each seed's predictions in the order of the gold labels."""
-        return [[seed[guid] for guid in self.gold] for seed in self.seeds]
+        return self.lists_of(self.gold)
+
+    def lists_of(self, guids: Iterable[str]) -> list[list[Any]]:
+        """Return each seed's predictions in the order of some guids."""
+        order = list(guids)
+        return [[seed[guid] for guid in order] for seed in self.seeds]
 
 
 def read_models(
@@ -120,7 +125,7 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
     An interval is {"task", "split", "metric", "model", "init", "seeds", "examples", "score", "low", "high"}, a
     difference {"task", "split", "metric", "first", "second", "difference", "low", "high", "p"}: of two pretrained
     models, or of a model and its random initialisation, on the same examples. `not_compared` is task → why: systems
-    lack predictions, or were scored on different examples, and are compared only with those of the same.
+    lack predictions, or were not all scored on the same examples: those that were are compared with each other.
 
     Args:
         rows: see `systems_of`.
@@ -129,7 +134,7 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
     systems, not_compared = systems_of(rows)
     groups = [group for name in TASKS for group in _on_the_same_examples(systems, name)]
     for name in dict.fromkeys(group[0].task for group in groups):
-        apart_from = [", ".join(one.title for one in group) for group in groups if group[0].task == name]
+        apart_from = [" and ".join(one.title for one in group) for group in groups if group[0].task == name]
         if len(apart_from) > 1:
             why = f"not scored on the same examples: {' | '.join(apart_from)}"
             not_compared[name] = "; ".join(filter(None, (not_compared.get(name), why)))
@@ -139,11 +144,15 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
         for same in groups:
             name, gold = same[0].task, list(same[0].gold.values())
             scores = drawn_scores(
-                TASKS[name].score, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
+                TASKS[name].score,
+                gold,
+                [one.lists_of(same[0].gold) for one in same],
+                draws,
+                each=lambda: bar.advance(1),
             )
             for metric in TASKS[name].metrics:
                 facts = {"task": name, "split": same[0].split, "metric": metric}
-                points = [_mean(one, gold, metric) for one in same]
+                points = [_mean(one, metric) for one in same]
                 for number, one in enumerate(same):
                     low, high = map(defined, middle(scores[metric][:, number]))
                     intervals.append(
@@ -206,7 +215,8 @@ def _worth(one: System, other: System) -> bool:
     return one.model == other.model if one.init != other.init else one.init == "pretrained"
 
 
-def _mean(system: System, gold: Sequence[Any], metric: str) -> float | None:
+def _mean(system: System, metric: str) -> float | None:
+    gold = list(system.gold.values())
     found = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
     return None if found is None else float(found)
 

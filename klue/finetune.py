@@ -103,6 +103,12 @@ def finetune(job: Job) -> Outcome:
                 found = task.decode(outputs, dev, tokenizer)
                 scored = task.score(dev.labels, found) | task.published(outputs, dev, tokenizer)
                 scores = {k: defined(v) for k, v in scored.items()}
+                if scores[job.metric] is None and job.metric in task.as_published.values():
+                    raise HunminError(
+                        f"{job.name}: {job.metric} is undefined with this tokenizer",
+                        "evaluations are chosen by a metric that has values",
+                        f"leave klue.{task.key}.select_by out: it is chosen by {task.selection} then",
+                    )
                 last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
                 worse += 1
                 if not best or _value(last[job.metric]) > _value(best[job.metric]):

@@ -34,7 +34,7 @@ def run_job(job: Job) -> dict[str, Any]:
         "last": outcome.last,
         "data_note": job.data_note,
         "examples": job.examples,
-        "settings": {**job.training.model_dump(), "threads": job.threads, "precision": job.precision},
+        "settings": {**job.training.values, "threads": job.threads, "precision": job.precision},
         "model_hash": job.model_hash,
         "data_hash": job.data_hash,
         "fingerprint": job.fingerprint,

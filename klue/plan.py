@@ -73,7 +73,7 @@ class Job(Settings):
     @property
     def fingerprint(self) -> str:
         """Return what identifies all that the result depends on: a finished job with the same one is not redone."""
-        how = [self.training.model_dump(), self.threads, self.precision]
+        how = [self.training.values, self.threads, self.precision]
         return settings_hash([self.task, self.init, self.seed, *how, self.data_hash, self.model_hash])
 
 

@@ -93,7 +93,7 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
             found[task.name] = "train is cut"
         elif (there := _train_file(counts, task)) < task.train_examples:
-            found[task.name] = f"{there:,} of {task.train_examples:,} train examples"
+            found[task.name] = f"{there:,} of at least {task.train_examples:,} train examples"
     return found
 
 
@@ -108,8 +108,8 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     Each holds model, task, init, n (seeds), data_note, examples, and under `best` and `last` for each metric the mean
     and standard deviation over seeds. `best` is the best evaluation on dev of each seed, as in the KLUE paper; `last`
     the one at the end of training; `test`, where rows have it, of the best evaluation on the test set. Where several
-    settings were tried, all this is of those with the highest mean of the selection metric's `best`; `settings` are
-    these, `tried` says of how many.
+    settings were tried, all this is of those with the highest mean of the metric that evaluations were chosen by;
+    `settings` are these, `tried` says of how many.
     """
     return [{**_entry(group), "tried": tried} for group, tried in chosen(rows)]
 
@@ -127,8 +127,9 @@ def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], i
             groups.setdefault((model, row["task"], row["init"]), {}).setdefault(_values(row), []).append(row)
     found = []
     for choices in groups.values():
+        metric = _metric(choices.values())
         # the first of equals
-        best = max(choices.values(), key=_selected)
+        best = max(choices.values(), key=lambda group: _mean(spread([row["best"][metric] for row in group])))
         found.append((best, len(choices)))
     return found
 
@@ -155,10 +156,11 @@ def _entry(group: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _selected(group: Sequence[dict[str, Any]]) -> float:
-    """Return the mean over seeds of the metric that the best evaluations were chosen by."""
-    metric = group[0]["settings"].get("select_by") or TASKS[group[0]["task"]].selection
-    return _mean(spread([row["best"][metric] for row in group]))
+def _metric(groups: Iterable[list[dict[str, Any]]]) -> str:
+    """Return the metric that evaluations of a task were chosen by, the task's own where they were not by one."""
+    rows = [row for group in groups for row in group]
+    chosen_by = {row["settings"].get("select_by") for row in rows}
+    return (chosen_by.pop() if len(chosen_by) == 1 else None) or TASKS[rows[0]["task"]].selection
 
 
 def _mean(found: dict[str, Any]) -> float:

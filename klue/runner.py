@@ -224,15 +224,21 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
 
 def _run_here(jobs: list[Job], settings: KlueSettings) -> dict[str, str]:
     """Run jobs one after another in this process; see `run_jobs`."""
-    device, failures = find_devices(settings).take(0.0) or "cpu", {}
-    for job in jobs:
-        try:
-            row = run_job(job.model_copy(update={"device": device}))
-        except HunminError as error:
-            failures[job.name] = str(error)
-            say(f"klue: {job.name} failed: {error}", style="red")
-        else:
-            _say_score(job, row)
+    import torch
+
+    device, failures = find_devices(settings.model_copy(update={"workers": 1})).take(0.0), {}
+    threads = torch.get_num_threads()
+    try:
+        for job in jobs:
+            try:
+                row = run_job(job.model_copy(update={"device": device}))
+            except HunminError as error:
+                failures[job.name] = str(error)
+                say(f"klue: {job.name} failed: {error}", style="red")
+            else:
+                _say_score(job, row)
+    finally:
+        torch.set_num_threads(threads)
     return failures
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from common.errors import UserError
 from common.settings import Settings, runtime
 from klue.tasks import SUITE_OF, TASKS, canonical, names_of, problem_with, problem_with_suite, suite_folder
 from klue.tasks.base import LARGE_FROM_HIDDEN, Task
@@ -43,8 +44,8 @@ class FineTuneSettings(Settings):
     pretrained without is 0. The parser's own layers keep their 0.33."""
     select_by: str | None = None
     """Metric of the task by which the best evaluation on dev is chosen: a key of its scores (accuracy,
-    rouge_w_as_published …). Authors: of KLUE's tasks the first or second of the paper's, NER, DP and MRC as published
-    (`scripts/reproduce_klue.py` sets these). None takes the same as meant."""
+    rouge_w_as_published …). None takes the authors' metric, of NER, DP and MRC as meant instead of as published, of a
+    large model's DP by LAS instead of UAS (`scripts/reproduce_klue.py` sets the authors' own)."""
     max_train_examples: int | None = Field(None, ge=1)
     """Train on at most so many examples, the same ones for every seed; None = all."""
 
@@ -131,7 +132,7 @@ class KlueSettings(Settings):
     """Training values to try for every task, initialisation and seed. none: those of the sections above. small: their
     learning rate as 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0, 0.1,
     0.2, 0.6, weight decay 0, 0.01, batch 8, 16, 32 and epochs 3, 4, 5, 10. A value that a section names is not varied.
-    The set with the best mean over seeds of the task's selection metric is reported: chosen on dev, as in the paper."""
+    The set with the best mean over seeds of the metric of `select_by` is reported: chosen on dev, as in the paper."""
     published: bool = runtime(True)
     """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
     save_model: Literal["none", "best"] = runtime("none")
@@ -141,7 +142,7 @@ class KlueSettings(Settings):
     """Where jobs run: auto = GPUs where there are any. Single precision on CPU, bfloat16 autocast on GPU."""
     workers: int | None = runtime(None, ge=0)
     """Jobs at once; None = as many as fit into the memory of the GPUs, at most 8 on each, else one for every `threads`
-    cores. 0 = none beside the command: one job after another in its own process, for a debugger or a profiler."""
+    cores. 0 = no processes for jobs: one after another in the command's own, for a debugger or a profiler."""
     threads: int = Field(1, ge=1)
     """CPU threads a job computes with. Another count may change the last digits, hence no default by host."""
 
@@ -197,9 +198,24 @@ class KlueSettings(Settings):
 
     @property
     def inputs(self) -> list[str]:
-        """Return the folders with the tasks' data: `data`, and of suites beside KLUE the folder of each task."""
-        others = [self.folder_of(name) / TASKS[name].folder for name in self.tasks if SUITE_OF[name] != "klue"]
+        """Return the folders with the tasks' data: `data`, and of suites beside KLUE the folder of each task, also of a
+        task that another one is learned from."""
+        names = [name for task in self.tasks for name in (task, self._learned_from(task)) if name]
+        others = [self.folder_of(name) / TASKS[name].folder for name in names if SUITE_OF[name] != "klue"]
         return [self.data, *map(str, dict.fromkeys(others))]
+
+    def _learned_from(self, task: str) -> str | None:
+        """Return the task whose train set is learned from, for want of the task's own; None where there is no such."""
+        from klue.examples import find_file  # it brings the readers along, which not every command needs
+
+        source = self.source_of(task)
+        if not self.folder_of(task).is_dir():  # a name on the hub, or a mistake that is told later
+            return None
+        try:
+            lent = source and not find_file(TASKS[task], self.folder_of(task), "train") and find_file(*source, "train")
+        except UserError:  # told when the files are read
+            return None
+        return source[0].name if source and lent else None
 
     @property
     def seed_list(self) -> list[int]:
@@ -225,6 +241,11 @@ class Training(Settings):
     """KLUE-DP only."""
     texts_only: bool = False
     """WoS only."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return what identifies the training: all values, of `select_by` only one that is given."""
+        return {name: value for name, value in self.model_dump().items() if name != "select_by" or value is not None}
 
 
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:

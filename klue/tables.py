@@ -153,6 +153,10 @@ def tabulate(
         notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
     if any(entry["settings"].get("texts_only") for entry in summary if entry["task"] == "wos"):
         notes.append("WoS: the decoder learned the values of slots with a text alone, not of all as the authors' does.")
+    for entry in summary:
+        if metric := entry["settings"].get("select_by"):
+            named = f"{TASKS[entry['task']].title}: evaluations chosen by {metrics_of(entry['task'])[metric]}."
+            notes += [named] if named not in notes else []
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())

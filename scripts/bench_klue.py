@@ -15,8 +15,8 @@ All take the same optimizer steps with a model of their own from the same weight
 the one before, some steps of each way in turn; the median of the rounds counts, and of their ratios, which are of text
 tokens: inputs differ in length. On a CPU one thread computes and its processor seconds count; on a GPU wall time does.
 Only training is measured, and inputs are made beforehand: all read them from the same cache. "Making a batch" is the
-part of a step that is not the model's: padding it, median of 50. Exit code 1 when a bar is
-not reached, 2 when used wrongly.
+part of a step that is not the model's, padding: median of 50. Exit code 1 when a bar is not reached, 2 when used
+wrongly.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class Task(ABC):
     files: ClassVar[dict[str, str]] = {}
     """Split ("train", "dev", "test") → name of its file in `folder`; empty: see `file`."""
     train_examples: ClassVar[int]
-    """How many the benchmark's train set has, or more: published rows are of models that learned from no fewer."""
+    """How many the benchmark's train set has at least: published rows are of models that learned from no fewer."""
     dev_examples: ClassVar[int]
     """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE."""
     test_examples: ClassVar[int] = 0

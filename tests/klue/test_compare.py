@@ -146,8 +146,18 @@ def test_the_first_model_alone_was_scored_on_other_examples(models: list[Path], 
     assert [row["model"] for row in found["intervals"]] == ["other", "good", "fair"]
     assert [(row["first"], row["second"]) for row in found["differences"]] == [("good, pretrained", "fair, pretrained")]
     assert found["not_compared"] == {
-        "klue-nli": "not scored on the same examples: other, pretrained | good, pretrained, fair, pretrained"
+        "klue-nli": "not scored on the same examples: other, pretrained | good, pretrained and fair, pretrained"
     }
+
+
+def test_systems_whose_labels_stand_in_another_order_are_scored_against_their_own(tmp_path: Path) -> None:
+    rows = rows_of([leave(tmp_path / name, name, 0.9) for name in ("a", "b")])
+    wanted = compare(rows, draws=50)
+    [gold] = (tmp_path / "b" / "gold").glob("*/dev.jsonl")
+    gold.write_text("".join(gold.read_text().splitlines(keepends=True)[::-1]))
+    found = compare(rows, draws=50)
+    assert found["not_compared"] == {} and found["intervals"] == wanted["intervals"]
+    assert found["differences"] == wanted["differences"] and found["differences"][0]["p"] == 1
 
 
 def test_all_folders_that_lack_predictions_are_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from common.errors import HunminError, UserError
 from klue.examples import load_splits
 from klue.features import load_features
-from klue.finetune import _scoring_precision, build_optimizer, finetune, predict
+from klue.finetune import _scoring_precision, build_optimizer, finetune, predict, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
@@ -58,7 +59,35 @@ def test_the_best_evaluation_is_the_one_by_the_metric_that_is_asked_for(benchmar
         make_jobs(benchmark, tiny_roberta, tmp_path / "other", tasks=["ynat"], training={**training, "select_by": "f1"})
 
 
-def test_scores_on_a_gpu_are_of_tf32_and_training_is_as_before():
+def test_a_metric_without_values_is_refused(benchmark, tiny_roberta, tmp_path, monkeypatch):
+    monkeypatch.setattr(TASKS["ynat"], "as_published", {"macro_f1": "macro_f1_as_published"}, raising=False)
+    monkeypatch.setattr(TASKS["ynat"], "published", lambda *_: {"macro_f1_as_published": float("nan")}, raising=False)
+    training = {"max_length": 64, "epochs": 1, "select_by": "macro_f1_as_published"}
+    (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
+    with pytest.raises(HunminError, match="macro_f1_as_published is undefined with this tokenizer"):
+        finetune(job)
+
+
+def test_every_scored_batch_is_computed_in_the_precision_of_scoring(benchmark, tiny_roberta, tmp_path, monkeypatch):
+    entered, inside = [], []
+
+    @contextmanager
+    def recorded(device):
+        entered.append(device)
+        inside.append(True)
+        yield
+        inside.pop()
+
+    monkeypatch.setattr("klue.finetune._scoring_precision", recorded)
+    training = {"max_length": 64, "epochs": 1, "evaluations_per_epoch": 1}
+    (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
+    step, seen = train_step, []
+    monkeypatch.setattr("klue.finetune.train_step", lambda *given: seen.append(list(inside)) or step(*given))
+    finetune(job)
+    assert len(entered) == 1 and entered[0].type == "cpu" and seen and not any(seen)
+
+
+def test_scores_on_a_gpu_are_of_tf32():
     before = torch.get_float32_matmul_precision()
     for device, inside in (("cuda", "high"), ("cpu", before)):
         with pytest.raises(ZeroDivisionError), _scoring_precision(torch.device(device)):

@@ -115,7 +115,7 @@ def test_published_scores_of_another_split_have_another_mark():
         ),
         ({"examples": {"train": 45678, "dev": 8}}, "8 of 9,107 dev examples"),
         ({"examples": {"train": 45675, "dev": 9107, "train_cut": 3}}, "train is cut"),
-        ({"examples": {"train": 100, "dev": 9107, "train_in_dev": 7}}, "107 of 45,678 train examples"),
+        ({"examples": {"train": 100, "dev": 9107, "train_in_dev": 7}}, "107 of at least 45,678 train examples"),
         ({"data_note": "train from ynat_train.labelled_part.json"}, "train is cut"),
     ],
 )
@@ -142,6 +142,12 @@ def test_what_is_said_of_the_data_names_the_model_where_models_differ(order):
     assert f"¹ YNAT: {said[order[0]]}; {said[order[1]]}." in scores.notes
     alone = tabulate([row for row in rows if row["model"] == "cut"])
     assert alone.columns == ["YNAT macro F1 (split of dev)¹"]
+
+
+def test_a_metric_that_evaluations_were_chosen_by_instead_is_named():
+    rows = [result("klue-sts", init, 42, 70.0, select_by="f1") | {"data_note": ""} for init in ("pretrained", "random")]
+    assert tabulate(rows).notes.count("KLUE-STS: evaluations chosen by F1.") == 1
+    assert not any("chosen by" in note for note in tabulate(ROWS).notes)
 
 
 def test_how_many_evaluations_looked_at_dev_is_at_most_so_many_where_training_ends_early():

@@ -54,3 +54,18 @@ def test_the_best_mean_of_the_settings_tried_is_reported():
     assert pretrained["best"]["macro_f1"] == {"mean": 81.0, "sd": 0.0, "n": 2}
     assert pretrained["last"]["macro_f1"]["mean"] == 2.0
     assert (random["settings"]["epochs"], random["tried"]) == (3, 3)  # the first of equals
+
+
+def test_settings_are_chosen_by_the_metric_that_evaluations_were_chosen_by():
+    def sts(pearsonr, f1, rate, **values):
+        scores = {"pearsonr": pearsonr, "f1": f1}
+        return row("klue-sts", learning_rate=rate, **values) | {"best": scores, "last": scores}
+
+    def chosen_rate(rows):
+        [entry] = summarize(rows)
+        return entry["settings"]["learning_rate"]
+
+    assert chosen_rate([sts(9.0, 1.0, 1e-5), sts(5.0, 8.0, 5e-5)]) == 1e-5  # the task's own
+    by_f1 = {"select_by": "f1"}
+    assert chosen_rate([sts(9.0, 1.0, 1e-5, **by_f1), sts(5.0, 8.0, 5e-5, **by_f1)]) == 5e-5
+    assert chosen_rate([sts(9.0, 1.0, 1e-5), sts(5.0, 80.0, 5e-5, **by_f1)]) == 1e-5  # one metric for all

@@ -71,10 +71,8 @@ def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
     monkeypatch.setattr("klue.job_pool.subprocess.Popen", forbidden)
     threads, processes, real = torch.get_num_threads(), [], runner.run_job
     monkeypatch.setattr(runner, "run_job", lambda job: processes.append(os.getpid()) or real(job))
-    try:
-        run_klue(settings(benchmark, baseline_random=True, workers=0), tiny_roberta, tmp_path / "klue")
-    finally:
-        torch.set_num_threads(threads)
+    run_klue(settings(benchmark, baseline_random=True, workers=0), tiny_roberta, tmp_path / "klue")
+    assert torch.get_num_threads() == threads
     assert processes == [os.getpid()] * 6
     assert contents(tmp_path / "klue") == contents(finished[0])
     # what a person can mend is said, job by job; a fault of the code reaches the debugger

@@ -39,6 +39,13 @@ def test_a_value_that_is_given_is_not_varied(changes):
     assert len(found) == 384 / 4 and {values.epochs for values in found} == {7}
 
 
+def test_fingerprints_are_those_of_before_there_was_select_by():
+    values = resolve_training(KlueSettings(data="d"), NLI, 768)
+    assert values.select_by is None and "select_by" not in values.values
+    other = resolve_training(KlueSettings(data="d", nli={"select_by": "accuracy"}), NLI, 768)
+    assert other.values == {**values.values, "select_by": "accuracy"}
+
+
 def test_names_are_those_of_the_values():
     name = "lr5e-05-warmup0.1-decay0-batch32-epochs5"
     assert values_name(resolve_training(KlueSettings(data="d"), NLI, 768).model_dump()) == name

@@ -107,6 +107,10 @@ def test_klue_sts_without_a_train_file_is_learned_from_korsts(suites: Path, tmp_
     assert [e.label for e in lent.train] == [e.label for e in splits_of("korsts", suites).train]
     row = {"task": "klue-sts", "examples": lent.counts, "data_note": lent.note}
     assert apart([row]) == {"klue-sts": "trained on KorSTS"}
+    settings = KlueSettings(data=str(klue), benchmarks=str(suites), tasks=["klue-sts", "ynat"])
+    assert settings.inputs == [str(klue), str(suites / "korsts")]  # seen when it changes, taken out of the corpus
+    whole = KlueSettings(data=str(write_benchmark(tmp_path / "all")), benchmarks=str(suites), tasks=["klue-sts"])
+    assert whole.inputs == [whole.data]
     # where KorSTS is not at hand dev is split, and where KLUE-STS has its own train file KorSTS is not looked at
     assert splits_of("klue-sts", klue, klue).note.startswith("split of dev: no train file")
     assert splits_of("klue-sts", suites, write_benchmark(tmp_path / "whole")).note == ""
