@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, takewhile
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,7 @@ class System:
     @property
     def lists(self) -> list[list[Any]]:
         """Return each seed's predictions in the order of the gold labels."""
-        return self.lists_of(self.gold)
-
-    def lists_of(self, guids: Iterable[str]) -> list[list[Any]]:
-        """Return each seed's predictions in the order of some guids."""
-        order = list(guids)
-        return [[seed[guid] for guid in order] for seed in self.seeds]
+        return [[seed[guid] for guid in self.gold] for seed in self.seeds]
 
 
 def read_models(
@@ -144,15 +139,11 @@ def compare(rows: Sequence[dict[str, Any]], draws: int = DRAWS) -> dict[str, Any
         for same in groups:
             name, gold = same[0].task, list(same[0].gold.values())
             scores = drawn_scores(
-                TASKS[name].score,
-                gold,
-                [one.lists_of(same[0].gold) for one in same],
-                draws,
-                each=lambda: bar.advance(1),
+                TASKS[name].score, gold, [one.lists for one in same], draws, each=lambda: bar.advance(1)
             )
             for metric in TASKS[name].metrics:
                 facts = {"task": name, "split": same[0].split, "metric": metric}
-                points = [_mean(one, metric) for one in same]
+                points = [_mean(one, gold, metric) for one in same]
                 for number, one in enumerate(same):
                     low, high = map(defined, middle(scores[metric][:, number]))
                     intervals.append(
@@ -196,14 +187,14 @@ def comparison_grids(found: dict[str, Any]) -> list[Grid]:
 
 
 def _on_the_same_examples(systems: Sequence[System], task: str) -> list[list[System]]:
-    """Return a task's systems, those together that were scored on the same examples with the same labels."""
+    """Return a task's systems, those together that were scored on the same examples, whose labels are in one order."""
     groups: list[list[System]] = []
     for system in systems:
         if system.task != task:
             continue
         for group in groups:
             if (group[0].split, group[0].gold) == (system.split, system.gold):
-                group.append(system)
+                group.append(replace(system, gold=group[0].gold))
                 break
         else:
             groups.append([system])
@@ -215,8 +206,7 @@ def _worth(one: System, other: System) -> bool:
     return one.model == other.model if one.init != other.init else one.init == "pretrained"
 
 
-def _mean(system: System, metric: str) -> float | None:
-    gold = list(system.gold.values())
+def _mean(system: System, gold: Sequence[Any], metric: str) -> float | None:
     found = spread([defined(TASKS[system.task].score(gold, seed)[metric]) for seed in system.lists])["mean"]
     return None if found is None else float(found)
 

@@ -64,8 +64,8 @@ def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> R
 
 
 def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> tuple[list[str], np.ndarray]:
-    """Return the labels that occur, L of them in the task's order, and how often each was taken for which, (L, L): gold
-    down, predicted across, mean over seeds.
+    """Return the labels that occur, L of them in the task's order (types of entities by name), and how often each was
+    taken for which, (L, L): gold down, predicted across, mean over seeds.
 
     Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
 
@@ -79,7 +79,7 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
     """
     if not has_labels(task):
         raise ValueError(f"predictions of {task} are no labels")
-    labels_of = _LABELS.get(task, _itself)
+    labels_of = _LABELS_IN.get(task, _itself)
     pairs: Counter[tuple[str, str]] = Counter()
     for predictions in seeds:
         for one, other in zip(gold, predictions, strict=True):
@@ -93,7 +93,7 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
 
 def has_labels(task: str) -> bool:
     """Return whether `confusion` can be asked of a task."""
-    return task in _LABELS or isinstance(TASKS[task], Classification)
+    return task in _LABELS_IN or isinstance(TASKS[task], Classification)
 
 
 def errors_of(task: str, gold: Any, prediction: Any) -> float:
@@ -247,7 +247,7 @@ def _itself(label: Any) -> list[str]:
     return [label]
 
 
-_LABELS: dict[str, Callable[[Any], list[str]]] = {
+_LABELS_IN: dict[str, Callable[[Any], list[str]]] = {
     "klue-re": lambda label: [label["label"] if isinstance(label, dict) else label],
     "klue-ner": lambda labels: [label.split("-")[-1] for label in labels],
     "klue-dp": lambda parse: list(parse["labels"]),

@@ -75,6 +75,20 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     return None
 
 
+def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
+    """Return the train file of another task that is learned from for want of the task's own, None where there is none.
+
+    Args:
+        task: the task.
+        data: the suite's folder.
+        source: see `load_splits`.
+
+    Raises:
+        UserError: see `find_file`.
+    """
+    return find_file(*source, "train") if source and find_file(task, data, "train") is None else None
+
+
 def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
 
@@ -86,9 +100,7 @@ def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     Raises:
         UserError: see `find_file`.
     """
-    files = [find_file(task, data, split) for split in ("train", "dev", "test")]
-    if files[0] is None and source:
-        files.append(find_file(*source, "train"))
+    files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
     return settings_hash([sha256_file(path) for path in files if path is not None])
 
 
@@ -156,7 +168,7 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     for split in (split for split in needed if files[split] is None):
         raise _no_file(task, data, split)
     test, notes = [] if files["test"] is None else read_examples(task, files["test"]), []
-    lent = find_file(*source, "train") if source and train_file is None else None
+    lent = lent_file(task, data, source)
     train = [] if train_file is None else read_examples(task, train_file)
     if dev_file is None:
         train, dev = _parted(train, lambda example: hash_share(example.guid) >= task.dev_share)

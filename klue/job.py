@@ -69,7 +69,7 @@ def read_job(path: Path) -> Job:
     rule = "a job is a file that `hunmin klue finetune` writes, logs/NAME.job.json, and runs itself"
     remedy = (
         "hunmin klue finetune MODEL --data KLUE --out FOLDER: it takes up what is not finished, "
-        "and with workers=0 does so in its own process, for a debugger"
+        "with workers=0 in the command's own process, for a debugger"
     )
     try:
         job = Job.model_validate_json(path.read_bytes())

@@ -62,8 +62,7 @@ def _colour(line: Line, models: Sequence[str]) -> Any:
     """Return the colour of a model's bar: grey if published, else one a model, paler from random weights."""
     if not line.seeds:
         return "0.75"
-    place = next((i for i, name in enumerate(models) if line.title.startswith(f"{name}, ")), 0)
-    return f"C{place % 10}", 1.0 if line.init == "pretrained" else 0.45
+    return f"C{models.index(line.model) % 10}", 1.0 if line.init == "pretrained" else 0.45
 
 
 def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Path) -> None:

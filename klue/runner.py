@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from common.errors import HunminError
 from common.files import atomic_write, remove_leftovers
 from common.lock import locked
-from common.progress import ProgressBar, say
+from common.progress import ProgressBar, duration, say
 from data.executors.slurm import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
@@ -139,7 +140,9 @@ def _do(plan: Plan, settings: KlueSettings, out: Path, element: ArrayElement | N
     features, logs = out / f"features{mark}", out / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     waiting = write_features(waiting, plan.splits, plan.model, features)
+    begun = time.monotonic()
     failures = run_jobs(waiting, settings, logs, f"job_server{mark}.log")
+    say(f"klue: {len(waiting) - len(failures):,} of {len(waiting):,} jobs done in {duration(time.monotonic() - begun)}")
     shutil.rmtree(features, ignore_errors=True)  # another element may be at it, too: the last one clears up
     return failures
 

@@ -206,16 +206,15 @@ class KlueSettings(Settings):
 
     def _learned_from(self, task: str) -> str | None:
         """Return the task whose train set is learned from, for want of the task's own; None where there is no such."""
-        from klue.examples import find_file  # it brings the readers along, which not every command needs
-
-        source = self.source_of(task)
-        if not self.folder_of(task).is_dir():  # a name on the hub, or a mistake that is told later
+        source, folder = self.source_of(task), self.folder_of(task)
+        if source is None or not folder.is_dir():  # a name on the hub, or a mistake that is told later
             return None
+        from klue.examples import lent_file  # it brings the readers along, which not every command needs
+
         try:
-            lent = source and not find_file(TASKS[task], self.folder_of(task), "train") and find_file(*source, "train")
+            return source[0].name if lent_file(TASKS[task], folder, source) else None
         except UserError:  # told when the files are read
             return None
-        return source[0].name if source and lent else None
 
     @property
     def seed_list(self) -> list[int]:

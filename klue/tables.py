@@ -37,6 +37,8 @@ class Line:
     values: list[float | None]
     flagged: frozenset[int] = frozenset()
     """Columns whose score is doubtful: it is never the best."""
+    model: str = ""
+    """Ours; empty for published scores."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def tabulate(
                 cells = [_cell(entries.get(name), metric, shown) for name, metric, shown in columns]
                 values = [_value(entries.get(name), metric, shown) for name, metric, shown in columns]
                 named = f"{model}, {title}" if model else title
-                lines.append(Line(named, init, "–".join(map(str, seeds)), cells, values))
+                lines.append(Line(named, init, "–".join(map(str, seeds)), cells, values, model=model))
                 beside.append([_cell(entries.get(name), metric, shown) for name, metric, shown in extra])
     published_lines, flags = _published_lines(beside_it, published_in, [column[:2] for column in columns])
     lines += published_lines
@@ -205,7 +207,8 @@ def _looks(summary: Sequence[dict[str, Any]], tasks: set[str]) -> str:
         if entry["task"] in tasks and "evaluations_per_epoch" in settings:
             looks = settings["epochs"] * settings["evaluations_per_epoch"] * entry["tried"]
             found.setdefault(entry["task"], set()).add(looks)
-            early |= {entry["task"]} if settings.get("patience") else set()
+            if settings.get("patience"):
+                early.add(entry["task"])
     return ", ".join(
         f"{TASKS[name].title} {'at most ' if name in early else ''}{'–'.join(map(str, sorted(counts)))}"
         for name, counts in found.items()

@@ -182,7 +182,10 @@ def test_pieces_of_recipes_are_read(document: str, block: str, tmp_path: Path) -
         whole = tree.get(section)
         tree[section] = {**whole, **settings} if isinstance(whole, dict) else settings
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
-    load_recipe(tmp_path / "recipe.yaml")
+    read = load_recipe(tmp_path / "recipe.yaml")
+    for section, settings in yaml.safe_load(block).items():
+        found = getattr(read, section)
+        assert found.model_fields_set >= settings.keys() if isinstance(settings, dict) else found == settings
 
 
 def test_pieces_of_recipes_are_found() -> None:

@@ -95,10 +95,9 @@ def _ask_store(path: str, question: str) -> Any:
     try:
         system, name = fsspec.core.url_to_fs(path)
         return getattr(system, question)(name)
-    except NotImplementedError:
-        return None  # the store keeps nothing of the kind
-    except (OSError, ImportError):
-        # gone since it was listed, not allowed, or its client is not installed: whoever reads the file is told so
+    except (NotImplementedError, OSError, ImportError):
+        # the store keeps nothing of the kind; or the file is gone since it was listed or not allowed, or the store's
+        # client is not installed: whoever reads the file is told so
         return None
 
 

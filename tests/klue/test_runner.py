@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 
 import pytest
@@ -61,7 +62,7 @@ def test_same_bytes_with_any_number_of_workers(finished, benchmark, tiny_roberta
 
 
 def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
-    finished, benchmark, tiny_roberta, tmp_path, monkeypatch
+    finished, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd
 ):
     import os
 
@@ -73,6 +74,7 @@ def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
     monkeypatch.setattr(runner, "run_job", lambda job: processes.append(os.getpid()) or real(job))
     run_klue(settings(benchmark, baseline_random=True, workers=0), tiny_roberta, tmp_path / "klue")
     assert torch.get_num_threads() == threads
+    assert re.search(r"klue: 6 of 6 jobs done in \d+s", capfd.readouterr().err)
     assert processes == [os.getpid()] * 6
     assert contents(tmp_path / "klue") == contents(finished[0])
     # what a person can mend is said, job by job; a fault of the code reaches the debugger

@@ -42,9 +42,9 @@ def test_an_option_that_a_launcher_does_not_read_is_refused(launcher: str, asked
 
 
 def test_what_is_as_it_would_be_anyway_is_taken() -> None:
-    emit("deepspeed", job_of(Cluster(restarts=0)))
+    assert emit("deepspeed", job_of(Cluster(restarts=0))) == emit("deepspeed", job_of(Cluster()))
     for launcher in set(LAUNCHERS) - {"kubernetes", "kubeflow"}:
-        emit(launcher, job_of(Cluster(cpu=True)))
+        assert emit(launcher, job_of(Cluster(cpu=True)))
 
 
 @pytest.mark.parametrize(("nodes", "node"), [(2, 2), (2, 7), (1, 1)])
