@@ -87,8 +87,8 @@ def shell(text: str, folder: Path, **variables: str) -> str:
 def check_quickstart(run: Path) -> None:
     """The README's table: all eight tasks, pretrained above random weights.
 
-    The scores' digits depend on the kind of CPU, and so do the minutes: six on two cores, twelve on two slower ones. Held
-    is what they go into: on the slower ones 240 seconds of training and 473 of fine-tuning.
+    The scores' digits depend on the kind of CPU, and so do the minutes: six on two cores, twelve on two slower ones.
+    Held is what they go into: on the slower ones 240 seconds of training and 473 of fine-tuning.
     """
     entries = json.loads((run / "klue" / "summary.json").read_bytes())
     means = {(entry["task"], entry["init"]): {m: s["mean"] for m, s in entry["best"].items()} for entry in entries}
