@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrained
 
 from common.errors import UserError
 from pretrain.model import first_position, model_class
+from pretrain.positions import Longer, lengthen
 from pretrain.settings import ModelSettings, PretrainSettings
 from tokenizer.pipeline import CONTINUATION
 
@@ -34,8 +35,9 @@ def load_model(
     """Return a model with the weights of `source` that takes the run's vocabulary and length.
 
     Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
-    far (their embeddings and their output biases). A run that is longer than the model has positions begins with these
-    repeated one after the other (Beltagy et al. 2020, section 5), and learns to tell them apart.
+    far (their embeddings and their output biases). A run that is longer than the model has positions goes on from these
+    as they go on from each other (`pretrain.positions`); where they show no such order, they are repeated (Beltagy et
+    al. 2020, section 5), and the run learns to tell them apart.
 
     Args:
         source: a transformers folder, or a name on the model hub.
@@ -68,8 +70,13 @@ def load_model(
         tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {source}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
         there = theirs.max_position_embeddings - first_position(theirs)
-        model = _lengthen(model, config.max_position_embeddings)
-        tell(f"{source} has {there} positions, the run {settings.length}: they are repeated")
+        model, longer = _lengthen(model, config.max_position_embeddings)
+        how = (
+            f"the others go on by a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
+            if longer.components
+            else "they are repeated, as no rotation goes on from them"
+        )
+        tell(f"{source} has {there} positions, the run {settings.length}: {how}")
     return model
 
 
@@ -177,17 +184,17 @@ def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> 
 
 
 @torch.no_grad()
-def _lengthen(model: PreTrainedModel, rows: int) -> PreTrainedModel:
-    """Return the model with a position table of so many rows, in which its positions come again and again."""
+def _lengthen(model: PreTrainedModel, rows: int) -> tuple[PreTrainedModel, Longer]:
+    """Return the model with a position table of so many rows, and how the new ones came about."""
     state = model.state_dict()
     (name,) = (name for name in state if name.endswith(".position_embeddings.weight"))
     first = first_position(model.config)
-    unused, table = state[name][:first], state[name][first:]
-    state[name] = torch.cat([unused, table.repeat(-(-rows // len(table)), 1)])[:rows]
+    longer = lengthen(state[name][first:], rows - first)
+    state[name] = torch.cat([state[name][:first], longer.table_LH])
     model.config.max_position_embeddings = rows
-    longer = type(model)(model.config)
-    longer.load_state_dict(state)
-    return longer
+    lengthened = type(model)(model.config)
+    lengthened.load_state_dict(state)
+    return lengthened, longer
 
 
 def cut(entry: str, ids: dict[str, int]) -> list[int]:
