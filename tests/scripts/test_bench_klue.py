@@ -36,7 +36,7 @@ def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypa
         *("ynat, ours", "ynat, grouped", "ynat, padded", "ynat, ours to grouped", "ynat, ours to padded"),
         "ynat, making a batch",
     ]
-    assert rows[-1].value > 0 and rows[-1].unit == "ms"
+    assert 0 < rows[-1].value < 1000 and rows[-1].unit == "ms"
 
 
 def test_making_a_batch_is_the_median_of_its_clock(bench, tmp_path, monkeypatch):
