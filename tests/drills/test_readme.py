@@ -87,8 +87,8 @@ def shell(text: str, folder: Path, **variables: str) -> str:
 def check_quickstart(run: Path) -> None:
     """The README's table: all eight tasks, pretrained above random weights, in its eight minutes on two cores.
 
-    The scores' digits depend on the kind of CPU, and so do the minutes: six on two cores, twelve on two slower ones, 240
-    seconds of training and 473 of fine-tuning, where this fails.
+    The scores' digits depend on the kind of CPU, and so do the minutes: six on two cores; twelve on two slower ones,
+    where this fails.
     """
     entries = json.loads((run / "klue" / "summary.json").read_bytes())
     means = {(entry["task"], entry["init"]): {m: s["mean"] for m, s in entry["best"].items()} for entry in entries}
