@@ -112,7 +112,7 @@ gpu:
 	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 gpu-tests:
-	PYTHONPATH=.:$$PYTHONPATH timeout 540 $(GPU_PYTHON) -m pytest -q -s -m gpu tests/pretrain/test_gpu.py
+	HUNMIN_GPU_TESTS=1 PYTHONPATH=.:$$PYTHONPATH timeout 540 $(GPU_PYTHON) -m pytest -q -s -m gpu tests/pretrain/test_gpu.py
 
 gpu-bench:
 	PYTHONPATH=.:$$PYTHONPATH $(GPU_PYTHON) scripts/bench_gpu.py --out $(OUT) --minutes 8

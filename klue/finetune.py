@@ -167,7 +167,7 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
     outputs: dict[str, list[Any]] = {}
     for batch in evaluation_batches(lengths, EVALUATION_TOKENS[device.type]):
         # without autocast: scores of bfloat16 come in steps, and ties and thresholds would decide by them
-        with _scoring_precision(device):
+        with scoring_precision(device):
             found = model.predict(batch_tensors(features, batch, task, job, device))
         for name, values in found.items():
             rows = outputs.setdefault(name, [None] * len(lengths))
@@ -233,7 +233,7 @@ def _precision(device: torch.device) -> Any:
 
 
 @contextmanager
-def _scoring_precision(device: torch.device) -> Iterator[None]:
+def scoring_precision(device: torch.device) -> Iterator[None]:
     """Have a GPU multiply matrices in TF32, 10 bits of mantissa with sums and results in single precision: unlike those
     of bfloat16, scores do not come in steps."""
     before = torch.get_float32_matmul_precision()

@@ -95,8 +95,6 @@ def main() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)  # whatever prints while it is imported must not mix with the answers
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    import datasets  # noqa: F401
-
     from klue import job  # noqa: F401
     from klue.finetune import preload
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from common.errors import HunminError, UserError
 from klue.examples import load_splits
 from klue.features import load_features
-from klue.finetune import _scoring_precision, build_optimizer, finetune, predict, train_step
+from klue.finetune import build_optimizer, finetune, predict, scoring_precision, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
@@ -78,7 +78,7 @@ def test_every_scored_batch_is_computed_in_the_precision_of_scoring(benchmark, t
         yield
         inside.pop()
 
-    monkeypatch.setattr("klue.finetune._scoring_precision", recorded)
+    monkeypatch.setattr("klue.finetune.scoring_precision", recorded)
     training = {"max_length": 64, "epochs": 1, "evaluations_per_epoch": 1}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     step, seen = train_step, []
@@ -90,7 +90,7 @@ def test_every_scored_batch_is_computed_in_the_precision_of_scoring(benchmark, t
 def test_scores_on_a_gpu_are_of_tf32():
     before = torch.get_float32_matmul_precision()
     for device, inside in (("cuda", "high"), ("cpu", before)):
-        with pytest.raises(ZeroDivisionError), _scoring_precision(torch.device(device)):
+        with pytest.raises(ZeroDivisionError), scoring_precision(torch.device(device)):
             assert torch.get_float32_matmul_precision() == inside
             raise ZeroDivisionError
         assert torch.get_float32_matmul_precision() == before

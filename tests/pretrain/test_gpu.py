@@ -1,11 +1,12 @@
 """What only a GPU can show: its kernels against transformers' model, a step without a wait, kill and resume.
 
-Collected everywhere, run where there is a GPU: `make gpu`, or `pytest -m gpu tests/pretrain/test_gpu.py`.
+Collected everywhere, run by `make gpu-tests` (HUNMIN_GPU_TESTS=1), where they fail without a GPU.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -34,7 +35,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_attention import CASES, batch_of, each_alone, make
 from training_runs import RUN, finish, losses, start, wait_for
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif("HUNMIN_GPU_TESTS" not in os.environ, reason="asked for by make gpu-tests"),
+]
 GPU = torch.device("cuda", 0)
 KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed"]
 

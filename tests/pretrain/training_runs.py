@@ -80,7 +80,8 @@ def start(
     command = [sys.executable, "-m", "pretrain.train", str(job)]
     if processes > 1:
         command[2:3] = ["pretrain.launch", str(processes)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{out}:{Path(__file__).parents[2]}"}
+    paths = [str(out), str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen(command, env=environment, stderr=stderr)
 
 

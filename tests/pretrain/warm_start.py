@@ -57,7 +57,8 @@ class WarmProcess:
 @cache
 def _server() -> subprocess.Popen[str]:
     """Return the process that forks; it ends with this one, whose end of the pipe is then closed."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, __file__]
     return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
