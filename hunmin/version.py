@@ -54,7 +54,7 @@ class Need:
     """A package that this one needs."""
 
     line: str
-    """As in setup.cfg: "torch>=2.9"."""
+    """As in setup.cfg: "torch>=2.11"."""
     extra: str = ""
     """The extra that it belongs to; "" is needed always."""
 

@@ -34,11 +34,17 @@ def linear_cross_entropy(
         labels_R: int64 in [0, V), or IGNORE for rows that do not count.
     """
     device = hidden_RH.device.type
-    autocast = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    autocast = _has_autocast(device) and torch.is_autocast_enabled(device)
     dtype = torch.get_autocast_dtype(device) if autocast else hidden_RH.dtype
     wanted = torch.is_grad_enabled()  # within `forward` it never is, and `needs_input_grad` does not ask
     loss, correct = _LinearCrossEntropy.apply(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)  # type: ignore[no-untyped-call]
     return loss, correct, (labels_R != IGNORE).sum()
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _has_autocast(device: str) -> bool:
+    """Return whether there is autocast for a kind of device; before torch 2.13 asking would cut a compiled graph."""
+    return torch.amp.is_autocast_available(device)
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -55,8 +61,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         """Return loss and rows predicted correct; where `wanted`, gradients are computed as well and kept."""
         wanted = wanted and any(ctx.needs_input_grad[:3])
         device = hidden_RH.device.type
-        available = torch.amp.is_autocast_available(device)
-        with torch.autocast(device, enabled=False) if available else nullcontext():
+        with torch.autocast(device, enabled=False) if _has_autocast(device) else nullcontext():
             loss, correct, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
         ctx.save_for_backward(*gradients)
         ctx.dtypes = hidden_RH.dtype, weight_VH.dtype, bias_V.dtype

@@ -109,7 +109,7 @@ def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrai
 
 def recompute_layers(hub: PreTrainedModel) -> None:
     """Have a model compute its layers again in the backward pass instead of keeping what they gave."""
-    # renamed in transformers 5, which warns of the older name
+    # renamed after transformers 5.17; later ones warn of the older name
     enable = getattr(hub, "activation_checkpointing_enable", hub.gradient_checkpointing_enable)
     enable({"use_reentrant": False})
 

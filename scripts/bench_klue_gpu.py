@@ -113,7 +113,9 @@ def endless(job: Job, features: Features) -> Iterator[np.ndarray]:
     """Yield whole batches of one epoch after the other."""
     size = job.training.batch_size
     if len(features.lengths) < size:
-        raise UserError(f"{job.task}: {len(features.lengths)} inputs, {size} a batch", "batches are whole", "--data")
+        raise UserError(
+            f"{job.task}: {len(features.lengths)} inputs, {size} a batch", "batches are whole", "give --batch fewer"
+        )
     for epoch in range(10**9):
         yield from (b for b in train_batches(features.lengths, size, job.seed, epoch) if len(b) == size)
 
@@ -217,11 +219,11 @@ def train_beside(
     meet.wait()
 
 
-def measure_side_by_side(job: Job, features: Features, counts: list[int], seconds: float = SECONDS) -> list[Row]:
+def measure_side_by_side(job: Job, features: Features, counts: list[int]) -> list[Row]:
     """Return the steps a second of so many jobs together, for each count."""
     context, most = multiprocessing.get_context("spawn"), max(counts)
     meet, taken = context.Barrier(most), context.Array("d", len(counts) * most)
-    given = (job, features, counts, seconds, meet, taken)
+    given = (job, features, counts, SECONDS, meet, taken)
     multiprocessing.spawn(train_beside, given, nprocs=most, start_method="spawn")
     rates = np.array(taken).reshape(len(counts), most).sum(axis=1)
     return [

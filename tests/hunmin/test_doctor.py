@@ -62,7 +62,7 @@ def test_packages_that_cannot_be_imported(tmp_path: Path) -> None:
     code, checks = doctor(path=tmp_path)
     assert code == 1
     assert checks["torch"].state == "broken" and "libcudart.so.12" in checks["torch"].found
-    assert "--force-reinstall" in checks["torch"].remedy and "'torch>=2.9'" in checks["torch"].remedy
+    assert "--force-reinstall" in checks["torch"].remedy and "'torch>=2.11'" in checks["torch"].remedy
     assert checks["deepspeed"].state == "broken" and "signal 6" in checks["deepspeed"].found
     assert checks["devices"].state == "broken" and checks["tokenizers"].state == "ok"
 
@@ -89,7 +89,7 @@ def test_versions_out_of_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     distribution(tmp_path, "typer", "0.1")
     monkeypatch.syspath_prepend(str(tmp_path))
     checks = {check.name: check for check in package_checks({})}
-    assert checks["torch"].state == "broken" and checks["torch"].found == "torch 2.8.1 is installed, >=2.9 is needed"
+    assert checks["torch"].state == "broken" and checks["torch"].found == "torch 2.8.1 is installed, >=2.11 is needed"
     assert checks["deepspeed"].state == "broken" and "0.20.0" in checks["deepspeed"].found
     assert checks["transformers"].state == "ok"
     assert checks["other packages"].state == "missing" and "typer 0.1 is installed" in checks["other packages"].found
@@ -103,7 +103,7 @@ def test_packages_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("hunmin.doctor.packages.installed", lambda name: "99" if name == "packaging" else None)
     checks = package_checks({})
     assert all(check.state == "missing" for check in checks)
-    assert checks[0].found == "not installed; needed: torch>=2.9" and "'torch>=2.9'" in checks[0].remedy
+    assert checks[0].found == "not installed; needed: torch>=2.11" and "'torch>=2.11'" in checks[0].remedy
 
 
 def test_another_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,11 +183,11 @@ def test_keys_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_table(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    rows = [Check("python", "ok", "3.11"), Check("torch", "missing", "not installed [x]", "pip install 'torch>=2.9'")]
+    rows = [Check("python", "ok", "3.11"), Check("torch", "missing", "not installed [x]", "pip install 'torch>=2.11'")]
     monkeypatch.setattr("hunmin.doctor.examine.examine", lambda run: rows)
     assert run_command(["doctor"]) == 1
     out = capfd.readouterr().out
-    assert "not installed [x]" in out and "pip install 'torch>=2.9'" in out and "to be mended: torch" in out
+    assert "not installed [x]" in out and "pip install 'torch>=2.11'" in out and "to be mended: torch" in out
     monkeypatch.setattr("hunmin.doctor.examine.examine", lambda run: rows[:1])
     assert run_command(["doctor"]) == 0
     assert "nothing that is needed is missing" in capfd.readouterr().out

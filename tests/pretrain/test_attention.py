@@ -18,7 +18,7 @@ from pretrain import attention
 from pretrain.attention import FILL, NAME
 from pretrain.inputs import RECTANGLES, InputForm, model_inputs, prepare
 from pretrain.masking import IGNORE, MaskedBatch
-from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
+from pretrain.model import MaskedRowsModel, Sums, build_config, build_model, recompute_layers
 from pretrain.samples import Batch
 from pretrain.settings import ModelSettings, PretrainSettings
 from pretrain.speed import compile_layers, speed_up
@@ -120,7 +120,7 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
     dense = model(**prepare(batch, masked, samples, RECTANGLES).inputs)
     torch.testing.assert_close(dense.loss + dense.pair_loss, truth, atol=1e-4, rtol=0)
     if recomputed:
-        model.hub.activation_checkpointing_enable({"use_reentrant": False})
+        recompute_layers(model.hub)
         model.train()
     model.hub.set_attn_implementation(NAME)
     inputs = prepare(batch, masked, samples, InputForm(texts=True)).inputs

@@ -84,6 +84,7 @@ def test_a_step_waits_for_nothing(samples: str, compiled: bool, tokens: Path, to
     trainer = trainer_of(samples, tokens, tokenizer, tmp_path, compile=compiled)
     own = OwnWork(GPU)
     trainer.engine.before_waiting = own.end_alone
+    torch._dynamo.utils.counters.clear()
     with fastest_kernels():
         for step in range(3):
             trainer.step(step, 1e-3, trainer.loader.micro_batches(step))

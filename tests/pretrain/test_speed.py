@@ -10,7 +10,7 @@ import torch
 from pydantic import ValidationError
 
 from common.errors import UserError
-from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.peak import known_device
 from pretrain.precision import half_type
 from pretrain.rehearsal import rehearse
@@ -123,7 +123,7 @@ def test_dropout_of_attention_alone() -> None:
 def test_a_model_whose_layers_are_computed_again_is_one_graph() -> None:
     """transformers warns, amid the forward pass, of a cache that an encoder has not: a break in the graph."""
     model, _ = model_of()
-    model.hub.activation_checkpointing_enable({"use_reentrant": False})
+    recompute_layers(model.hub)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     model.train().compile(dynamic=False, backend="aot_eager")

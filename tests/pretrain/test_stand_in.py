@@ -25,7 +25,7 @@ from pretrain.guard import StepGuard
 from pretrain.loader import Loader, plan_samples
 from pretrain.log_window import LogWindow
 from pretrain.loop import VOTE_STEPS, Loop
-from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.settings import PretrainSettings
 from pretrain.speed import compile_layers, speed_up
 from pretrain.trainer import TOTALS, Trainer
@@ -77,7 +77,7 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
 ) -> None:
     trainer = trainer_of(samples, tokens, tokenizer, tmp_path)
     if recomputed:
-        trainer.engine.model.hub.activation_checkpointing_enable({"use_reentrant": False})
+        recompute_layers(trainer.engine.model.hub)
     with Spy() as spy:
         for step in range(2):
             result = trainer.step(step, 1e-3, trainer.loader.micro_batches(step))
