@@ -114,7 +114,9 @@ def endless(job: Job, features: Features) -> Iterator[np.ndarray]:
     size = job.training.batch_size
     if len(features.lengths) < size:
         raise UserError(
-            f"{job.task}: {len(features.lengths)} inputs, {size} a batch", "batches are whole", "give --batch fewer"
+            f"{job.task}: {len(features.lengths)} inputs, {size} a batch",
+            "batches are whole",
+            f"--batch {len(features.lengths)}",
         )
     for epoch in range(10**9):
         yield from (b for b in train_batches(features.lengths, size, job.seed, epoch) if len(b) == size)
