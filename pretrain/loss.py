@@ -96,11 +96,12 @@ def _compute(
         target_C1 = labels_C1.clamp(min=0)
         logits_CV = torch.addmm(bias_V.to(dtype), inputs_RH[part], weights_VH.T).float()
         largest_C1, guess_C1 = logits_CV.max(1, keepdim=True)
-        correct += ((guess_C1 == labels_C1) & counted_C1).sum()
+        correct = correct + ((guess_C1 == labels_C1) & counted_C1).sum()
         margin_C1 = logits_CV.gather(1, target_C1) - largest_C1
         odds_CV = logits_CV.sub_(largest_C1).exp_()
         total_C1 = odds_CV.sum(1, keepdim=True)
-        loss += ((total_C1.log() - margin_C1) * counted_C1).sum()
+        # not in place: compiled by torch 2.11, a result that is written to has no gradient, and nothing is learned
+        loss = loss + ((total_C1.log() - margin_C1) * counted_C1).sum()
         if wanted:
             # the gradient of a row by its logits: softmax, less 1 at the label; nothing for a row that does not count
             by_logits_CV = odds_CV.mul_(counted_C1 / total_C1).scatter_add_(1, target_C1, -counted_C1.float())

@@ -125,3 +125,19 @@ def test_mixed_widths_of_the_leaves() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         linear_cross_entropy(low, weight, bias, labels)[0].backward()
     assert low.grad is not None and low.grad.dtype == torch.bfloat16
+
+
+def test_compiled_it_has_the_gradients_of_the_whole_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled by torch 2.11, a loss that was added to in place had none, and a compiled run learned nothing."""
+    monkeypatch.setattr(losses, "CPU_CHUNK_BYTES", 4 * 50 * 7)
+    *leaves, labels = problem(24, 16, 50, 0.2, 3, torch.float32)
+    truth, right = by_torch(*leaves, labels)
+    wanted = torch.autograd.grad(truth, leaves)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(lambda *given: linear_cross_entropy(*given), backend="aot_eager", dynamic=False)
+    loss, correct, _ = compiled(*leaves, labels)
+    torch.testing.assert_close(loss, truth, atol=1e-3, rtol=1e-5)
+    assert int(correct) == right and not torch._dynamo.utils.counters["graph_break"]
+    for found, gradient in zip(torch.autograd.grad(loss, leaves), wanted, strict=True):
+        torch.testing.assert_close(found, gradient, atol=1e-4, rtol=1e-4)
