@@ -1,5 +1,6 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make test         the tests
+# make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
 # make lint         style and types
 # make docs         docs/ as HTML in build/docs; make docs-links: do the links to other sites answer?
 # make install      only the virtual environment
@@ -28,7 +29,7 @@ DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: quickstart test test-oldest lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
@@ -67,6 +68,19 @@ dist: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not drill"
+
+# what depends on versions most: the compiled step, and models as transformers writes them
+OLDEST := .venv-oldest
+oldest = $(shell sed -n 's/^ *$(1)>=//p' setup.cfg).0
+$(OLDEST)/.installed: setup.cfg constraints.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	sed -e 's/^torch==.*/torch==$(call oldest,torch)/' -e 's/^transformers==.*/transformers==$(call oldest,transformers)/' \
+	  -e '/^tokenizers==/d; /^huggingface_hub==/d; /^datasets==/d' constraints.txt > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt -e '.[dev]'
+	touch $@
+
+test-oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile -m "not drill" tests/pretrain
 
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests
