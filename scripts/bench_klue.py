@@ -122,11 +122,7 @@ def measure(model: Path, data: Path, name: str, batch: int | None, steps: int, r
         texts_only = job.model_copy(update={"training": job.training.model_copy(update={"texts_only": True})})
         ways[TEXTS_ONLY] = Way(texts_only, task, features, None)
     lengths, random = features.lengths, np.random.default_rng(0)
-    if len(lengths) < size:
-        raise UserError(
-            f"{name}: {len(lengths)} inputs to train on, {size} a batch", "batches are whole", f"--batch {len(lengths)}"
-        )
-    ours = _whole(size, (train_batches(lengths, size, job.seed, epoch) for epoch in range(10**9)))
+    ours = whole_batches(job, features)
     others = _whole(size, (_grouped(lengths, size, epoch) for epoch in range(10**9)))
     for way in ways.values():  # memory is taken, code is chosen
         way.step(next(ours))
@@ -166,6 +162,22 @@ def _batch_seconds(batch: np.ndarray, features: Features, task: Task, job: Job) 
         batch_tensors(features, batch, task, job, torch.device("cpu"))
         taken.append(time.perf_counter() - begin)
     return statistics.median(taken)
+
+
+def whole_batches(job: Job, features: Features) -> Iterator[np.ndarray]:
+    """Return the batches that the job trains on, epoch after epoch, but for those that are cut short.
+
+    Raises:
+        UserError: there are fewer inputs than a batch takes.
+    """
+    lengths, size = features.lengths, job.training.batch_size
+    if len(lengths) < size:
+        raise UserError(
+            f"{job.task}: {len(lengths)} inputs to train on, {size} a batch",
+            "batches are whole",
+            f"--batch {len(lengths)}",
+        )
+    return _whole(size, (train_batches(lengths, size, job.seed, epoch) for epoch in range(10**9)))
 
 
 def _whole(size: int, epochs: Iterator[list[np.ndarray]]) -> Iterator[np.ndarray]:

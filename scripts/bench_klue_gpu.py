@@ -27,20 +27,20 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from bench_klue import prepare
+from bench_klue import prepare, whole_batches
 from timing import Row, as_dicts, hardware, print_rows
 from torch import multiprocessing
 from transformers.utils import logging
 
 from common.errors import UserError
-from klue.batches import evaluation_batches, train_batches
+from klue.batches import evaluation_batches
 from klue.finetune import (
     EVALUATION_TOKENS,
     batch_arrays,
@@ -109,24 +109,11 @@ def encoder_of(model: Head) -> Any:
     return held.model.base_model if hasattr(held, "model") else held.encoder
 
 
-def endless(job: Job, features: Features) -> Iterator[np.ndarray]:
-    """Yield whole batches of one epoch after the other."""
-    size = job.training.batch_size
-    if len(features.lengths) < size:
-        raise UserError(
-            f"{job.task}: {len(features.lengths)} inputs, {size} a batch",
-            "batches are whole",
-            f"--batch {len(features.lengths)}",
-        )
-    for epoch in range(10**9):
-        yield from (b for b in train_batches(features.lengths, size, job.seed, epoch) if len(b) == size)
-
-
 def measure_training(job: Job, features: Features, steps: int, rounds: int, compiled: bool) -> list[Row]:
     """Return the rows of training: examples a second of each way, and ours beside each."""
     ways = {"ours": {}, "pinned copies": {"pinned": True}, **({"compiled": {"compiled": True}} if compiled else {})}
     trained, ready = {}, {}
-    batches = endless(job, features)
+    batches = whole_batches(job, features)
     first = [next(batches) for _ in range(3)]
     for name, how in ways.items():
         trained[name] = Training(job, features, **how)
@@ -209,7 +196,7 @@ def train_beside(
     torch.set_num_threads(1)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    training, batches = Training(job, features), endless(job, features)
+    training, batches = Training(job, features), whole_batches(job, features)
     training.seconds([next(batches) for _ in range(5)])
     for number, count in enumerate(counts):
         meet.wait()

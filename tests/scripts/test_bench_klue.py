@@ -1,9 +1,7 @@
 """The benchmark of fine-tuning on the small benchmark of the tests."""
 
-import importlib.util
 import sys
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,18 +9,11 @@ import pytest
 from common.errors import UserError
 from tests.klue.conftest import write_benchmark, write_model
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
 
 @pytest.fixture
-def bench(monkeypatch):
+def bench(load_script):
     """The script as a module."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    spec = importlib.util.spec_from_file_location("bench_klue", SCRIPTS / "bench_klue.py")
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "bench_klue", module)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("bench_klue")
 
 
 def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypatch, capsys):

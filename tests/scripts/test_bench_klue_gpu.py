@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 
 from tests.klue.conftest import write_benchmark, write_model
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
 
 @pytest.fixture
-def bench(monkeypatch):
-    """The script as a module, by the name under which its processes find it."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    spec = importlib.util.spec_from_file_location("bench_klue_gpu", SCRIPTS / "bench_klue_gpu.py")
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "bench_klue_gpu", module)
-    spec.loader.exec_module(module)
-    return module
+def bench(load_script):
+    """The script as a module."""
+    return load_script("bench_klue_gpu")
 
 
 def test_every_way_has_a_row(bench, tmp_path, monkeypatch, capsys):
@@ -56,4 +47,4 @@ def test_outputs_of_coarser_numbers_are_counted_by_hand(bench):
 def test_fewer_examples_than_a_batch_are_an_error(bench, tmp_path, monkeypatch, capsys):
     model, data = write_model(tmp_path / "model"), write_benchmark(tmp_path / "data")
     monkeypatch.setattr(sys, "argv", ["x", str(model), f"--data={data}", "--task=ynat", "--batch=80"])
-    assert bench.main() == 2 and "ynat: 70 inputs, 80 a batch" in capsys.readouterr().err
+    assert bench.main() == 2 and "ynat: 70 inputs to train on, 80 a batch" in capsys.readouterr().err
