@@ -11,6 +11,7 @@ from typing import Any
 from klue.grid import RAISED
 from klue.results import apart, metrics_of, summarize
 from klue.search import values_text
+from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
 
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
@@ -153,6 +154,10 @@ def tabulate(
         notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
     if any(entry["settings"].get("pos_tags") is False for entry in summary if entry["task"] == "klue-dp"):
         notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
+    parsers = {entry["settings"].get("parser_width") for entry in summary if entry["task"] == "klue-dp"}
+    if others := sorted(width for width in parsers if width not in (None, AUTHORS_PARSER_WIDTH)):
+        said = " or ".join(map(str, others))
+        notes.append(f"KLUE-DP: a parser {said} wide; the authors' is {AUTHORS_PARSER_WIDTH}.")
     if any(entry["settings"].get("texts_only") for entry in summary if entry["task"] == "wos"):
         notes.append("WoS: the decoder learned the values of slots with a text alone, not of all as the authors' does.")
     for entry in summary:

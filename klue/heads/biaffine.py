@@ -15,13 +15,10 @@ from transformers import AutoModel
 
 from klue.heads.base import Head, encoder_inputs, load_encoder
 from klue.plan import Job
+from klue.settings import AUTHORS_PARSER_WIDTH
 from klue.tasks.base import Task
 from klue.tasks.klue.dp import IGNORED, TAGS
 
-STATE = 768
-"""Width of the LSTMs."""
-ARC, LABEL = 512, 256
-"""Widths in which arcs and labels are scored."""
 TAG = 256
 """Width of a part of speech."""
 DROPOUT = 0.33
@@ -33,17 +30,19 @@ class BiaffineParser(Head):
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
         super(Head, self).__init__()
         self.encoder = load_encoder(AutoModel, job, shared)
-        width = 2 * self.encoder.config.hidden_size + (TAG if job.training.pos_tags else 0)
+        given = 2 * self.encoder.config.hidden_size + (TAG if job.training.pos_tags else 0)
+        width = job.training.parser_width or AUTHORS_PARSER_WIDTH  # of the LSTMs
+        for_arc, for_label = 2 * width // 3, width // 3
         # the last index stands for words that are not there, and for the root
         self.tags = nn.Embedding(len(TAGS) + 1, TAG) if job.training.pos_tags else None
-        self.reader = nn.LSTM(width, STATE, batch_first=True, bidirectional=True)
-        self.writer = nn.LSTM(STATE, STATE, batch_first=True)
-        self.to_writer = nn.Linear(2 * STATE, STATE)
-        self.to_start = nn.Linear(2 * STATE, STATE)
-        self.arc_head, self.arc_word = nn.Linear(2 * STATE, ARC), nn.Linear(STATE, ARC)
-        self.label_head, self.label_word = nn.Linear(2 * STATE, LABEL), nn.Linear(STATE, LABEL)
-        self.arc = nn.Parameter(_bilinear(1, ARC)[0])
-        self.labels = nn.Parameter(_bilinear(task.outputs, LABEL))
+        self.reader = nn.LSTM(given, width, batch_first=True, bidirectional=True)
+        self.writer = nn.LSTM(width, width, batch_first=True)
+        self.to_writer = nn.Linear(2 * width, width)
+        self.to_start = nn.Linear(2 * width, width)
+        self.arc_head, self.arc_word = nn.Linear(2 * width, for_arc), nn.Linear(width, for_arc)
+        self.label_head, self.label_word = nn.Linear(2 * width, for_label), nn.Linear(width, for_label)
+        self.arc = nn.Parameter(_bilinear(1, for_arc)[0])
+        self.labels = nn.Parameter(_bilinear(task.outputs, for_label))
 
     def loss(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the mean cross entropy of heads plus that of labels, over words that have them."""

@@ -176,6 +176,25 @@ def test_the_parsers_loss_and_scores_are_what_they_are_defined_as(sample_benchma
     assert count > 10 and loss == pytest.approx(total / count, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("asked", "lstm", "arc", "label"), [({}, 768, 512, 256), ({"parser_width": 96}, 96, 64, 32)]
+)  # by default the shapes of the authors' parser
+def test_how_wide_a_parser_is(asked, lstm, arc, label, sample_benchmark, tiny_bert, tmp_path):
+    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path)
+    job = job.model_copy(update={"training": job.training.model_copy(update=asked)})
+    model = build_head(job, TASKS["klue-dp"], dev.shared)
+    shapes = {name: tuple(part.shape) for name, part in model.named_parameters()}
+    assert shapes["reader.weight_hh_l0_reverse"] == shapes["writer.weight_hh_l0"] == (4 * lstm, lstm)
+    assert shapes["to_writer.weight"] == shapes["to_start.weight"] == (lstm, 2 * lstm)
+    assert shapes["arc"] == (arc + 1, arc + 1) and shapes["labels"] == (38, label + 1, label + 1)
+    assert shapes["arc_head.weight"] == (arc, 2 * lstm) and shapes["label_word.weight"] == (label, lstm)
+    found = predict(model, dev, TASKS["klue-dp"], job, CPU)
+    assert len(found["heads"]) == len(dev.lengths)
+    # a width that nobody asked for leaves the fingerprints of earlier jobs as they were
+    assert job.training.values.get("parser_width") == asked.get("parser_width")
+    assert ("parser_width" in job.training.values) == bool(asked)
+
+
 def test_parser_without_gold_parts_of_speech(sample_benchmark, tiny_bert, tmp_path):
     job, _, dev = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path)
     job = job.model_copy(update={"training": job.training.model_copy(update={"pos_tags": False})})

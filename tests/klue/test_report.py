@@ -294,6 +294,13 @@ def test_a_parser_without_gold_parts_of_speech_is_told_apart():
     assert said in markdown([result("klue-dp", "pretrained", 42, 60.0, pos_tags=False)], published_rows())
 
 
+def test_a_parser_of_another_width_is_told_apart():
+    said = "KLUE-DP: a parser 192 wide; the authors' is 768."
+    for authors in ({}, {"parser_width": 768}):
+        assert "a parser" not in markdown([result("klue-dp", "pretrained", 42, 60.0, **authors)], published_rows())
+    assert said in markdown([result("klue-dp", "pretrained", 42, 60.0, parser_width=192)], published_rows())
+
+
 def test_a_decoder_that_learned_texts_alone_is_told_apart():
     said = "learned the values of slots with a text alone"
     assert said not in markdown([result("wos", "pretrained", 42, 60.0, texts_only=False)], published_rows())
