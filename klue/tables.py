@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ AS_PUBLISHED = (
     "only beside that do published scores stand (docs/klue.md)."
 )
 NONE_BESIDE = "No published scores: no task was trained and scored on the whole of its data."
+WITHOUT_TAGS = "without gold parts of speech, which the published rows have"
+TEXTS_ALONE = "the decoder learned the values of slots with a text alone, not of all as the authors' does"
 FLAG_MARKS = "†‡§¶"
 """Marks of doubtful published scores."""
 _WHICH = {"best": "", "last": ", last evaluation", "test": ""}
@@ -152,14 +155,7 @@ def tabulate(
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
         notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
-    if any(entry["settings"].get("pos_tags") is False for entry in summary if entry["task"] == "klue-dp"):
-        notes.append("KLUE-DP: without gold parts of speech, which the published rows have.")
-    parsers = {entry["settings"].get("parser_width") for entry in summary if entry["task"] == "klue-dp"}
-    if others := sorted(width for width in parsers if width not in (None, AUTHORS_PARSER_WIDTH)):
-        said = " or ".join(map(str, others))
-        notes.append(f"KLUE-DP: a parser {said} wide; the authors' is {AUTHORS_PARSER_WIDTH}.")
-    if any(entry["settings"].get("texts_only") for entry in summary if entry["task"] == "wos"):
-        notes.append("WoS: the decoder learned the values of slots with a text alone, not of all as the authors' does.")
+    notes += _other_than_the_authors(summary)
     for entry in summary:
         if metric := entry["settings"].get("select_by"):
             named = f"{TASKS[entry['task']].title}: evaluations chosen by {metrics_of(entry['task'])[metric]}."
@@ -250,6 +246,26 @@ def _published_lines(
             cells.append(_number(value) + (marks[flag] if flag else ""))
         lines.append(Line(f"published: {model['model']}", "", "", cells, values, frozenset(flagged)))
     return lines, {mark: published["flags"][flag] for flag, mark in marks.items()}
+
+
+def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what must be said of heads that are not trained as the authors', and of whose if not of all."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for entry in summary:
+        task, settings = entry["task"], entry["settings"]
+        width = settings.get("parser_width") or AUTHORS_PARSER_WIDTH
+        notes = {
+            WITHOUT_TAGS: task == "klue-dp" and settings.get("pos_tags") is False,
+            f"a parser {width} wide; the authors' is {AUTHORS_PARSER_WIDTH}": width != AUTHORS_PARSER_WIDTH,
+            TEXTS_ALONE: task == "wos" and settings.get("texts_only"),
+        }
+        for note in (note for note, holds in notes.items() if holds):
+            said.setdefault((task, note), []).append(f"{entry['model']}, {TITLES[entry['init']]}")
+    there = Counter(entry["task"] for entry in summary)
+    return [
+        f"{TASKS[task].title}: {note}" + ("." if len(whose) == there[task] else f" ({'; '.join(whose)}).")
+        for (task, note), whose in said.items()
+    ]
 
 
 def _data_note(summary: Sequence[dict[str, Any]], task: str) -> str:

@@ -298,7 +298,10 @@ def test_a_parser_of_another_width_is_told_apart():
     said = "KLUE-DP: a parser 192 wide; the authors' is 768."
     for authors in ({}, {"parser_width": 768}):
         assert "a parser" not in markdown([result("klue-dp", "pretrained", 42, 60.0, **authors)], published_rows())
-    assert said in markdown([result("klue-dp", "pretrained", 42, 60.0, parser_width=192)], published_rows())
+    narrow = result("klue-dp", "pretrained", 42, 60.0, parser_width=192)
+    assert said in markdown([narrow], published_rows())
+    other = result("klue-dp", "pretrained", 42, 60.0) | {"model": "other"}
+    assert said[:-1] + f" ({narrow['model']}, pretrained)." in markdown([narrow, other], published_rows())
 
 
 def test_a_decoder_that_learned_texts_alone_is_told_apart():
