@@ -156,10 +156,6 @@ def tabulate(
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
         notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
     notes += _other_than_the_authors(summary)
-    for entry in summary:
-        if metric := entry["settings"].get("select_by"):
-            named = f"{TASKS[entry['task']].title}: evaluations chosen by {metrics_of(entry['task'])[metric]}."
-            notes += [named] if named not in notes else []
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
@@ -249,7 +245,7 @@ def _published_lines(
 
 
 def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what must be said of heads that are not trained as the authors', and of whose if not of all."""
+    """Return what must be said of models that were not fine-tuned as the authors', and of which if not of all."""
     said: dict[tuple[str, str], list[str]] = {}
     for entry in summary:
         task, settings = entry["task"], entry["settings"]
@@ -259,6 +255,8 @@ def _other_than_the_authors(summary: Sequence[dict[str, Any]]) -> list[str]:
             f"a parser {width} wide; the authors' is {AUTHORS_PARSER_WIDTH}": width != AUTHORS_PARSER_WIDTH,
             TEXTS_ALONE: task == "wos" and settings.get("texts_only"),
         }
+        if metric := settings.get("select_by"):
+            notes[f"evaluations chosen by {metrics_of(task)[metric]}"] = True
         for note in (note for note, holds in notes.items() if holds):
             said.setdefault((task, note), []).append(f"{entry['model']}, {TITLES[entry['init']]}")
     there = Counter(entry["task"] for entry in summary)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 import sys
-import time
-from collections import Counter
 from pathlib import Path
 from statistics import median as median_of
 from types import SimpleNamespace
@@ -177,9 +175,7 @@ def test_a_slow_process_is_named(
     forward: float, loader: float, zero: int, slow: bool, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     patch = SLOW.replace("FORWARD", str(forward)).replace("LOADER", str(loader))
-    began = time.perf_counter()
     code, errors = finish(start(tmp_path, tokens, tokenizer, 3, patch=patch, zero_stage=zero, **FEW))
-    elapsed = time.perf_counter() - began
     assert code == 0, errors
     rows = [row for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "loss" in row]
     assert [row["step"] for row in rows] == [2, 4, 6, 8]
@@ -188,13 +184,13 @@ def test_a_slow_process_is_named(
         assert 0 < fastest <= median <= slowest
         assert fastest < row["step_seconds"]  # the first process's, whose own part of it is not less than the fastest
         assert zero == 3 or fastest > 0.3  # at least a forward pass
-    assert sum(2 * row["own_seconds_slowest"] for row in rows) < elapsed
-    # Another program may take a core from any process for a while, so a single line proves nothing
-    named = Counter((row["slowest_rank"], row["slowest_host"]) for row in rows if "slowest_rank" in row)
+    # in all: a line's two steps do not begin at the same moment in each process
+    assert sum(row["own_seconds_slowest"] for row in rows) < 1.5 * sum(row["step_seconds"] for row in rows)
+    named = [(row["slowest_rank"], row["slowest_host"]) for row in rows if "slowest_rank" in row]
     if not slow:
-        assert max(named.values(), default=0) < 3, rows
+        assert len(named) <= 1, rows  # another program may take a core for a while
         return
-    assert named[1, socket.gethostname()] >= 3, rows
+    assert len(named) >= 3 and set(named) == {(1, socket.gethostname())}, rows
     # of two forward passes, at ZeRO 2 of one
     excess = median_of(row["own_seconds_slowest"] - row["own_seconds_median"] for row in rows)
     assert loader or excess > 0.8 * forward * (2 if zero < 2 else 1)
