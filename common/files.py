@@ -306,9 +306,23 @@ def fsync_folder(folder: str | Path) -> None:
             os.close(descriptor)
 
 
-def publish_folder(temporary: str | Path, final: str | Path) -> None:
-    """Rename a finished folder to its final name, replacing what stood there, after making its files durable."""
+def publish_folder(temporary: str | Path, final: str | Path, replace: bool = False) -> None:
+    """Give a finished folder its final name, after making its files durable.
+
+    At every moment a whole folder is there: what is replaced keeps its bytes, under a hidden name, until the new one
+    has the name.
+
+    Args:
+        temporary: the finished folder, on the same file system.
+        final: its name.
+        replace: a folder of that name is this program's own, and goes; else only an empty one may be there.
+
+    Raises:
+        UserError: without `replace`, something else has the name.
+        DiskFullError: no space; both folders stay.
+    """
     temporary, final = Path(temporary), Path(final)
+    old: Path | None = None
     with disk_errors(final):
         for file in temporary.rglob("*"):
             if file.is_file():
@@ -317,32 +331,56 @@ def publish_folder(temporary: str | Path, final: str | Path) -> None:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
-        if final.exists():
-            old = final.with_name(f".{final.name}.old")
-            shutil.rmtree(old, ignore_errors=True)
+        if replace and final.exists():
+            old = free_name(final.with_name(f".{final.name}.old"))
             final.rename(old)
-            temporary.rename(final)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            temporary.rename(final)
+        try:
+            temporary.rename(final)  # onto an empty folder, too
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            raise UserError(
+                f"{final} holds something else", "a result never replaces what is not its own", "give another name"
+            ) from None
         fsync_folder(final.parent)
+    if old is not None:
+        remove_folder(old)
+
+
+def free_name(path: Path) -> Path:
+    """Return `path`, or the first of path-2, path-3 … that nothing has yet."""
+    number, found = 1, path
+    while os.path.lexists(found):
+        number += 1
+        found = path.with_name(f"{path.name}-{number}")
+    return found
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder of this program's own, as far as that is allowed; of a link only the link."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def sha256_file(path: str | Path) -> str:
     """Return the SHA-256 of a local file's bytes as 64 hex digits."""
-    return _digest(path, hashlib.sha256())
+    return hash_file(path, hashlib.sha256())[0]
 
 
 def xxh3_file(path: str | Path) -> str:
     """Return the 128-bit xxh3 of a local file's bytes as 32 hex digits: fast, but no guard against forgers."""
-    return _digest(path, xxhash.xxh3_128())
+    return hash_file(path, xxhash.xxh3_128())[0]
 
 
-def _digest(path: str | Path, digest: Any) -> str:
-    with Path(path).open("rb") as stream:
+def hash_file(path: str | Path, *digests: Any) -> list[str]:
+    """Return the hex digits of several hashes of a local file's bytes, which are read once."""
+    with Path(path).open("rb", buffering=0) as stream:
         while block := stream.read(1 << 20):
-            digest.update(block)
-    return str(digest.hexdigest())
+            for digest in digests:
+                digest.update(block)
+    return [str(digest.hexdigest()) for digest in digests]
 
 
 def human_size(count: float) -> str:

@@ -22,7 +22,7 @@ from hunmin.refusals import (
     refuse_repeated_validation,
     refuse_shared_executor,
 )
-from hunmin.run import judge_all
+from hunmin.run import refuse_replacing
 from hunmin.stages import STAGE_NAMES
 from hunmin.state import Verdict
 from pretrain.metrics import read_metrics
@@ -31,13 +31,13 @@ START_SECONDS = 5
 """Of a stage, whatever it does."""
 
 
-def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[str, Any]:
+def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: str | None = None) -> dict[str, Any]:
     """Return {"stages": what would run and why, size of what is there, expected seconds; "tokens", "seconds"}.
 
     Raises:
         UserError: the run would be refused before it does anything.
     """
-    verdicts = judge_all(recipe, first, last)
+    verdicts = refuse_replacing(recipe, first, last, restart)
     _refuse_as_run_does(recipe, verdicts, first, last)
     source_bytes, text = _input_bytes(recipe), text_bytes(recipe) or 0.0
     rows = []

@@ -23,6 +23,8 @@ from tokenizer.train import TokenizerSettings
 NOT_NAMED = "(not named yet)"
 """Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
 
+RESOLVED = "# Written by hunmin: every setting of the run.\n"
+
 _DATA = ("data", "benchmarks")
 """Values of `klue` that may be names on the hub."""
 
@@ -132,6 +134,22 @@ def save_recipe(recipe: Recipe, path: Path, drop: str = "secret") -> None:
     Args:
         drop: "secret", or "runtime" to leave out all that the results do not depend on, the run folder among it.
     """
-    tree: dict[str, Any] = dump_settings(recipe, drop=drop)
     with atomic_write(path) as stream:
-        yaml.safe_dump(tree, stream, allow_unicode=True, sort_keys=False)
+        stream.write(RESOLVED + _as_yaml(dump_settings(recipe, drop=drop)))
+
+
+def _as_yaml(tree: dict[str, Any]) -> str:
+    return str(yaml.safe_dump(tree, allow_unicode=True, sort_keys=False))
+
+
+def is_resolved_recipe(path: Path) -> bool:
+    """Return whether a file is as `save_recipe` writes it, and nobody has put a word of their own into it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if text.startswith(RESOLVED) and text.count("#") == 1:
+            return True
+        text = text.removeprefix(RESOLVED)
+        tree = yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return False
+    return isinstance(tree, dict) and Recipe.model_fields.keys() - {"klue"} <= tree.keys() and _as_yaml(tree) == text

@@ -46,6 +46,9 @@ class Stage:
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
         reopen: makes an unfinished folder of other settings or inputs fit to go on in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
+        section: the recipe's section that `settings` is, "" where it is none.
+        unread: patterns of the files of stages before it that it does not read.
+        extent: folder → how far the work in it has come, for messages.
     """
 
     name: str
@@ -59,6 +62,9 @@ class Stage:
     keeps: Callable[[Recipe], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
+    section: str = ""
+    unread: tuple[str, ...] = ()
+    extent: Callable[[Path], str] = lambda folder: ""
 
 
 def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
@@ -206,6 +212,11 @@ def _parent(branch_from: str | None, run: Path) -> str | None:
     return branch_from
 
 
+def _steps_done(folder: Path) -> str:
+    steps = [int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
+    return f"{max(steps):,} steps" if steps else "no checkpoint"
+
+
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.export import export_run
 
@@ -233,24 +244,28 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files,
         packages=("pyarrow", "google-re2", "numba"), rules=_corpus_rules,
-        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus,
+        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus, section="corpus",
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
         lambda recipe: expand(recipe.tokenizer.base) if recipe.tokenizer.base else [],
-        packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"),
+        packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"), section="tokenizer",
     ),
-    Stage("encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",)),
+    Stage(
+        "encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",),
+        section="encode",
+    ),
     Stage(
         "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain, _published_model,
-        packages=("torch", "transformers", "deepspeed"), keep=True,
+        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
     Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: recipe.klue.inputs,
-          packages=("torch", "transformers")),
+          packages=("torch", "transformers"), section="klue"),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",)),
+          lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",),
+          unread=("shards/*", "*.bin", "*.safetensors")),
 )  # fmt: skip
 
 STAGE_NAMES = [stage.name for stage in STAGES]

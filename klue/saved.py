@@ -58,7 +58,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     }
     (folder / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(_card(task, job, scores), encoding="utf-8")
-    publish_folder(folder, Path(job.out) / FOLDER)
+    publish_folder(folder, Path(job.out) / FOLDER, replace=True)  # of an earlier attempt at this job
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def save_checkpoint(
         files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
         with atomic_write(temporary / METADATA) as stream:
             json.dump({"format": FORMAT, "step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
-        publish_folder(temporary, final)
+        publish_folder(temporary, final, replace=True)  # a damaged one of this step
         # those of later steps are damaged ones that this run was resumed before: they must not count
         upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
         for done, path in upto[:-keep_last]:
@@ -262,7 +262,7 @@ def check_format(path: Path, saved: dict[str, Any]) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove temporary folders that a killed run left behind; nobody may be writing there."""
-    for ending in ("tmp", "old"):
+    for ending in ("tmp", "old*"):
         for path in folder.glob(f".step-*.{ending}"):
             shutil.rmtree(path, ignore_errors=True)
     if folder.is_dir():

@@ -24,7 +24,13 @@ def register(app: typer.Typer) -> None:
     app.command("export", epilog="Example: hunmin export runs/x/pretrain/checkpoints/step-00001000 --out model")(export)
 
 
-def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
+def pretrain(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin training again; what is there is moved aside.")
+    ] = False,
+) -> None:
     """Train the recipe's model on its token shards (the stages before it must be done); resumes.
 
     Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
@@ -39,13 +45,13 @@ def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
     loaded = load_recipe(recipe, overrides or [])
     try:
         if world_info(os.environ).world > 1:
-            train_together(loaded, recipe)
+            train_together(loaded, recipe, restart)
         else:
             from hunmin.hub.follow import following
 
             require_done(loaded, "encode", recipe)
             with following(loaded, Path(loaded.out)):
-                run_recipe(loaded, last="pretrain")
+                run_recipe(loaded, last="pretrain", restart="pretrain" if restart else None)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -48,6 +48,14 @@ def run(
     last: Annotated[
         str | None, typer.Option("--until", help="Stop after this stage.", autocompletion=completion.stages)
     ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(
+            "--restart",
+            help="Begin this stage again and replace what is there of it and of the stages after it.",
+            autocompletion=completion.stages,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -59,13 +67,13 @@ def run(
     if dry_run:
         from hunmin.plan import dry_run_plan, print_plan
 
-        described = dry_run_plan(loaded, first, last)
+        described = dry_run_plan(loaded, first, last, restart)
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
         return
     from hunmin.whole import run_whole
 
     try:
-        run_whole(loaded, first, last)
+        run_whole(loaded, first, last, restart)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -143,7 +143,10 @@ def test_publish_replaces_a_folder_as_a_whole(tmp_path: Path) -> None:
     for name, content in (("final", "old"), ("partial", "new")):
         (tmp_path / name).mkdir()
         (tmp_path / name / content).write_text(content)
-    publish_folder(tmp_path / "partial", tmp_path / "final")
+    with pytest.raises(UserError, match="holds something else"):
+        publish_folder(tmp_path / "partial", tmp_path / "final")
+    assert (tmp_path / "final" / "old").exists() and (tmp_path / "partial" / "new").exists()
+    publish_folder(tmp_path / "partial", tmp_path / "final", replace=True)
     assert [p.name for p in tmp_path.iterdir()] == ["final"]
     assert [p.name for p in (tmp_path / "final").iterdir()] == ["new"]
 
