@@ -86,11 +86,13 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _corpus_files(recipe: Recipe) -> list[str]:
+    from data.benchmark import benchmark_files
     from data.corpus import corpus_files
 
     benchmarks = recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
     models = [one.model for one in recipe.corpus.filters if one.model]
-    return [*(file.path for file in corpus_files(recipe.corpus)), *benchmarks, *models]
+    read = [name for benchmark in benchmarks for name in benchmark_files(str(benchmark))]
+    return [*(file.path for file in corpus_files(recipe.corpus)), *read, *models]
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -223,6 +225,17 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     return export_run(recipe, run, out)
 
 
+def _klue_files(recipe: Recipe) -> list[str]:
+    from klue.examples import task_files
+    from klue.tasks import TASKS
+
+    klue = recipe.klue
+    for folder in klue.inputs:
+        expand(folder)  # says where there is nothing
+    found = [task_files(TASKS[name], klue.folder_of(name), klue.source_of(name)) for name in klue.tasks]
+    return [str(path) for paths in found for path in paths]
+
+
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.scores import log_scores
     from klue.runner import run_klue
@@ -261,7 +274,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
-    Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: recipe.klue.inputs,
+    Stage("klue", "klue", ("export",), _section("klue"), _klue, _klue_files,
           packages=("torch", "transformers"), section="klue"),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",),

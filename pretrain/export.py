@@ -16,7 +16,15 @@ from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors
-from pretrain.checkpoint import TOKENIZER_FILES, WEIGHTS, check_format, library_disk_errors, put_weights, read_metadata
+from pretrain.checkpoint import (
+    TOKENIZER_FILES,
+    WEIGHTS,
+    check_format,
+    is_sound,
+    library_disk_errors,
+    put_weights,
+    read_metadata,
+)
 from pretrain.export_check import check_folder
 from pretrain.model import CLASSES, first_position, model_class
 from pretrain.onnx import FILE as ONNX_FILE
@@ -103,7 +111,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
 
     Raises:
         UserError: it is not a whole checkpoint, or one of an earlier version.
-        HunminError: its weights are damaged.
+        HunminError: its files are damaged.
     """
     saved = read_metadata(checkpoint)
     if saved is None:
@@ -113,6 +121,12 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "choose another step-* folder",
         )
     check_format(checkpoint, saved)
+    if not is_sound(checkpoint, saved):
+        raise HunminError(
+            f"{checkpoint} is damaged: its bytes are not those that were written",
+            "the files of a checkpoint are those that its complete.json describes",
+            "restore it from a copy, or choose another step-* folder",
+        )
     if "config" not in saved:
         raise UserError(
             f"{checkpoint} was written by an earlier version, whose checkpoints hold no configuration",

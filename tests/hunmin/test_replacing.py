@@ -284,3 +284,47 @@ def test_hashes_of_an_earlier_version_are_checked_too(house: House) -> None:
     flip(house.folder / "run" / "a" / "result")
     with pytest.raises(HunminError, match="result is damaged"):
         house.go()
+
+
+# --- only what is read is an input
+
+
+def test_a_file_that_no_stage_reads_is_no_input(tmp_path: Path) -> None:
+    """A note dropped into the benchmark's folder is none; a train file that is read is one."""
+    from hunmin.recipe import Recipe
+    from hunmin.stages import stage_named
+    from hunmin.state import RunFolder
+
+    data = tmp_path / "klue"
+    folder = data / "klue-nli-v1.1"
+    folder.mkdir(parents=True)
+    record = {"guid": "klue-nli-v1-1", "premise": "비가 온다.", "hypothesis": "맑다.", "gold_label": "contradiction"}
+    for split in ("train", "dev"):
+        (folder / f"klue-nli-v1.1_{split}.json").write_text(json.dumps([record]), encoding="utf-8")
+    (tmp_path / "text.txt").write_text("글입니다.", encoding="utf-8")
+    recipe = Recipe.model_validate(
+        {
+            "name": "t",
+            "out": str(tmp_path / "run"),
+            "corpus": {
+                "inputs": [str(tmp_path / "text.txt")],
+                "pii": {"key": "sixteen-letters-or-more"},
+                "decontaminate": {"benchmark": str(data)},
+            },
+            "klue": {"data": str(data), "tasks": ["nli"]},
+        }
+    )
+
+    def inputs() -> list[dict[str, str]]:
+        run = RunFolder(tmp_path / "run")
+        return [run.file_hashes(stage_named(name).files(recipe)) for name in ("corpus", "klue")]
+
+    before = inputs()
+    assert [len(files) for files in before] == [3, 2], "text and benchmark; the benchmark"
+    for name in ("README.md", "klue-nli-v1.1/LICENSE", "klue-nli-v1.1/notes.pdf"):
+        (data / name).write_text("a note")
+    assert inputs() == before
+    (data / "klue-sts-v1.1").mkdir()
+    (data / "klue-sts-v1.1" / "klue-sts-v1.1_train.json").write_text("[]")
+    corpus, klue = inputs()
+    assert len(corpus) == 4 and klue == before[1], "read to decontaminate, but no task of this run"
