@@ -50,7 +50,11 @@ def expand(pattern: str) -> list[str]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
     if not found:
-        raise UserError(f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files")
+        raise UserError(
+            f"nothing found at {pattern}",
+            "an input path names a file, a folder or a glob with files",
+            "check the path: it is relative to the folder that the command is started in",
+        )
     return sorted(found)
 
 

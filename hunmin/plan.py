@@ -22,7 +22,7 @@ from hunmin.refusals import (
     refuse_repeated_validation,
     refuse_shared_executor,
 )
-from hunmin.run import refuse_replacing
+from hunmin.run import judge_all
 from hunmin.stages import STAGE_NAMES
 from hunmin.state import Verdict
 from pretrain.metrics import read_metrics
@@ -37,7 +37,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     Raises:
         UserError: the run would be refused before it does anything.
     """
-    verdicts = refuse_replacing(recipe, first, last, restart)
+    verdicts = judge_all(recipe, first, last, restart)
     _refuse_as_run_does(recipe, verdicts, first, last)
     source_bytes, text = _input_bytes(recipe), text_bytes(recipe) or 0.0
     rows = []

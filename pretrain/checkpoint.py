@@ -65,8 +65,17 @@ def read_metadata(path: Path) -> dict[str, Any] | None:
 
 def is_sound(path: Path, saved: dict[str, Any]) -> bool:
     """Return whether the files of a checkpoint hold what its metadata says: they are read for it, all of them."""
+    return not damaged_files(path, saved)
+
+
+def damaged_files(path: Path, saved: dict[str, Any]) -> list[str]:
+    """Return the files of a checkpoint that do not hold what its metadata says."""
+    return [name for name, (_, content) in saved["files"].items() if not _holds(path / name, content)]
+
+
+def _holds(path: Path, content: str) -> bool:
     try:
-        return all(xxh3_file(path / name) == content for name, (_, content) in saved["files"].items())
+        return xxh3_file(path) == content
     except OSError:  # a bad sector, say
         return False
 

@@ -17,6 +17,12 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
 
 
+@pytest.fixture(autouse=True)
+def _short_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test depend on how long a small run takes here; `test_replacing.py` sets its own times."""
+    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", 3600.0)
+
+
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a run of three quick stages (`tests/hunmin/house.py`)."""

@@ -15,6 +15,11 @@ from hunmin.recipe import save_recipe
 from tests.hunmin.house import House
 
 
+@pytest.fixture(autouse=True)
+def _a_minute(_short_work: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hunmin.replacing.LONG_SECONDS", 60.0)
+
+
 def make_long(house: House, stage: str) -> None:
     """Say of a finished stage that it took ten minutes."""
     path = house.folder / "run" / "logs" / "timing.jsonl"
@@ -91,7 +96,7 @@ def test_finished_work_is_not_replaced_unasked(house: House) -> None:
     assert house.go(lr=5e-4, restart="b") == ["b", "c"]
 
 
-def test_a_dry_run_refuses_it_as_well(house: House) -> None:
+def test_a_check_beforehand_refuses_it_as_well(house: House) -> None:
     from hunmin.run import refuse_replacing
 
     unfinished(house, "b", seconds=61)

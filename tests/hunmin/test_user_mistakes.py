@@ -124,6 +124,8 @@ def test_an_output_that_cannot_be_written(
     """By its permissions, or on a disk that is mounted for reading alone: mounted so as root, else pretended."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("가나다 라마바\n" * 50, encoding="utf-8")
+    (tmp_path / "klue").mkdir()
+    (tmp_path / "klue" / "ontology.json").write_text("{}")
     recipe = {"name": "x", "out": "x", "corpus": {"inputs": ["text.txt"], "pii": {"enabled": False}, "decontaminate":
               {"enabled": False}}, "klue": {"data": "klue"}}  # fmt: skip
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))

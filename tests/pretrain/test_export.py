@@ -71,6 +71,17 @@ def test_exports_are_the_same_bytes(checkpoint: Path, tmp_path: Path) -> None:
     assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in files)
 
 
+def test_a_checkpoint_with_changed_bytes_is_not_exported(checkpoint: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / checkpoint.name
+    shutil.copytree(checkpoint, damaged)
+    content = bytearray((damaged / "weights.safetensors").read_bytes())
+    content[-100] ^= 0x20  # one bit of a weight: the file is still a readable one
+    (damaged / "weights.safetensors").write_bytes(bytes(content))
+    with pytest.raises(HunminError, match="is damaged"):
+        export_checkpoint(damaged, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 def change_weight(folder: Path, value: float) -> None:
     file = folder / "model.safetensors"
     tensors = load_file(file)
