@@ -47,7 +47,8 @@ def keys_check() -> Check:
     if there["HUNMIN_PII_KEY"]:
         return Check("keys", "ok", found)
     return Check("keys", "note", f"{found}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY",
-                 "(umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key), once; export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)")  # fmt: skip
+                 "(umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key), once; "
+                 "export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)")  # fmt: skip
 
 
 def _hub_file() -> Path:
