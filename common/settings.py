@@ -128,9 +128,11 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         *parents, leaf = key.split(".")
         node: Any = tree
         for name in parents:
-            node = node.setdefault(name, {}) if isinstance(node, dict) else None
-            if node is None:
+            if not isinstance(node, dict):
                 break
+            if node.get(name) is None:  # a section that is left out, or empty
+                node[name] = {}
+            node = node[name]
         if not isinstance(node, dict):
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
@@ -141,11 +143,14 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     return tree
 
 
-def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
+def parse_settings(
+    model: type[S], tree: dict[str, Any], source: str, remedy: str = "mend the recipe, or override with key=value"
+) -> S:
     """Return `tree` as an instance of `model`.
 
     Args:
         source: where the values came from, for the message.
+        remedy: what to do about wrong values.
 
     Raises:
         UserError: every value that broke a rule, with its dotted key, and for unknown keys the nearest known one.
@@ -157,7 +162,7 @@ def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
         raise UserError(
             f"{source}: {len(lines)} setting{'s' if len(lines) > 1 else ''} wrong\n"
             + "\n".join(f"  - {line}" for line in lines),
-            remedy="mend the recipe, or override with key=value",
+            remedy=remedy,
         ) from None
 
 

@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.files import is_remote
 from data.readers import HUB
 from hunmin import units
-from hunmin.recipe import NOT_NAMED, Recipe
+from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.refusals import (
     refuse_other_model,
     refuse_processes_without_gpu,
@@ -320,8 +320,10 @@ def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
     inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
     remote = _is_elsewhere(recipe)  # nobody is asked over a network
-    missing = [name for name, of in (("corpus.inputs", inputs), ("klue.data", [recipe.klue.data])) if NOT_NAMED in of]
+    data = [recipe.klue.data] if recipe.klue else []
+    missing = [name for name, of in (("corpus.inputs", inputs), ("klue.data", data)) if NOT_NAMED in of]
     found = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
+    found += [f"Warning: {one}." for one in warnings(recipe)]
     for stage in STAGES:
         if (stage.name == "corpus" and remote) or missing:
             continue

@@ -138,7 +138,7 @@ def _published(wanted: Wanted, folders: list[tuple[str, Path]]) -> bool:
     if wanted.published is not None:
         return wanted.published
     recipes = [path.resolve().parent / "recipe.yaml" for _, path in folders]
-    return all(load_recipe(recipe, []).klue.published for recipe in recipes if recipe.is_file())
+    return all(load_recipe(recipe, []).published for recipe in recipes if recipe.is_file())
 
 
 def _examples(name: str, data: Path, split: str) -> list[Any]:

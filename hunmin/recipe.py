@@ -12,6 +12,7 @@ from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
+from data.decontaminate import NOT_DECONTAMINATED
 from hunmin.hub.names import PREFIX, local_folder
 from hunmin.hub.settings import HubSettings
 from hunmin.shipped import recipe_file, shipped_recipes
@@ -44,10 +45,16 @@ class Recipe(Settings):
     """Text shards to token shards."""
     pretrain: PretrainSettings = PretrainSettings()
     """Token shards to a model."""
-    klue: KlueSettings
-    """Model to KLUE scores."""
+    klue: KlueSettings | None = None
+    """Model to KLUE scores. Without it the stage `klue` is skipped, and the corpus is decontaminated only against
+    `corpus.decontaminate.benchmark`."""
     hub: HubSettings = HubSettings()
     """Model to the model hub."""
+
+    @property
+    def published(self) -> bool:
+        """Return whether published rows are shown beside the scores."""
+        return self.klue is not None and self.klue.published
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: bool = False) -> Recipe:
@@ -77,7 +84,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
             part.setdefault("seed", tree.get("seed", 42))
     if without_data:
         for section, key, value in (("corpus", "inputs", [NOT_NAMED]), ("klue", "data", NOT_NAMED)):
-            part = tree.setdefault(section, {})
+            part = tree.get(section)
             if isinstance(part, dict):
                 part.setdefault(key, value)
     corpus, klue = tree.get("corpus"), tree.get("klue")
@@ -89,7 +96,10 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
             decontaminate.setdefault("benchmark", _benchmark(klue))
-    recipe = parse_settings(Recipe, tree, str(path))
+    remedy = "mend the recipe, or override with key=value"
+    if isinstance(klue, dict) and not klue.get("data"):
+        remedy += "; klue=null runs without scores"
+    recipe = parse_settings(Recipe, tree, str(path), remedy)
     if _has_key(written) and Path(path).resolve().is_relative_to(Path(recipe.out).resolve()):
         raise UserError(
             f"{path} holds corpus.pii.key and lies in the run folder {recipe.out}",
@@ -97,6 +107,16 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
             f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
         )
     return recipe
+
+
+def warnings(recipe: Recipe) -> list[str]:
+    """Return what a run of the recipe leaves out that one may expect of it, as sentences without a full stop."""
+    found = []
+    if recipe.klue is None:
+        found.append("the recipe has no klue section: the model is not scored")
+    if recipe.corpus.decontaminate.enabled and not recipe.corpus.decontaminate.applies:
+        found.append(NOT_DECONTAMINATED)
+    return found
 
 
 def _benchmark(klue: dict[str, Any]) -> str | list[str]:

@@ -15,6 +15,7 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
 from common.process import available_cores, run_child
+from common.progress import say
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
 from hunmin.version import in_clone
@@ -63,8 +64,8 @@ class Stage:
 
 def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
     def settings(recipe: Recipe) -> dict[str, Any]:
-        section: Settings = getattr(recipe, name)
-        return dump_settings(section)
+        section: Settings | None = getattr(recipe, name)
+        return dump_settings(section) if section else {}
 
     return settings
 
@@ -213,9 +214,12 @@ def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.scores import log_scores
+    from hunmin.scores import NOT_SCORED, log_scores
     from klue.runner import run_klue
 
+    if recipe.klue is None:
+        say(f"klue       {NOT_SCORED}", style="yellow")
+        return {"skipped": True}
     counts = run_klue(recipe.klue, run / "export", out)
     trained = read_manifest(run / "pretrain")
     tokens = trained.counts.get("tokens") if trained else None
@@ -247,10 +251,11 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
-    Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: recipe.klue.inputs,
+    Stage("klue", "klue", ("export",), _section("klue"), _klue,
+          lambda recipe: recipe.klue.inputs if recipe.klue else [],
           packages=("torch", "transformers")),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",)),
+          lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",)),
 )  # fmt: skip
 
 STAGE_NAMES = [stage.name for stage in STAGES]

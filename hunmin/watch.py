@@ -45,6 +45,10 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
     recipe = load_recipe(recipe_file, [f"out={run}", *overrides])
+    if recipe.klue is None:
+        raise UserError(
+            f"the recipe of {run} has no klue section", "checkpoints are scored on its data", "add klue.data=FOLDER"
+        )
     if training_folder(run) is None and once:
         raise UserError(f"training of {run} has not begun", "there are no checkpoints yet", "run without --once")
     with locked(run / FOLDER):

@@ -40,6 +40,8 @@ def public_recipe(recipe: Recipe, run: Path | None = None) -> str:
     tree: dict[str, Any] = dump_settings(recipe, drop="runtime")
     tree.pop("hub", None)
     for section, key in NEEDED:
+        if tree[section] is None:
+            continue
         tree[section][key] = getattr(getattr(recipe, section), key)
     tree = bare(tree)
     if recipe.pretrain.init_from:
