@@ -13,8 +13,8 @@ from common.files import atomic_write
 from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
 from data.corpus import CorpusSettings
 from data.decontaminate import NOT_DECONTAMINATED
-from hunmin.hub.names import PREFIX, local_folder
 from hunmin.hub.settings import HubSettings
+from hunmin.pins import pin_names
 from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
@@ -23,9 +23,6 @@ from tokenizer.train import TokenizerSettings
 
 NOT_NAMED = "(not named yet)"
 """Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
-
-_DATA = ("data", "benchmarks")
-"""Values of `klue` that may be names on the hub."""
 
 
 class Recipe(Settings):
@@ -57,21 +54,24 @@ class Recipe(Settings):
         return self.klue is not None and self.klue.published
 
 
-def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: bool = False) -> Recipe:
+def load_recipe(
+    path: str | Path, overrides: Sequence[str] = (), without_data: bool = False, fetch: bool = False
+) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
     A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
-    data of other suites that are scored, unless stated. Names on the hub become folders of its cache.
+    data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
 
     Args:
         path: of the file.
         overrides: `key=value` each.
         without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
+        fetch: fetch what is named on the hub and not in its cache.
 
     Raises:
-        UserError: the file or a value is wrong, data named on the hub is not in the cache, or the key of the pseudonyms
-            would stand beside them.
+        UserError: the file or a value is wrong, what is named on the hub cannot be fetched, or the key of the
+            pseudonyms would stand beside them.
     """
     path = recipe_file(path)
     if not path.exists():
@@ -88,10 +88,8 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
             if isinstance(part, dict):
                 part.setdefault(key, value)
     corpus, klue = tree.get("corpus"), tree.get("klue")
-    if isinstance(klue, dict) and not without_data:
-        for key in _DATA:
-            if str(klue.get(key)).startswith(PREFIX):
-                klue[key] = str(local_folder(klue[key], "dataset"))
+    if not without_data:
+        pin_names(tree, Path(path), fetch)
     if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):

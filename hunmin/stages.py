@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
+from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
@@ -83,7 +83,7 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 def _corpus_files(recipe: Recipe) -> list[str]:
     from data.corpus import corpus_files
 
-    benchmarks = recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
+    benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
     return [*(file.path for file in corpus_files(recipe.corpus)), *benchmarks, *models]
 
@@ -115,12 +115,14 @@ def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
     return train_tokenizer(recipe.tokenizer, run / "corpus", out)
 
 
-def _published_model(recipe: Recipe) -> list[str]:
-    """Return the files of the model that pretraining begins from; none for a name on the hub (NAME or OWNER/NAME)."""
-    source = recipe.pretrain.init_from
-    if not source or (not Path(source).exists() and re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", source)):
-        return []
-    return expand(source)
+def _here(names: list[str]) -> list[str]:
+    """Return the paths among names: what is named on the hub, and not fetched yet, is no file."""
+    return [name for name in names if hub_name(name) is None]
+
+
+def _files_of(name: str | None, part: Part) -> list[str]:
+    """Return the files of a model or tokenizer; none for a name on the hub, which its commit identifies."""
+    return expand(str(find(name, part))) if name and hub_name(with_prefix(name)) is None else []
 
 
 def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -241,18 +243,19 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
-        lambda recipe: expand(recipe.tokenizer.base) if recipe.tokenizer.base else [],
+        lambda recipe: _files_of(recipe.tokenizer.base, "tokenizer"),
         packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"),
     ),
     Stage("encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",)),
     Stage(
-        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain, _published_model,
+        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
+        lambda recipe: _files_of(recipe.pretrain.init_from, "model"),
         packages=("torch", "transformers", "deepspeed"), keep=True,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
     Stage("klue", "klue", ("export",), _section("klue"), _klue,
-          lambda recipe: recipe.klue.inputs if recipe.klue else [],
+          lambda recipe: _here(recipe.klue.inputs) if recipe.klue else [],
           packages=("torch", "transformers")),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",)),

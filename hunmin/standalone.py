@@ -9,6 +9,7 @@ from typing import Any
 from common.errors import UserError
 from common.files import expand, publish_folder, remove_leftovers
 from common.manifest import MANIFEST, Manifest, describe_outputs, package_versions, write_manifest
+from common.names import find
 from common.settings import dump_settings, settings_hash
 from data.shards import SHARDS
 from tokenizer.extend import extend_tokenizer, stated
@@ -36,6 +37,7 @@ def extend_tokenizer_folder(
     """
     if corpus is not None:
         _refuse_unfinished(corpus)
+    folder = str(find(folder, "tokenizer"))
     inputs = {"tokenizer": settings_hash(read_tokenizer(folder).to_str())}
     inputs |= {"words": settings_hash(words)} if words else {}
     described = stated(settings, folder, settings.vocab_size, corpus is not None)

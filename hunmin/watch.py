@@ -44,7 +44,7 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
         raise UserError(
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
-    recipe = load_recipe(recipe_file, [f"out={run}", *overrides])
+    recipe = load_recipe(recipe_file, [f"out={run}", *overrides], fetch=True)
     if recipe.klue is None:
         raise UserError(
             f"the recipe of {run} has no klue section", "checkpoints are scored on its data", "add klue.data=FOLDER"
@@ -124,6 +124,7 @@ def identity(recipe: Recipe, saved: dict[str, Any]) -> dict[str, Any]:
     from klue.tasks import get_task
 
     k = recipe.klue
+    assert k is not None  # `watch` refuses a recipe without
     return {
         "settings": settings_hash(dump_settings(k)),
         "data": settings_hash([files_hash(get_task(n), k.folder_of(n), k.source_of(n)) for n in k.tasks]),
@@ -147,6 +148,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     from pretrain.checkpoint import read_metadata
     from pretrain.export import export_checkpoint
 
+    assert recipe.klue is not None  # `watch` refuses a recipe without
     folder = _folder(run, step)
     model = folder / "model"
     saved = read_metadata(checkpoint) or {}

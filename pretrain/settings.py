@@ -149,8 +149,9 @@ class PretrainSettings(Settings):
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""
     init_from: str | None = None
-    """A model to go on from (further pretraining): a transformers folder or a name on the hub. `model` must state its
-    shape, and the tokenizer be its own, or one extended from it. None begins at random."""
+    """A model to go on from (further pretraining): a transformers folder, a finished run's folder, or a name on the hub
+    (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer be its own,
+    or one extended from it. None begins at random."""
     branch_from: str | None = None
     """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
     data, and goes on under another learning rate, schedule, number of steps, batch, numeric type or ZeRO stage. Not

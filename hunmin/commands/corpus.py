@@ -53,7 +53,7 @@ def build(
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-    loaded = load_recipe(recipe, [*(overrides or []), *options])
+    loaded = load_recipe(recipe, [*(overrides or []), *options], fetch=True)
     try:
         works = {"corpus": lambda recipe, _, out: build_corpus(recipe.corpus, out, units_only=True)}
         run(loaded, last="corpus", works=works if units_only else None)

@@ -45,7 +45,11 @@ def corpus(facts: Facts) -> Markup:
             markup.block("Left out", _left_out(found)),
             markup.block("Personal data replaced, by type", _personal(found["pii"], read.get("words", 0))),
         ),
-        markup.block("Benchmark sentences taken out, by task and by the rule that found them", _not_done(facts), _benchmark(found)),
+        markup.block(
+            "Benchmark sentences taken out, by task and by the rule that found them",
+            _not_done(facts),
+            _benchmark(found),
+        ),
         *([markup.block("Documents dropped by filters, by source", _filters(found))] if "filters" in found else []),
     )
 

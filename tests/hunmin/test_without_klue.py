@@ -86,7 +86,9 @@ def test_a_run_goes_on_to_its_report(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert all(read_manifest(run / stage.folder) for stage in STAGES)
     assert json.loads((run / "report" / "report.json").read_bytes())["klue"] == []
     page = (run / "report.html").read_text("utf-8")
-    assert "finished: all stages are done" in page and "no klue section" in page and "Nothing was decontaminated" in page
+    assert (
+        "finished: all stages are done" in page and "no klue section" in page and "Nothing was decontaminated" in page
+    )
     assert run_command(["report", str(run)]) == 0
     card = write_card(read_facts(run), "me/model")
     assert "None are known of this checkpoint" in card and "not looked for" in card
