@@ -15,7 +15,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors
+from common.files import atomic_write, disk_errors, follow_umask
 from pretrain.checkpoint import TOKENIZER_FILES, WEIGHTS, check_format, library_disk_errors, put_weights, read_metadata
 from pretrain.export_check import check_folder
 from pretrain.model import CLASSES, first_position, model_class
@@ -57,6 +57,7 @@ def save_hub_model(
     with disk_errors(out), library_disk_errors(out):
         temporary.mkdir(parents=True)
         model.save_pretrained(temporary)
+        follow_umask(*temporary.iterdir())
         for name in TOKENIZER_FILES:
             if (tokenizer / name).exists():
                 shutil.copyfile(tokenizer / name, temporary / name)

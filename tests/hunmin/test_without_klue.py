@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -75,15 +77,21 @@ def test_checkpoints_cannot_be_scored(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_goes_on_to_its_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = write_mini(tmp_path)
-    tree = yaml.safe_load(path.read_text("utf-8"))
+    recipe = write_mini(tmp_path, wandb="off")
+    tree = yaml.safe_load(recipe.read_text("utf-8"))
     del tree["klue"]
-    path.write_text(yaml.safe_dump(tree), "utf-8")
-    assert run_command(["run", str(path)]) == 0
+    recipe.write_text(yaml.safe_dump(tree), "utf-8")
+    before = os.umask(0o027)
+    try:
+        assert run_command(["run", str(recipe)]) == 0
+    finally:
+        os.umask(before)
     printed = capfd.readouterr()
     assert UNDECONTAMINATED in " ".join(printed.err.split()) and "no klue section" in printed.out
     run = tmp_path / "run"
     assert all(read_manifest(run / stage.folder) for stage in STAGES)
+    for path in (run, *run.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o750 if path.is_dir() else 0o640), path
     assert json.loads((run / "report" / "report.json").read_bytes())["klue"] == []
     page = (run / "report.html").read_text("utf-8")
     assert (
@@ -92,4 +100,4 @@ def test_a_run_goes_on_to_its_report(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert run_command(["report", str(run)]) == 0
     card = write_card(read_facts(run), "me/model")
     assert "None are known of this checkpoint" in card and "not looked for" in card
-    assert run_command(["launch", str(path), "--launcher", "slurm", "--dry-run"]) == 0
+    assert run_command(["launch", str(recipe), "--launcher", "slurm", "--dry-run"]) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +66,22 @@ def test_a_checkpoint_holds_all_that_an_export_needs(
     assert text.model_max_length == 16
     fill = pipeline("fill-mask", model=model, tokenizer=text, device="cpu")
     assert len(fill("[MASK] w1")) == 5
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o027, 0o640), (0o002, 0o664)])
+def test_whoever_may_read_the_folder_may_read_its_files(checkpoint: Path, tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    os.umask(before)
+    of_checkpoint = {stat.S_IMODE(path.stat().st_mode) for path in checkpoint.iterdir()}
+    assert of_checkpoint == {0o666 & ~before}
+    os.umask(mask)
+    try:
+        export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True)
+    finally:
+        os.umask(before)
+    paths = [tmp_path / "model", *(tmp_path / "model").rglob("*")]
+    modes = {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in paths}
+    assert modes == {path.name: oct(0o777 & ~mask if path.is_dir() else mode) for path in paths}
 
 
 def test_exports_are_the_same_bytes(checkpoint: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from .reading import read, texts
     ],
 )
 def test_names(path, parts):
-    assert split_name(path) == parts
+    assert split_name(path) == (*parts, None)
 
 
 @pytest.mark.parametrize("path", ["hf:", "hf:a//b", "hf:a/b/c/d", "hf:/a"])
