@@ -123,7 +123,7 @@ def finetune(
         HunminError: a setting is wrong, files are missing, or a job has failed.
     """
     from common.names import find, read_commits, write_commits
-    from common.settings import apply_overrides, parse_settings
+    from common.settings import apply_overrides, inside, parse_settings
     from klue.report import read_rows
     from klue.runner import run_klue
     from klue.settings import KlueSettings
@@ -133,7 +133,7 @@ def finetune(
     tree: dict[str, Any] = {"data": str(find(data, "dataset", commits)), "seeds": seeds} | (
         {"tasks": list(tasks)} if tasks else {}
     )
-    settings = parse_settings(KlueSettings, apply_overrides(tree, overrides), "finetune")
+    settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides, "klue")), "finetune")
     write_commits(Path(out), commits)
     run_klue(settings, folder, Path(out))
     return read_rows(Path(out))

@@ -79,7 +79,10 @@ def cost_plan(
         None if price is None else price / named.count,
     )
     if fault := p.batch_fault(count):
-        raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
+        raise UserError(
+            fault,
+            "every device computes as many micro-batches of a global batch as the others",
+        )
     _refuse_settings(p, named)
     if not device:
         refuse_processes_without_gpu(recipe)
@@ -283,8 +286,8 @@ def _notes(recipe: Recipe, where: Machines, cost: RunCost) -> list[str]:
         half = p.model_copy(update={"dtype": "fp16"})
         hours = run_cost(half, recipe.tokenizer.vocab_size, where, half.chosen_engine).hours
         notes.append(
-            f"{device.name} has no bf16, so with dtype={p.dtype} this is the time of fp32; with pretrain.dtype=fp16, "
-            f"which its tensor cores compute, it is about {units.time(hours * 3600)}."
+            f"{device.name} has no bf16, so with pretrain.dtype={p.dtype} this is the time of fp32; with "
+            f"pretrain.dtype=fp16, which its tensor cores compute, it is about {units.time(hours * 3600)}."
         )
     if device.not_trained_on:
         notes.append(

@@ -10,7 +10,7 @@ import yaml
 
 from common.errors import UserError, nearest
 from common.files import atomic_write
-from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
+from common.settings import REMEDY, Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime, under
 from data.corpus import CorpusSettings
 from data.decontaminate import NOT_DECONTAMINATED
 from hunmin.hub.settings import HubSettings
@@ -55,7 +55,11 @@ class Recipe(Settings):
 
 
 def load_recipe(
-    path: str | Path, overrides: Sequence[str] = (), without_data: bool = False, fetch: bool = False
+    path: str | Path,
+    overrides: Sequence[str] = (),
+    without_data: bool = False,
+    fetch: bool = False,
+    section: str | None = None,
 ) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
@@ -68,6 +72,7 @@ def load_recipe(
         overrides: `key=value` each.
         without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
         fetch: fetch what is named on the hub and not in its cache.
+        section: that a command works on, whose keys may stand in `overrides` without it.
 
     Raises:
         UserError: the file or a value is wrong, what is named on the hub cannot be fetched, or the key of the
@@ -77,7 +82,7 @@ def load_recipe(
     if not path.exists():
         raise _no_recipe(path)
     written = load_yaml(path)
-    tree = apply_overrides(written, overrides)
+    tree = apply_overrides(written, under(overrides, section, Recipe.model_fields) if section else overrides)
     for section in ("tokenizer", "pretrain"):
         part = tree.setdefault(section, {})
         if isinstance(part, dict):
@@ -94,9 +99,8 @@ def load_recipe(
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
             decontaminate.setdefault("benchmark", _benchmark(klue))
-    remedy = "mend the recipe, or override with key=value"
-    if isinstance(klue, dict) and not klue.get("data"):
-        remedy += "; klue=null runs without scores"
+    no_data = isinstance(klue, dict) and not klue.get("data")
+    remedy = REMEDY + ("; klue=null runs without scores" if no_data else "")
     recipe = parse_settings(Recipe, tree, str(path), remedy)
     if _has_key(written) and Path(path).resolve().is_relative_to(Path(recipe.out).resolve()):
         raise UserError(

@@ -44,7 +44,7 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
         raise UserError(
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
-    recipe = load_recipe(recipe_file, [f"out={run}", *overrides], fetch=True)
+    recipe = load_recipe(recipe_file, [f"out={run}", *overrides], fetch=True, section="klue")
     if recipe.klue is None:
         raise UserError(
             f"the recipe of {run} has no klue section", "checkpoints are scored on its data", "add klue.data=FOLDER"
@@ -67,7 +67,10 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
         ended = training == run / "pretrain" and read_manifest(training) is not None
         there = checkpoints(run)
         for step in sorted(missed - {step for step, _ in there}):
-            say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or keep_every")
+            say(
+                f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
+                "pretrain.keep_every"
+            )
         missed.clear()
         # what other trainings in this folder, or other settings, have left does not count
         wanted = identity(recipe, read_metadata(there[-1][1]) or {} if there else {})

@@ -241,8 +241,8 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
         raise UserError(
             f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would go on in "
             f"{metadata['dtype']}",
-            "a run is computed in one numeric type from its first step to its last (dtype=auto takes bf16 where the "
-            "device has it)",
+            "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
+            "where the device has it)",
             f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
         )
 

@@ -56,7 +56,7 @@ def refuse_personal_labels(labels: Sequence[str]) -> None:
                 "a label is the source's name, or the file's with the folders that tell it from others of its name; it "
                 "stands in document ids and in the lists of rejects",
                 "give each of these inputs a `name` without personal data, or leave personal data in with "
-                "pii.enabled=false",
+                "corpus.pii.enabled=false",
             )
 
 
@@ -84,5 +84,5 @@ def _refused(what: str, found: list[str], thing: str) -> UserError:
     return UserError(
         f"{what} holds personal data ({', '.join(found)})",
         "names of files, and of folders below an input, are kept in manifests, document ids and messages",
-        f"rename {thing}, or leave personal data in with pii.enabled=false",
+        f"rename {thing}, or leave personal data in with corpus.pii.enabled=false",
     )

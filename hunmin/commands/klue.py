@@ -99,7 +99,7 @@ def finetune(
 
     Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
-    from common.settings import apply_overrides, parse_settings
+    from common.settings import apply_overrides, inside, parse_settings
     from data.executors.slurm import ArrayElement, ShareDone
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
@@ -117,7 +117,7 @@ def finetune(
     tree |= {"tasks": task} if task else {}
     tree |= {"suites": suite} if suite else {}
     tree |= {"save_model": save_model} if save_model else {}
-    settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
+    settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
     if settings.benchmarks:
         settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})
     if dry_run:

@@ -96,6 +96,8 @@ def train(
             "workers": workers,
         },
         "the options",
+        "see hunmin tokenizer train --help",
+        {"user_tokens": "--token"},
     )
     counts = train_tokenizer_folder(settings, corpus, Path(out))
     if as_json:
@@ -153,8 +155,9 @@ def extend(
         "workers": workers,
     }
     settings = parse_settings(
-        TokenizerSettings, {**tree, **({"vocab_size": vocab_size} if vocab_size else {})}, "the options"
-    )
+        TokenizerSettings, {**tree, **({"vocab_size": vocab_size} if vocab_size else {})}, "the options",
+        "see hunmin tokenizer extend --help", {},
+    )  # fmt: skip
     named: list[str] = []
     if words:
         with open_bytes(words) as stream, decompression_errors(words):
