@@ -18,6 +18,7 @@ from common.process import available_cores, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
+from hunmin.shipped import refuse_without_sample
 from hunmin.version import in_clone
 from pretrain.train import JOB, STOPPED_MARK
 
@@ -83,6 +84,7 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 def _corpus_files(recipe: Recipe) -> list[str]:
     from data.corpus import corpus_files
 
+    refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
     benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
     return [*(file.path for file in corpus_files(recipe.corpus)), *benchmarks, *models]
