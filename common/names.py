@@ -57,6 +57,11 @@ class HubName:
         return self.repository + (f"@{self.revision}" if self.revision else "")
 
     @property
+    def name(self) -> str:
+        """Return it as a name that is the hub's in any case."""
+        return HUB + self.key
+
+    @property
     def commit(self) -> str | None:
         """Return the commit that the name states in full; None for a branch, a tag or nothing."""
         return self.revision if COMMIT.fullmatch(self.revision or "") else None
@@ -340,7 +345,7 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
     if isinstance(error, GatedRepoError):
         return UserError(
             f"{hub.repository} on the hub is gated", "its owner lets in whom they know",
-            f"ask for access at its page, log in (hf auth login), and run the same command again: {fetch(hub, part)}",
+            f"ask for access at its page, log in (hf auth login), then: {fetch_command(hub, part)}",
         )  # fmt: skip
     if isinstance(error, RevisionNotFoundError):
         return UserError(
@@ -357,11 +362,11 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
         f"{hub.key} is no folder here and not in the hub's cache ({constants.HF_HUB_CACHE}), and the hub is not "
         f"reached ({type(error).__name__})",
         f"a name OWNER/NAME is a {kind} on the hub",
-        f"with a connection: {fetch(hub, part)}; then run the same command again",
+        f"with a connection: {fetch_command(hub, part)}; then run the same command again",
     )
 
 
-def fetch(hub: HubName, part: Part) -> str:
+def fetch_command(hub: HubName, part: Part) -> str:
     """Return the command that fetches a repository into the hub's cache."""
     kind = " --repo-type dataset" if part == "dataset" else ""
     return f"hf download {hub.repository}{kind}" + (f" --revision {hub.revision}" if hub.revision else "")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
 from common.files import COMPRESSED, HUB, suffix_of
-from common.names import COMMIT, Part, commit_of, find, find_here, hub_name, with_prefix
+from common.names import COMMIT, Part, commit_of, fetch_command, find, find_here, hub_name, with_prefix
 from common.settings import load_yaml
 from data.readers.hub import split_name
+
+if TYPE_CHECKING:
+    from hunmin.recipe import Recipe
 
 MODELS: tuple[tuple[str, str, Part], ...] = (("pretrain", "init_from", "model"), ("tokenizer", "base", "tokenizer"))
 """Settings that may name a model: they keep the name, with its commit."""
@@ -55,6 +58,33 @@ def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
     if commits:
         hub_section = tree.get("hub")
         tree["hub"] = {**(hub_section if isinstance(hub_section, dict) else {}), "commits": commits}
+
+
+def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
+    """Refuse names in a recipe that are neither a path here nor in the hub's cache nor, where it is asked, on the hub.
+
+    Args:
+        recipe: loaded without fetching.
+        ask: ask the hub of what is not in the cache.
+
+    Raises:
+        UserError: there is one.
+    """
+    klue = recipe.klue.inputs if recipe.klue else []
+    named: list[tuple[str | None, Part]] = [
+        (recipe.pretrain.init_from, "model"), (recipe.tokenizer.base, "tokenizer"),
+        *((name, "dataset") for name in [*klue, *recipe.corpus.decontaminate.benchmarks]),
+    ]  # fmt: skip
+    for name, part in named:
+        hub = hub_name(with_prefix(name) if part != "dataset" else name) if name else None
+        if hub is None or find_here(hub.name, part):
+            continue
+        if not ask:
+            raise UserError(
+                f"{name} is neither a path here nor in the hub's cache", "what a run reads is there when it begins",
+                f"mend it; or fetch it: {fetch_command(hub, part)}",
+            )  # fmt: skip
+        commit_of(hub, part)
 
 
 def _section(tree: dict[str, Any], name: str) -> dict[str, Any]:

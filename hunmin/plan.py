@@ -15,6 +15,7 @@ from common.manifest import read_manifest
 from common.process import available_cores
 from common.progress import console, duration, short_number
 from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
+from hunmin.pins import refuse_unknown_names
 from hunmin.recipe import Recipe, warnings
 from hunmin.refusals import (
     refuse_other_model,
@@ -39,6 +40,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[st
     Raises:
         UserError: the run would be refused before it does anything.
     """
+    refuse_unknown_names(recipe, ask=True)
     verdicts = judge_all(recipe, first, last)
     _refuse_as_run_does(recipe, verdicts, first, last)
     source_bytes, text = _input_bytes(recipe), text_bytes(recipe) or 0.0

@@ -18,6 +18,7 @@ from data.readers.volume import file_version
 from hunmin.api import TextEncoder
 from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.main import run_command
+from hunmin.pins import refuse_unknown_names
 from hunmin.recipe import load_recipe, save_recipe
 from hunmin.refusals import refuse_other_model
 from hunmin.stages import stage_named
@@ -229,6 +230,13 @@ def test_a_recipe_names_commits_and_its_run_keeps_them(hub: Hub, cache: Path, to
     looked_at = load_recipe("recipe.yaml")  # a plan, a page: nothing is fetched
     assert looked_at.pretrain.init_from == "klue/roberta-base" and looked_at.klue and looked_at.klue.data == "klue/klue"
     assert stage_named("klue").files(looked_at) == stage_named("tokenizer").files(looked_at) == []
+    refuse_unknown_names(looked_at, ask=True)
+    assert not cache.exists()
+    with pytest.raises(UserError, match="neither a path here nor in the hub's cache") as caught:
+        refuse_unknown_names(looked_at, ask=False)
+    assert "hf download klue/roberta-base" in caught.value.remedy
+    with pytest.raises(UserError, match="sample/klu is neither a folder here nor a data set on the hub"):
+        refuse_unknown_names(load_recipe("recipe.yaml", ["klue.data=sample/klu"]), ask=True)
     recipe = load_recipe("recipe.yaml", fetch=True)
     pinned = f"hf:klue/roberta-base@{COMMIT}"
     assert (recipe.pretrain.init_from, recipe.tokenizer.base) == (pinned, pinned)
