@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import is_remote, stem
+from common.files import HUB, is_remote, stem
 from data.pii.detect import find_spans
 
 PERSONAL = frozenset(("EMAIL", "RRN", "FRN", "TEL"))
@@ -62,8 +62,10 @@ def refuse_personal_labels(labels: Sequence[str]) -> None:
 
 def _names(path: str, given: str) -> list[str]:
     """Return the names of the folders of a file that count, and its own."""
+    if path.startswith(HUB):
+        path = given = path.partition("@")[0]  # the digits of a commit name nobody
     parts = [part for part in path.rstrip("/").split("/") if part]
-    if is_remote(given) or given.startswith("hf:"):
+    if is_remote(given) or given.startswith(HUB):
         wild = _WILD.search(given)
         root = given[: wild.start()].rpartition("/")[0] if wild else given.rstrip("/")
         below = path[len(root) :] if path.startswith(root) else ""
