@@ -9,8 +9,8 @@ import hashlib
 import io
 import lzma
 import os
+import secrets
 import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -277,20 +277,33 @@ def atomic_write(path: str | Path, mode: str = "w", **kwargs: Any) -> Iterator[I
         kwargs.setdefault("encoding", "utf-8")
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with temporary.open(mode, **kwargs) as stream:
+            with temporary.open(mode.replace("w", "x"), **kwargs) as stream:  # its mode is the umask's
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            temporary.chmod(0o644)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         fsync_folder(path.parent)
+
+
+def follow_umask(*paths: Path) -> None:
+    """Give files of one folder the mode that `open` creates files with there: safetensors makes its own 0600.
+
+    Args:
+        paths: files, in a folder that may be written to.
+    """
+    if not paths:
+        return
+    probe = paths[0].with_name(f".{secrets.token_hex(4)}.tmp")
+    with probe.open("xb") as stream:
+        mode = os.fstat(stream.fileno()).st_mode & 0o777
+    probe.unlink()
+    for path in paths:
+        path.chmod(mode)
 
 
 def remove_leftovers(folder: str | Path) -> None:

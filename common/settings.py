@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -128,9 +128,11 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         *parents, leaf = key.split(".")
         node: Any = tree
         for name in parents:
-            node = node.setdefault(name, {}) if isinstance(node, dict) else None
-            if node is None:
+            if not isinstance(node, dict):
                 break
+            if node.get(name) is None:  # a section that is left out, or empty
+                node[name] = {}
+            node = node[name]
         if not isinstance(node, dict):
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
@@ -141,11 +143,38 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     return tree
 
 
-def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
+def inside(overrides: Iterable[str], section: str) -> list[str]:
+    """Return overrides for a command whose settings are a section: `section.key=value` is `key=value` there."""
+    return [override.removeprefix(f"{section}.") for override in overrides]
+
+
+def under(overrides: Iterable[str], section: str, known: Container[str]) -> list[str]:
+    """Return overrides for a command that works on a section of a recipe: `key=value` is `section.key=value`.
+
+    Args:
+        overrides: as the command is given them.
+        section: that it works on.
+        known: names at the top of a recipe, which stay what they are.
+    """
+    return [one if re.split(r"[.=]", one, maxsplit=1)[0] in known else f"{section}.{one}" for one in overrides]
+
+
+REMEDY = "mend the recipe, or override with key=value"
+
+
+def parse_settings(
+    model: type[S],
+    tree: dict[str, Any],
+    source: str,
+    remedy: str = REMEDY,
+    options: Mapping[str, str] | None = None,
+) -> S:
     """Return `tree` as an instance of `model`.
 
     Args:
         source: where the values came from, for the message.
+        remedy: what to do about wrong values.
+        options: where the values are a command's options: names of those that are not called as the setting is.
 
     Raises:
         UserError: every value that broke a rule, with its dotted key, and for unknown keys the nearest known one.
@@ -153,29 +182,80 @@ def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        lines = [_explain(model, item) for item in error.errors()]
+        lines = [_explain(model, item, options) for item in error.errors()]
         raise UserError(
             f"{source}: {len(lines)} setting{'s' if len(lines) > 1 else ''} wrong\n"
             + "\n".join(f"  - {line}" for line in lines),
-            remedy="mend the recipe, or override with key=value",
+            remedy=remedy,
         ) from None
 
 
-def _explain(model: type[BaseModel], item: Any) -> str:
+def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | None) -> str:
     location = [part for part in item["loc"] if isinstance(part, int) or not str(part)[:1].isupper()]
     key = ".".join(str(part) for part in location)
+    if options is not None and key:
+        key = _option(key, options)
     if item["type"] == "extra_forbidden":
         fields = _fields_at(model, location[:-1])
         return f"unknown key '{key}'{nearest(str(location[-1]), fields)}"
     if item["type"] == "missing":
         return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
-    message = str(item["msg"]).removeprefix("Value error, ")
+    message = _spelled(str(item["msg"]).removeprefix("Value error, "), model, location, options)
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message
     return f"{key} = {item['input']!r}: {message}"
 
 
-def _fields_at(model: type[BaseModel], location: list[Any]) -> list[str]:
+def _spelled(message: str, model: type[BaseModel], location: list[Any], options: Mapping[str, str] | None) -> str:
+    """Return what a section's own check says, with the keys in it as whoever is told would write them."""
+    if not all(isinstance(part, str) for part in location):
+        return message  # an entry of a list has no key
+    section = location if class_at(model, location) else location[:-1]
+    kind = class_at(model, section)
+    if kind is None:
+        return message
+    if options is not None:
+        return _with_keys(message, kind, lambda key, equals: _option(key, options) + " " * bool(equals))
+    return qualified(message, kind, ".".join(map(str, section)))
+
+
+def qualified(message: str, kind: type[BaseModel], section: str) -> str:
+    """Return a message of a section's settings with its keys as a whole recipe has them.
+
+    >>> from common.settings import Settings
+    >>> class Training(Settings): steps: int
+    >>> qualified("set steps=5", Training, "pretrain")
+    'set pretrain.steps=5'
+    """
+    return _with_keys(message, kind, lambda key, equals: f"{section}.{key}{equals}" if section else key + equals)
+
+
+_KEY = re.compile(r"(?<![\w./-])([a-z_]\w*(?:\.[a-z_]\w*)*)(=?)")
+
+
+def _with_keys(message: str, kind: type[BaseModel], write: Callable[[str, str], str]) -> str:
+    """Return a message with its keys (`key=`, `key.key`) written anew; other words stay."""
+
+    def replaced(found: re.Match[str]) -> str:
+        key, equals = found.groups()
+        named = (equals or "." in key) and has_key(kind, key)
+        return write(key, equals) if named else found[0]
+
+    return _KEY.sub(replaced, message)
+
+
+def _option(key: str, options: Mapping[str, str]) -> str:
+    return options.get(key) or f"--{key.replace('_', '-')}"
+
+
+def has_key(model: type[BaseModel], key: str) -> bool:
+    """Return whether a dotted key is one of a settings class's."""
+    *section, leaf = key.split(".")
+    return leaf in _fields_at(model, section)
+
+
+def class_at(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel] | None:
+    """Return the settings class at a place of another one; None where there is none."""
     current: Any = model
     for part in location:
         if isinstance(part, int):
@@ -183,8 +263,13 @@ def _fields_at(model: type[BaseModel], location: list[Any]) -> list[str]:
         field = current.model_fields.get(part)
         current = _settings_class(field.annotation) if field else None
         if current is None:
-            return []
-    return list(current.model_fields)
+            return None
+    return current  # type: ignore[no-any-return]
+
+
+def _fields_at(model: type[BaseModel], location: Sequence[Any]) -> list[str]:
+    found = class_at(model, location)
+    return list(found.model_fields) if found else []
 
 
 def _settings_class(annotation: Any) -> type[BaseModel] | None:

@@ -31,7 +31,7 @@ from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
-from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.decontaminate import NOT_DECONTAMINATED, DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.limits import memory_here, refuse_beyond
 from data.executors import Crew, ExecutorName, crew_of, open_executor
@@ -139,7 +139,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         units_only: end when the units are done, and leave duplicates and shards to a later call.
 
     Raises:
-        UserError: an input is missing; nothing was read, or nothing is left; no benchmark; no key.
+        UserError: an input is missing; nothing was read, or nothing is left; no key.
         HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
             others are done first.
         ShareDone: this is an element of an array, and others are still at work or have to end the stage; or the
@@ -234,7 +234,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Cr
         crew.ended(STAGE_DONE)
         raise
     decontaminator = None
-    if settings.decontaminate.enabled:
+    if settings.decontaminate.applies:
         threads = settings.workers or available_cores()
         decontaminator = Decontaminator.build(benchmark, settings.decontaminate, threads)
     types = tuple(settings.pii.types)
@@ -243,14 +243,10 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Cr
 
 def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSentence]:
     """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
-    if not settings.decontaminate.enabled:
+    if not settings.decontaminate.applies:
+        if settings.decontaminate.enabled:
+            say(f"warning: {NOT_DECONTAMINATED}", style="yellow")
         return []
-    if not settings.decontaminate.benchmarks:
-        raise UserError(
-            "no benchmark to decontaminate against",
-            "decontamination is on and needs the evaluation data",
-            "set corpus.decontaminate.benchmark to its folder, or corpus.decontaminate.enabled=false",
-        )
     say("indexing the benchmark")
     with _uncollected():
         benchmark = load_benchmark(settings.decontaminate.benchmarks, split_sentences)

@@ -18,8 +18,9 @@ from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
 from hunmin.hub.index import index_of
 from hunmin.recipe import Recipe
+from hunmin.scores import NOT_SCORED, score_rows
 from klue.plot import draw_scores
-from klue.report import markdown, read_rows, results_table
+from klue.report import markdown, results_table
 from klue.tables import published_rows
 from klue.tasks import SUITE_OF, TASKS
 from pretrain.metrics import read_metrics
@@ -41,7 +42,8 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     with atomic_write(out / "report.md") as stream:
         stream.write(as_markdown(collected))
     draw_loss(metrics, out / "loss.png")
-    draw_scores(collected["klue"], collected["published"], out / "klue.png")
+    if collected["klue"]:
+        draw_scores(collected["klue"], collected["published"], out / "klue.png")
     with atomic_write(out / "model-index.yaml") as stream:
         yaml.safe_dump(index_of(recipe.name, collected["klue"]), stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}
@@ -74,9 +76,9 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
             "first": end(validation, 0, "validation_loss", "validation_accuracy"),
             "last": end(validation, -1, "validation_loss", "validation_accuracy"),
         },
-        "klue": read_rows(run / "klue"),
+        "klue": score_rows(run),
         "contamination": contamination(run / "corpus" / "hits.jsonl"),
-        "published": published_rows() if recipe.klue.published else None,
+        "published": published_rows() if recipe.published else None,
     }
 
 
@@ -96,7 +98,10 @@ def as_markdown(report: dict[str, Any]) -> str:
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
     others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
     lines += ["", "![loss](loss.png)", "", "## Scores" if others else "## KLUE, dev sets", ""]
-    lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
+    if report["klue"]:
+        lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
+    else:
+        lines += [f"{NOT_SCORED.capitalize()}.", ""]
     return "\n".join(lines)
 
 
@@ -133,6 +138,8 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any]) ->
         case "export":
             return f"{short_number(counts['parameters'])} parameters, logits equal to the training model's"
         case "klue":
+            if counts.get("skipped"):
+                return NOT_SCORED
             return f"{counts['jobs']:,} fine-tunings on {len(counts['examples'])} tasks"
     return ""
 
@@ -217,7 +224,10 @@ def print_report(run: Path, page: Path) -> None:
     for name, text in summary(report):
         table.add_row(name, text)
     out.print(table)
-    out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
+    if report["klue"]:
+        out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
+    else:
+        out.print(f"klue:   {NOT_SCORED}")
     out.print(f"report: {run / 'report' / 'report.md'}")
     out.print(f"page:   {page}")
     model = run / "export" / "model.safetensors"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +13,17 @@ from typing import Any
 from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
+from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, run_child
+from common.progress import say
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
+from hunmin.shipped import refuse_without_sample
 from hunmin.version import in_clone
 from pretrain.train import JOB, STOPPED_MARK
+
+READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
+"""Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
 
 Counts = dict[str, Any]
 Work = Callable[[Recipe, Path, Path], Counts]
@@ -69,8 +74,8 @@ class Stage:
 
 def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
     def settings(recipe: Recipe) -> dict[str, Any]:
-        section: Settings = getattr(recipe, name)
-        return dump_settings(section)
+        section: Settings | None = getattr(recipe, name)
+        return dump_settings(section) if section else {}
 
     return settings
 
@@ -89,7 +94,8 @@ def _corpus_files(recipe: Recipe) -> list[str]:
     from data.benchmark import benchmark_files
     from data.corpus import corpus_files
 
-    benchmarks = recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
+    refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
+    benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
     read = [name for benchmark in benchmarks for name in benchmark_files(str(benchmark))]
     return [*(file.path for file in corpus_files(recipe.corpus)), *read, *models]
@@ -122,12 +128,15 @@ def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
     return train_tokenizer(recipe.tokenizer, run / "corpus", out)
 
 
-def _published_model(recipe: Recipe) -> list[str]:
-    """Return the files of the model that pretraining begins from; none for a name on the hub (NAME or OWNER/NAME)."""
-    source = recipe.pretrain.init_from
-    if not source or (not Path(source).exists() and re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", source)):
-        return []
-    return expand(source)
+def _here(names: list[str]) -> list[str]:
+    """Return the paths among names: what is named on the hub, and not fetched yet, is no file."""
+    return [name for name in names if hub_name(name) is None]
+
+
+def _files_of(name: str | None, part: Part) -> list[str]:
+    """Return the files that are read of a model or tokenizer; of a name on the hub none: its commit tells all."""
+    found = expand(str(find(name, part))) if name and hub_name(with_prefix(name)) is None else []
+    return [path for path in found if Path(path).suffix in READ_SUFFIXES]
 
 
 def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -229,17 +238,22 @@ def _klue_files(recipe: Recipe) -> list[str]:
     from klue.examples import task_files
     from klue.tasks import TASKS
 
+    if recipe.klue is None:
+        return []
     klue = recipe.klue
-    for folder in klue.inputs:
+    for folder in _here(klue.inputs):
         expand(folder)  # says where there is nothing
     found = [task_files(TASKS[name], klue.folder_of(name), klue.source_of(name)) for name in klue.tasks]
     return [str(path) for paths in found for path in paths]
 
 
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.scores import log_scores
+    from hunmin.scores import NOT_SCORED, log_scores
     from klue.runner import run_klue
 
+    if recipe.klue is None:
+        say(f"klue       {NOT_SCORED}", style="yellow")
+        return {"skipped": True}
     counts = run_klue(recipe.klue, run / "export", out)
     trained = read_manifest(run / "pretrain")
     tokens = trained.counts.get("tokens") if trained else None
@@ -261,7 +275,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
-        lambda recipe: expand(recipe.tokenizer.base) if recipe.tokenizer.base else [],
+        lambda recipe: _files_of(recipe.tokenizer.base, "tokenizer"),
         packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"), section="tokenizer",
     ),
     Stage(
@@ -269,7 +283,8 @@ STAGES: tuple[Stage, ...] = (
         section="encode",
     ),
     Stage(
-        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain, _published_model,
+        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
+        lambda recipe: _files_of(recipe.pretrain.init_from, "model"),
         packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
@@ -277,7 +292,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("klue", "klue", ("export",), _section("klue"), _klue, _klue_files,
           packages=("torch", "transformers"), section="klue"),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",),
+          lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",),
           unread=("shards/*", "*.bin", "*.safetensors")),
 )  # fmt: skip
 

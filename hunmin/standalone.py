@@ -17,6 +17,7 @@ from common.manifest import (
     read_manifest,
     write_manifest,
 )
+from common.names import find
 from common.settings import dump_settings, settings_hash
 from data.shards import SHARDS
 from tokenizer.extend import extend_tokenizer, stated
@@ -47,6 +48,7 @@ def extend_tokenizer_folder(
     """
     if corpus is not None:
         _refuse_unfinished(corpus)
+    folder = str(find(folder, "tokenizer"))
     inputs = {"tokenizer": settings_hash(read_tokenizer(folder).to_str())}
     inputs |= {"words": settings_hash(words)} if words else {}
     described = stated(settings, folder, settings.vocab_size, corpus is not None)

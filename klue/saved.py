@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from common.errors import UserError
-from common.files import publish_folder
+from common.files import follow_umask, publish_folder
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, TOKENIZER_FILES
 from klue.plan import Job
@@ -46,9 +46,10 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
     rest = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
     save_file({name: part.contiguous().clone() for name, part in rest.items()}, folder / REST)
+    follow_umask(*folder.iterdir())
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
-            shutil.copy(Path(job.model) / name, folder / name)
+            shutil.copyfile(Path(job.model) / name, folder / name)
     # where it was made is nobody's business
     facts = {
         "job": {**job.model_dump(), **dict.fromkeys(_PLACES, "")},

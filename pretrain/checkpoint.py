@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, fsync_folder, publish_folder, xxh3_file
+from common.files import atomic_write, disk_errors, follow_umask, fsync_folder, publish_folder, xxh3_file
 from common.manifest import read_manifest
 from common.progress import say
 from common.settings import changed_keys, settings_hash
@@ -130,6 +130,7 @@ def save_checkpoint(
         temporary.mkdir(parents=True)
         save_file(weights, temporary / WEIGHTS)
         save_file({**tensors, "updates": torch.tensor(state.steps)}, temporary / OPTIMIZER)
+        follow_umask(temporary / WEIGHTS, temporary / OPTIMIZER)
         for path in beside:
             shutil.copyfile(path, temporary / path.name)
         names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
@@ -249,8 +250,8 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
         raise UserError(
             f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would go on in "
             f"{metadata['dtype']}",
-            "a run is computed in one numeric type from its first step to its last (dtype=auto takes bf16 where the "
-            "device has it)",
+            "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
+            "where the device has it)",
             f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
         )
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 
 from common.errors import UserError
+from common.names import find, with_prefix
 from pretrain.model import first_position, model_class
 from pretrain.positions import Longer, lengthen
 from pretrain.settings import ModelSettings, PretrainSettings
@@ -40,7 +41,7 @@ def load_model(
     al. 2020, section 5), and the run learns to tell them apart.
 
     Args:
-        source: a transformers folder, or a name on the model hub.
+        source: a transformers folder, a run's folder, or a name on the hub.
         config: the run's; dropout and special ids are taken from it, and its length is the least there will be.
         settings: the run, with the shape that the recipe states.
         vocabulary: the run's entries in the order of their ids.
@@ -50,6 +51,7 @@ def load_model(
         UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
             the recipe's, or its vocabulary does not begin the run's.
     """
+    named, source = source, str(find(with_prefix(source), "model"))
     theirs = _config(source, config.model_type)
     _check_shape(source, theirs, settings.model)
     _check_kind(source, theirs, config)
@@ -67,7 +69,7 @@ def load_model(
     model = _weights(source, theirs, model_class(settings))
     if len(vocabulary) > len(known):
         _extend(model, known, vocabulary)
-        tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {source}")
+        tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
         there = theirs.max_position_embeddings - first_position(theirs)
         model, longer = _lengthen(model, config.max_position_embeddings)
@@ -76,7 +78,7 @@ def load_model(
             if longer.components
             else "they are repeated, as no rotation goes on from them"
         )
-        tell(f"{source} has {there} positions, the run {settings.length}: {how}")
+        tell(f"{named} has {there} positions, the run {settings.length}: {how}")
     return model
 
 
@@ -84,22 +86,23 @@ def check_model(source: str, settings: PretrainSettings) -> None:
     """Refuse a model that a run cannot go on from, as far as its configuration shows it; nothing else is read.
 
     Args:
-        source: a transformers folder, or a name on the model hub.
+        source: a transformers folder, a run's folder, or a name on the hub.
         settings: the run, with the shape that the recipe states.
 
     Raises:
         UserError: there is none, or it has another kind or shape.
     """
+    source = str(find(with_prefix(source), "model"))
     _check_shape(source, _config(source, settings.model.type), settings.model)
 
 
 def _config(source: str, kind: str) -> Any:
     try:
-        config = AutoConfig.from_pretrained(source)
+        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise UserError(
             f"{source} is no model that transformers can load: {str(error).splitlines()[0]}",
-            "pretrain.init_from names a transformers folder or a model on the hub",
+            "pretrain.init_from names a transformers folder, a run's folder, or a model on the hub (OWNER/NAME)",
             "check the name; a gated model needs a login (hf auth login)",
         ) from None
     if config.model_type != kind:
@@ -137,7 +140,9 @@ def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -
 def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel]) -> PreTrainedModel:
     """Return the model, all of whose weights are there: transformers would begin missing ones at random."""
     try:
-        model, found = kind.from_pretrained(source, config=config, dtype=torch.float32, output_loading_info=True)
+        model, found = kind.from_pretrained(
+            source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True
+        )
     except (OSError, SafetensorError) as error:
         raise _not_whole(source, "weights", error) from None
     missing = sorted(found["missing_keys"])
@@ -161,7 +166,9 @@ def _not_whole(source: str, part: str, error: Exception) -> UserError:
 def _vocabulary(source: str) -> list[str]:
     """Return the entries of a model's tokenizer in the order of their ids, those added to it too."""
     try:
-        ids: dict[str, int] = AutoTokenizer.from_pretrained(source).get_vocab()
+        ids: dict[str, int] = AutoTokenizer.from_pretrained(
+            source, local_files_only=True, trust_remote_code=False
+        ).get_vocab()
     except (OSError, ValueError) as error:
         raise _not_whole(source, "tokenizer", error) from None
     return sorted(ids, key=ids.__getitem__)

@@ -15,7 +15,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors
+from common.files import atomic_write, disk_errors, follow_umask
 from pretrain.checkpoint import (
     TOKENIZER_FILES,
     WEIGHTS,
@@ -51,7 +51,7 @@ def save_hub_model(
     """Write weights (safetensors), configuration and tokenizer files into `out`, replacing it as a whole.
 
     The tokenizer there states the model's own length (`model_max_length`), so that `truncation=True` cuts what is too
-    long for its positions.
+    long for its positions, and returns token types only where the model has two of them.
 
     Args:
         model: in the type that its weights are written in.
@@ -65,6 +65,7 @@ def save_hub_model(
     with disk_errors(out), library_disk_errors(out):
         temporary.mkdir(parents=True)
         model.save_pretrained(temporary)
+        follow_umask(*temporary.iterdir())
         for name in TOKENIZER_FILES:
             if (tokenizer / name).exists():
                 shutil.copyfile(tokenizer / name, temporary / name)
@@ -72,6 +73,9 @@ def save_hub_model(
         if configuration.exists():
             settings = json.loads(configuration.read_bytes())
             settings["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
+            if model.config.type_vocab_size < 2:  # the second text of a pair has no type that the model knows
+                names = settings.get("model_input_names", ["input_ids", "attention_mask"])
+                settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
             with atomic_write(configuration) as stream:
                 json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
                 stream.write("\n")

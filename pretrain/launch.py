@@ -95,7 +95,7 @@ def _copy(pipe: int, log: Path) -> None:
     kept: int | None = None
     with suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
-        kept = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        kept = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     while some := os.read(pipe, 1 << 16):
         for descriptor in (2, kept):
             with suppress(OSError):

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, normalizers
 
 from common.errors import UserError
 from common.files import decompression_errors, is_remote, open_bytes
+from common.names import find
 from tokenizer.counting import refuse_other_encodings
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import pre_tokenizer, split_eojeols
@@ -60,7 +61,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     - unused_ratio: share of the vocabulary that the text never uses.
 
     Args:
-        dirs: tokenizer folders (ours, or any with a tokenizer.json).
+        dirs: tokenizer folders (ours, or any with a tokenizer.json), run folders, or names on the hub.
         text_path: UTF-8 text, maybe compressed; of a few broken lines the bytes are replaced. Read twice.
 
     Raises:
@@ -81,7 +82,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     gold = _gold_cuts(_lines(text_path), max(1, -(-characters // BOUNDARY_CHARACTERS)))
     rows = []
     for folder in dirs:
-        tokenizer = load_tokenizer(folder)
+        tokenizer = load_tokenizer(find(folder, "tokenizer"))
         figures = _figures(tokenizer, eojeols, gold)
         rows.append({"tokenizer": str(folder), "vocab_size": tokenizer.get_vocab_size(), **figures})
     return rows

@@ -11,6 +11,7 @@ from typing import Any
 import xxhash
 
 from common.files import COMPRESSED, HUB, compression_ratio, is_remote, xxh3_file
+from common.names import COMMIT
 from data.readers.transport import ReadFailedError, Transport
 
 HUB_SECONDS = 10.0
@@ -73,7 +74,9 @@ def _hub_version(path: str) -> FileVersion:
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
-    name = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2])
+    name, revision = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2]), path.rpartition("@")[2]
+    if COMMIT.fullmatch(revision):
+        return FileVersion([revision], True)
     if HF_HUB_OFFLINE:
         return FileVersion(None, False)
     try:

@@ -53,7 +53,7 @@ def build(
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-    loaded = load_recipe(recipe, [*(overrides or []), *options])
+    loaded = load_recipe(recipe, [*(overrides or []), *options], fetch=True, section="corpus")
     try:
         works = {"corpus": lambda recipe, _, out: build_corpus(recipe.corpus, out, units_only=True)}
         run(loaded, last="corpus", works=works if units_only else None)
@@ -77,7 +77,7 @@ def plan(
     from hunmin.corpus_tables import print_corpus_plan
     from hunmin.recipe import load_recipe
 
-    described = corpus_plan(load_recipe(recipe, overrides or []), (cores,) if cores else CORES)
+    described = corpus_plan(load_recipe(recipe, overrides or [], section="corpus"), (cores,) if cores else CORES)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_corpus_plan(described)
 
 
@@ -165,7 +165,7 @@ def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> N
         from data.commands import pseudonymize_stream
         from data.pii import PiiSettings, resolve_key
 
-        key = resolve_key(PiiSettings())
+        key = resolve_key(PiiSettings(), of_recipe=False)
         with open_input(source) as lines, open_output(out) as written:
             counts = pseudonymize_stream(lines, written, key)
         report(counts, as_json, out)

@@ -42,7 +42,7 @@ def pretrain(
     from hunmin.stages import Interrupted
     from pretrain.world import world_info
 
-    loaded = load_recipe(recipe, overrides or [])
+    loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")
     try:
         if world_info(os.environ).world > 1:
             train_together(loaded, recipe, restart)

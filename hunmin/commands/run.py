@@ -64,7 +64,7 @@ def run(
     from hunmin.recipe import load_recipe
     from hunmin.stages import Interrupted
 
-    loaded = load_recipe(recipe, overrides or [])
+    loaded = load_recipe(recipe, overrides or [], fetch=not dry_run)
     if dry_run:
         from hunmin.plan import dry_run_plan, print_plan
 

@@ -148,7 +148,7 @@ def _limits(facts: Facts, say: Mapping[str, Any]) -> str:
 def _scores(facts: Facts, say: Mapping[str, Any]) -> str:
     if not facts.scores:
         return str(say["no_scores"])
-    published = published_rows() if facts.recipe.klue.published else None
+    published = published_rows() if facts.recipe.published else None
     others = any(SUITE_OF[row["task"]] != "klue" for row in facts.scores)
     told, other = say["suites_text" if others else "scores_text"], not_the_benchmarks(facts.scores)
     if other:

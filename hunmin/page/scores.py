@@ -11,6 +11,7 @@ from hunmin.page import markup
 from hunmin.page.charts import Dots, Series, dot_chart, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
+from hunmin.scores import NOT_SCORED
 from klue.results import metrics_of, sort_rows
 from klue.tables import Line, Scores, tables, unmarked
 from klue.tasks import SUITE_OF, TASKS
@@ -42,7 +43,8 @@ def scores(facts: Facts) -> Markup:
             parts += shown if len(suites) == 1 else [markup.block(table.suite.title, markup.join(shown))]
         parts.append(markup.details("Each seed's scores", _seeds(found)))
     elif not parts:
-        parts.append(markup.paragraph("There are no scores yet."))
+        skipped = stage.counts.get("skipped")
+        parts.append(markup.paragraph(f"{NOT_SCORED.capitalize()}." if skipped else "There are no scores yet."))
     others = any(SUITE_OF[row["task"]] != "klue" for row in found.rows)
     return markup.section("scores", "Scores" if others else "KLUE scores, dev sets", *parts, _watched(found))
 

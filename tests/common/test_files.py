@@ -6,6 +6,8 @@ import bz2
 import errno
 import gzip
 import lzma
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from common.files import (
     atomic_write,
     decompression_errors,
     expand,
+    follow_umask,
     human_size,
     open_bytes,
     publish_folder,
@@ -32,6 +35,23 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
     ".zst": zstandard.ZstdCompressor().compress,
 }
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o027, 0o640), (0o002, 0o664), (0o077, 0o600)])
+def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        for text in ("one", "two"):  # also of a file that is replaced
+            with atomic_write(tmp_path / "made" / "a.json") as stream:
+                stream.write(text)
+        private = tmp_path / "b.safetensors"
+        os.close(os.open(private, os.O_CREAT, 0o600))
+        follow_umask(private)
+        follow_umask()
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "made" / "a.json", private)} == {mode}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.safetensors", "made"]
 
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESS])

@@ -209,9 +209,13 @@ def test_truncated_archive_leaves_finished_units(corpora, tmp_path, monkeypatch)
     assert finished.items() <= parts(tmp_path / "out").items()
 
 
-def test_missing_benchmark_and_missing_key_are_clear(corpora, tmp_path, monkeypatch):
-    with pytest.raises(UserError, match="no benchmark"):
-        build(settings(corpora, decontaminate={}), tmp_path / "out")
+def test_without_a_benchmark_nothing_is_decontaminated_and_that_is_said(corpora, tmp_path, capsys):
+    counts = build(settings(corpora, decontaminate={}), tmp_path / "out")
+    assert counts["documents"] > 0 and counts["benchmark_sentences"] == 0
+    assert "nothing is decontaminated" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_missing_key_is_clear(corpora, tmp_path, monkeypatch):
     monkeypatch.delenv("HUNMIN_PII_KEY", raising=False)
     with pytest.raises(UserError, match="no key"):
         build(settings(corpora, pii={}), tmp_path / "out")

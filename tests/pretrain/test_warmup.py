@@ -87,7 +87,7 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
     with pytest.raises(ValueError, match=message):
         PretrainSettings(**{**RUN, **GROWING, "processes": 4})
     with pytest.raises(
-        ValueError, match=r"global_batch \(16\) must be divisible by batch_warmup\.start \(6\).*start=4"
+        ValueError, match=r"global_batch \(16\) must be divisible by pretrain\.batch_warmup\.start \(6\).*start=4"
     ):
         PretrainSettings(**{**RUN, "micro_batch": 2, "batch_warmup": {"start": 6, "steps": 5}})
     # a launcher that the settings know nothing of

@@ -55,6 +55,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.repositories: dict[str, Repository] = {}
+        """By name; of data sets `datasets/OWNER/NAME`."""
         self.objects: dict[str, bytes] = {}
         """LFS objects by their SHA-256."""
         self.faults: list[Fault] = []
@@ -134,6 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
             ("/branch/", self._branch),
             ("/resolve/", self._resolve),
             ("/api/models/", self._info),
+            ("/api/datasets/", self._info),
         ]
         for part, answer in routes:
             if part in path:
@@ -167,8 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _name(self, path: str) -> str:
-        parts = path.removeprefix("/api/models").strip("/").split("/")
-        return "/".join(parts[:2]).removesuffix(".git")
+        parts = path.removeprefix("/api/models").removeprefix("/api").strip("/").split("/")
+        return "/".join(parts[: 3 if parts[0] == "datasets" else 2]).removesuffix(".git")
 
     def _create(self, _: str, body: bytes) -> None:
         asked = json.loads(body)

@@ -192,7 +192,7 @@ def test_what_a_launcher_lacks_is_refused() -> None:
     assert "must be divisible by micro_batch × processes" in refused("slurm", Cluster(3, 8))
     # 256 samples in micro-batches of 8 are 32: processes of 2 and 4 nodes share them, those of 3 do not
     elastic = refused("torchrun", Cluster(4, 8, address="n0", fewest=2))
-    assert "--nodes 2:4, with 3 nodes: global_batch (256)" in elastic and "8 × 24 = 192" in elastic
+    assert "--nodes 2:4, with 3 nodes: pretrain.global_batch (256)" in elastic and "8 × 24 = 192" in elastic
     for launcher in set(LAUNCHERS) - {"torchrun"}:
         text = refused(launcher, Cluster(2, 8, fewest=1, address="n0", hosts=("n0", "n1"), image="a", claim="x:/y"))
         assert f"--launcher {launcher} with --nodes 1:2" in text and "give --nodes 2" in text
