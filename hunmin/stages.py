@@ -95,10 +95,10 @@ def _corpus_files(recipe: Recipe) -> list[str]:
     from data.corpus import corpus_files
 
     refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
+    files = [file.path for file in corpus_files(recipe.corpus)]
     benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
-    read = [name for benchmark in benchmarks for name in benchmark_files(str(benchmark))]
-    return [*(file.path for file in corpus_files(recipe.corpus)), *read, *models]
+    return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark))), *models]
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
