@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import AfterValidator
 
+from common.control_characters import one_line
 from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.settings import REMEDY, Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime, under
@@ -30,9 +32,9 @@ RESOLVED = "# Written by hunmin: every setting of the run.\n"
 class Recipe(Settings):
     """A run from raw text to the report. Paths are relative to the folder the command is started in."""
 
-    name: str
+    name: Annotated[str, AfterValidator(one_line)]
     """Name of the run: title of the report, name in wandb."""
-    out: str = runtime(...)
+    out: Annotated[str, AfterValidator(one_line)] = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
     """Seed of every stage that draws at random and states none of its own."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +13,11 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
 from common.names import Part, find, hub_name, with_prefix
-from common.process import available_cores, run_child
+from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
 from hunmin.shipped import refuse_without_sample
-from hunmin.version import in_clone
 from pretrain.train import JOB, STOPPED_MARK
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
@@ -177,7 +175,7 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    code = run_child(command, {**environment, **_same_package()})
+    code = run_child(command, {**environment, **own_package()})
     counts = out / "counts.json"
     if not code and (out / "logs" / STOPPED_MARK).exists():
         raise Interrupted
@@ -190,15 +188,6 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
             "where it names no other command, the same one goes on from the last checkpoint",
         )
     return take_counts(out)
-
-
-def _same_package() -> dict[str, str]:
-    """Return the variables by which a child imports this very package, and not what a `data.py` in the folder that the
-    command is given in would hide it by (before Python 3.11, which does not know the first one, it does).
-    """
-    paths = [str(Path(__file__).parents[1])] if in_clone() else []
-    paths += filter(None, [os.environ.get("PYTHONPATH")])
-    return {"PYTHONSAFEPATH": "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
 def take_counts(out: Path) -> Counts:

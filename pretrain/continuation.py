@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -100,8 +101,9 @@ def _config(source: str, kind: str) -> Any:
     try:
         config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
+        _refuse_own_code(source, error)
         raise UserError(
-            f"{source} is no model that transformers can load: {str(error).splitlines()[0]}",
+            f"{source} is no model that transformers can load: {_first_line(error)}",
             "pretrain.init_from names a transformers folder, a run's folder, or a model on the hub (OWNER/NAME)",
             "check the name; a gated model needs a login (hf auth login)",
         ) from None
@@ -141,9 +143,10 @@ def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel])
     """Return the model, all of whose weights are there: transformers would begin missing ones at random."""
     try:
         model, found = kind.from_pretrained(
-            source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True
-        )
-    except (OSError, SafetensorError) as error:
+            source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True,
+            trust_remote_code=False,
+        )  # fmt: skip
+    except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         raise _not_whole(source, "weights", error) from None
     missing = sorted(found["missing_keys"])
     if missing:
@@ -157,7 +160,7 @@ def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel])
 
 def _not_whole(source: str, part: str, error: Exception) -> UserError:
     return UserError(
-        f"{source} has no {part} that transformers can load: {str(error).splitlines()[0]}",
+        f"{source} has no {part} that transformers can load: {_first_line(error)}",
         "pretrain.init_from holds configuration, weights and tokenizer",
         "fetch the whole model again",
     )
@@ -170,8 +173,23 @@ def _vocabulary(source: str) -> list[str]:
             source, local_files_only=True, trust_remote_code=False
         ).get_vocab()
     except (OSError, ValueError) as error:
+        _refuse_own_code(source, error)
         raise _not_whole(source, "tokenizer", error) from None
     return sorted(ids, key=ids.__getitem__)
+
+
+def _refuse_own_code(source: str, error: Exception) -> None:
+    """Refuse a folder whose classes stand in Python files of its own (`auto_map`)."""
+    if "trust_remote_code" in str(error):
+        raise UserError(
+            f"{source} brings Python code of its own (auto_map), which is not run",
+            "a model is loaded by the classes of transformers alone",
+            "name a model of an architecture that transformers has",
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @torch.no_grad()

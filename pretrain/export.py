@@ -218,7 +218,7 @@ def check_export(folder: Path, reference: PreTrainedModel) -> float:
     Raises:
         HunminError: they are not equal bit for bit.
     """
-    loaded = type(reference).from_pretrained(folder, local_files_only=True).eval()
+    loaded = type(reference).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
     reference = reference.eval()
     generator = torch.Generator().manual_seed(0)
     length = min(64, loaded.config.max_position_embeddings - first_position(loaded.config))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common.errors import HunminError
+from common.process import own_package
 from common.progress import say
 from hunmin.hub.calls import told
 from hunmin.hub.push import steps_pushed
@@ -144,7 +145,7 @@ def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
         if not hub.private:
             command.append("--public")
         environment = {name: value for name, value in os.environ.items() if name not in PLACES}
-        environment |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        environment |= {**own_package(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.run(
             ["nice", "-n", "10", *command], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
         ).returncode

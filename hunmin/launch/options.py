@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
+from common.control_characters import CONTROL, escaped
 from common.errors import UserError
-from hunmin.launch.cluster import Cluster
+from hunmin.launch.cluster import Cluster, Job
 
 BY_NODE = ("torchrun", "deepspeed", "xla")
 """Launchers whose command is given on every node."""
@@ -59,6 +61,29 @@ def refuse_unused(launcher: str, cluster: Cluster) -> None:
             f"{option} is read by {' and '.join(takers)} alone",
             REMEDIES.get((field.name, launcher), f"leave {option} out, or choose one of these launchers"),
         )
+
+
+def refuse_control_characters(job: Job) -> None:
+    """Refuse options and paths that would begin a new line in a script, a manifest or a hostfile.
+
+    Args:
+        job: what is launched; its recipe's name and `out` have been looked at.
+
+    Raises:
+        UserError: there is one.
+    """
+    values = [("the recipe's path", job.path), ("the current folder", str(Path.cwd()))]
+    for field in fields(Cluster):
+        value = getattr(job.cluster, field.name)
+        name = NAMES.get(field.name, f"--{field.name}")
+        values += [(name, each) for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str)]
+    for name, value in values:
+        if CONTROL.search(value):
+            raise UserError(
+                f"{name} {escaped(value, keep='')} holds a control character",
+                "it becomes part of a line of a script, which a line end would cut in two",
+                "take the character out",
+            )
 
 
 def refuse_node(launcher: str, cluster: Cluster) -> None:
