@@ -21,6 +21,7 @@ import xxhash
 import zstandard
 
 from common.errors import DiskFullError, UserError
+from common.secrets import MASK
 
 ZSTD_MAX_WINDOW = 1 << 31
 """Largest zstd window accepted, in bytes: archives made with --long=27 to --long=31 open without a flag."""
@@ -92,6 +93,12 @@ def _expand_remote(pattern: str) -> list[str]:
 
 
 def _unreachable(what: str, url: str, error: Exception) -> UserError:
+    if MASK in url:
+        return UserError(
+            f"cannot {what} {url}: what logs in there is masked",
+            "a run's folder holds no passwords and signatures",
+            "give the recipe that the run was begun with, or the URL again as key=value",
+        )
     return UserError(
         f"cannot {what} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
         "a URL is one that fsspec opens",

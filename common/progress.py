@@ -11,6 +11,9 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColum
 from rich.progress import Task as RichTask
 from rich.text import Text
 
+from common.control_characters import escaped
+from common.secrets import masked
+
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines when stderr is not a terminal."""
 
@@ -25,9 +28,13 @@ def console(stderr: bool = True) -> Console:
 
 
 def say(message: str, style: str = "") -> None:
-    """Print one line to stderr (`message` is text, not markup)."""
-    out = console()
-    out.print(Text(message, style=style))
+    """Print one line to stderr; `message` is text, not markup. Secrets and control characters in it are not printed."""
+    console().print(Text(shown(message), style=style))
+
+
+def shown(text: str) -> str:
+    """Return a text as a person may see it: secrets masked, control characters as escapes."""
+    return escaped(masked(text))
 
 
 def duration(seconds: float) -> str:

@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
+from common.secrets import masked_urls
 
 
 class Settings(BaseModel):
@@ -40,6 +41,7 @@ def dump_settings(settings: Settings, drop: str = "runtime") -> dict[str, Any]:
     """Return settings as a JSON-like tree without the fields marked `drop` ("runtime" or "secret").
 
     Without "runtime" fields the tree holds just what the output depends on; without "secret" fields it may be saved.
+    In either case what logs in at a URL is masked.
     """
     tree: dict[str, Any] = {}
     for name, field in type(settings).model_fields.items():
@@ -56,8 +58,8 @@ def _dump_value(value: Any, drop: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [_dump_value(item, drop) for item in value]
     if isinstance(value, dict):
-        return {str(key): _dump_value(item, drop) for key, item in value.items()}
-    return value
+        return {masked_urls(str(key)): _dump_value(item, drop) for key, item in value.items()}
+    return masked_urls(value) if isinstance(value, str) else value
 
 
 class _Loader(yaml.SafeLoader):
@@ -72,6 +74,10 @@ _Loader.yaml_implicit_resolvers = {
 
 PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")
 """A value that YAML would end at a comment: neither quoted, nor a list or a mapping."""
+
+
+WRITTEN_KEY = re.compile(r"(\bkey\s*:\s*)\S.*")
+"""The key of the pseudonyms in a recipe."""
 
 
 def _parse_yaml(text: str) -> Any:
@@ -104,7 +110,8 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     try:
         loaded = _parse_yaml(text)
     except yaml.YAMLError as error:
-        raise UserError(f"{path} is not valid YAML: {error}", remedy="mend the line named above") from None
+        told = WRITTEN_KEY.sub(r"\1***", str(error))  # it shows the line
+        raise UserError(f"{path} is not valid YAML: {told}", remedy="mend the line named above") from None
     if not isinstance(loaded, dict):
         raise UserError(f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings")
     return loaded

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from common.errors import HunminError
 from common.files import atomic_write, expand, is_remote, sha256_file
 from common.manifest import Manifest, damaged_outputs, missing_outputs, read_manifest
+from common.secrets import masked_urls
 from common.settings import changed_keys, settings_hash
 from data.readers import HUB
 from data.readers.volume import file_version
@@ -69,7 +70,7 @@ class RunFolder:
         """Return path → SHA-256 of every file the patterns stand for.
 
         A local file is hashed again only when its size or time changed. Of a URL or a data set of the hub it is the
-        hash of the version that its store tells, or `UNKNOWN`.
+        hash of the version that its store tells, or `UNKNOWN`, under its name without what logs in there.
         """
         found = {}
         for pattern in patterns:
@@ -79,7 +80,7 @@ class RunFolder:
                     if name not in self._versions:  # asked once a command
                         version = file_version(name).facts
                         self._versions[name] = UNKNOWN if version is None else settings_hash(version)
-                    found[name] = self._versions[name]
+                    found[_name(name, found)] = self._versions[name]
                     continue
                 facts = Path(name).stat()
                 key = str(Path(name).resolve())
@@ -151,6 +152,16 @@ class RunFolder:
             )
         if not unread:
             self._whole.add(stage.name)
+
+
+def _name(url: str, taken: dict[str, str]) -> str:
+    """Return a URL's name without what logs in there; URLs that differ in that alone are numbered."""
+    name = fresh = masked_urls(url)
+    number = 1
+    while fresh != url and fresh in taken:
+        number += 1
+        fresh = f"{name} ({number})"
+    return fresh
 
 
 def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str]) -> dict[str, Any]:

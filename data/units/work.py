@@ -22,6 +22,7 @@ import xxhash
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
+from common.secrets import masked_urls
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
@@ -109,7 +110,7 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     """
     facts = {
         "label": file.label,
-        "name": file.path.rsplit("/", 1)[-1],
+        "name": masked_urls(file.path).rsplit("/", 1)[-1],
         "source": {**file.settings.model_dump(mode="json"), "path": None},
         "format": format,
         "block": {item.name: getattr(block, item.name) for item in fields(block) if item.name != "data"},
@@ -121,7 +122,7 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
 
 def named(file: InputFile) -> dict[str, str]:
     """Return what a list of rejects says of a file: its label and its name, without its folder."""
-    return {"source": file.label, "file": file.path.rsplit("/", 1)[-1]}
+    return {"source": file.label, "file": masked_urls(file.path).rsplit("/", 1)[-1]}
 
 
 def check_sources(count: int) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.process import SAFE_PATH
+from common.secrets import masked_words
 from hunmin.launch.addresses import PORT, parse_address
 from hunmin.recipe import Recipe
 from pretrain.addresses import own_address
@@ -155,7 +156,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and where it is run."""
+    """A command, and where it is run; as a string for people, without secrets."""
 
     where: str
     words: tuple[str, ...]
@@ -163,7 +164,7 @@ class Step:
     """Submitted to begin when the one before it has ended well."""
 
     def __str__(self) -> str:
-        return shlex.join(self.words)
+        return shlex.join(masked_words(self.words))
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from common.control_characters import CONTROL, escaped
 from common.errors import UserError
+from common.secrets import masked_words
 from hunmin.launch.cluster import Cluster, Job
 
 BY_NODE = ("torchrun", "deepspeed", "xla")
 """Launchers whose command is given on every node."""
+WRITES = ("slurm", "kubernetes", "kubeflow", "xla")
+"""Launchers that write the command line into files."""
 PODS = ("kubernetes", "kubeflow")
 """Launchers that describe pods, which see nothing of this machine."""
 
@@ -83,6 +86,28 @@ def refuse_control_characters(job: Job) -> None:
                 f"{name} {escaped(value, keep='')} holds a control character",
                 "it becomes part of a line of a script, which a line end would cut in two",
                 "take the character out",
+            )
+
+
+def refuse_secrets(launcher: str, job: Job) -> None:
+    """Refuse secrets that would be written into a script or a manifest, and be read by all who may read those.
+
+    Args:
+        launcher: its name.
+        job: what is launched.
+
+    Raises:
+        UserError: the command line has one.
+    """
+    if launcher not in WRITES:
+        return
+    given = [*job.overrides, job.cluster.image, *job.cluster.lines]
+    for word, hidden in zip(given, masked_words(given), strict=True):
+        if word != hidden:
+            raise UserError(
+                f"--launcher {launcher} with {hidden}",
+                "the command line is written into what is submitted, and a secret is not",
+                "put it into the recipe, or as a variable (HUNMIN_PII_KEY, AWS_…) into --environment",
             )
 
 

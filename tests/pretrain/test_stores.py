@@ -1,4 +1,4 @@
-"""Key-value stores: on one machine they listen on the loopback alone, and a stranger who guesses a key changes nothing."""
+"""Key-value stores: of one machine they listen on the loopback alone; a stranger who guesses a key changes nothing."""
 
 from __future__ import annotations
 
