@@ -19,6 +19,7 @@ from common.progress import console, duration, say, short_number
 from hunmin.hub.index import index_of
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
+from klue.grid import md
 from klue.plot import draw_scores
 from klue.report import markdown, results_table
 from klue.tables import published_rows
@@ -94,7 +95,7 @@ def contamination(hits: Path) -> dict[str, int]:
 
 def as_markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown."""
-    lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
+    lines = [f"# {md(report['name'])}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
     others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
     lines += ["", "![loss](loss.png)", "", "## Scores" if others else "## KLUE, dev sets", ""]
@@ -220,7 +221,7 @@ def print_report(run: Path, page: Path) -> None:
     """Print a finished run's report to stdout and name its files, its page among them."""
     report = read_report(run)
     out = console(stderr=False)
-    table = Table(title=report["name"], show_header=False)
+    table = Table(title=Text(report["name"]), show_header=False)
     for name, text in summary(report):
         table.add_row(name, text)
     out.print(table)

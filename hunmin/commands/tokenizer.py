@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from common.names import find
@@ -202,7 +201,7 @@ def compare(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("", *(escape(str(row["tokenizer"])) for row in rows))
+    table = Table("", *(str(row["tokenizer"]) for row in rows))
     for column in table.columns[1:]:
         column.justify = "right"
     for name in list(rows[0])[1:]:
@@ -229,7 +228,7 @@ def show(
         return
     table = Table("tokenizer", "words / pieces")
     for row in rows:
-        table.add_row(escape(row["tokenizer"]), escape(row["line"]))
+        table.add_row(row["tokenizer"], row["line"])
     console(stderr=False).print(table)
 
 
