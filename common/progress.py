@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterable
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -28,6 +29,10 @@ class _Console(Console):
 
     Styles come by `Text` and by the options of tables.
     """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as it is shown, so that columns are as wide as it."""
+        return super().render_str(shown(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the pieces of what is printed; rich's own control codes stand in pieces of their own kind."""

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.names import find
-from common.progress import console, say
+from common.progress import console, say, show
 
 Form = Literal["table", "markdown", "latex", "json"]
 
@@ -79,7 +79,7 @@ def print_report(wanted: Wanted) -> None:
         return
     as_text, one = (markdown, markdown_grid) if wanted.form == "markdown" else (latex, latex_grid)
     ends = [f"{'% ' if wanted.form == 'latex' else ''}{note}\n" for note in notes]
-    print("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]), end="")
+    show("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]))
 
 
 def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:

@@ -72,7 +72,7 @@ class RunFolder:
         A local file is hashed again only when its size or time changed. Of a URL or a data set of the hub it is the
         hash of the version that its store tells, or `UNKNOWN`, under its name without what logs in there.
         """
-        found = {}
+        found: dict[str, str] = {}
         for pattern in patterns:
             hub = pattern.startswith(HUB)
             for name in [pattern] if hub else expand(pattern):

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from common.control_characters import escaped
+
 Grid = tuple[str, list[str], list[list[str]]]
 """Title, head and rows."""
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
@@ -66,7 +68,7 @@ def markdown_line(cells: Sequence[str]) -> str:
 
 def md(text: str) -> str:
     """Return text for Markdown, in one line: signs that make HTML, links, tables, code or emphasis escaped."""
-    return re.sub(r"([\\`*\[\]<>|~$&])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*\[\]<>|~$&])", r"\\\1", escaped(" ".join(text.split())))
 
 
 def tex(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from common.errors import UserError
-from common.progress import console, say
+from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 app = typer.Typer(
@@ -147,9 +147,9 @@ def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
     for row in rows:
-        print(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}")
+        show(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}\n")
         if text:
-            print("  " + ("not found in the inputs" if row["text"] is None else _one_line(row["text"])))
+            show("  " + ("not found in the inputs" if row["text"] is None else _one_line(row["text"])) + "\n")
 
 
 def _one_line(text: str) -> str:

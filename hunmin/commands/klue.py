@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from common.names import find, read_commits, write_commits
-from common.progress import console, say
+from common.progress import console, say, show
 from hunmin import completion
 from hunmin.commands.run import AsJson
 
@@ -121,7 +121,7 @@ def finetune(
     if settings.benchmarks:
         settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})
     if dry_run:
-        print(plan_stage(settings, folder, Path(out)))
+        show(f"{plan_stage(settings, folder, Path(out))}\n")
         return
     write_commits(Path(out), commits)
     try:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from common.errors import EXIT_INTERRUPTED, UserError
-from common.progress import say
+from common.progress import say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
@@ -155,4 +155,4 @@ def card(
 
     facts = read_facts(Path(run))
     hub = facts.recipe.hub
-    print(write_card(facts, hub.repository, language or hub.language), end="")
+    show(write_card(facts, hub.repository, language or hub.language))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from common.control_characters import escaped
 from common.errors import UserError
 from common.files import atomic_write
 from hunmin.page.corpus import corpus
@@ -123,7 +124,7 @@ def write_page(run: Path, path: Path | None = None, text: bool = False, refresh:
         facts = replace(facts, text=read_samples(run))
     page = render(facts, refresh if facts.state != "finished" else None)
     with atomic_write(path) as stream:
-        stream.write(page)
+        stream.write(escaped(page))
     return facts
 
 
