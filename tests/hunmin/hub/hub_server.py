@@ -48,6 +48,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     times: int = 1
     method: str = ""
+    content: Any = field(default_factory=lambda: {"error": "as the test asks"})
 
 
 class Hub:
@@ -155,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.status is None:
             self.connection.close()
         else:
-            self._answer(fault.status, {"error": "as the test asks"}, {"Connection": "close", **fault.headers})
+            self._answer(fault.status, fault.content, {"Connection": "close", **fault.headers})
 
     def _answer(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
