@@ -6,6 +6,7 @@ import netrc
 import os
 from pathlib import Path
 
+from common.secrets import masked_urls
 from hunmin.doctor.ask import Answer
 from hunmin.doctor.check import Check
 
@@ -33,7 +34,7 @@ def network_check(answer: Answer | None) -> Check:
         return Check("network", "note", f"the hub cannot be reached{why}; runs on local files do not need it",
                      "export HF_HUB_OFFLINE=1, so that nothing waits for it; HTTPS_PROXY where there is a proxy, "
                      "HF_ENDPOINT where there is a mirror")  # fmt: skip
-    return Check("network", "ok", f"{answer['found']['address']} answers")
+    return Check("network", "ok", f"{masked_urls(answer['found']['address'])} answers")
 
 
 def keys_check() -> Check:

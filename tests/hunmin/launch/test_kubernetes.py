@@ -64,6 +64,24 @@ def test_nothing_of_a_recipe_is_a_variable_of_kubernetes() -> None:
         assert "--node-rank=$(JOB_COMPLETION_INDEX)" in text or launcher == "kubeflow"
 
 
+def test_names_of_replicated_jobs_are_those_that_kubeflow_takes() -> None:
+    """Kubeflow Trainer 2.4: at most 20 characters."""
+    for launcher in ("kubernetes", "kubeflow"):
+        (text,) = emit(launcher, job_of(PODS, name="an-experiment-whose-name-is-rather-long-2026")).files.values()
+        names = [one["name"] for held in _values(yaml.safe_load(text), "replicatedJobs") for one in held]
+        assert names and all(LABEL.fullmatch(name) and len(name) <= 20 for name in names)
+
+
+def _values(tree: Any, key: str) -> Iterator[Any]:
+    if isinstance(tree, dict):
+        if key in tree:
+            yield tree[key]
+        for each in tree.values():
+            yield from _values(each, key)
+    for each in tree if isinstance(tree, list) else ():
+        yield from _values(each, key)
+
+
 def _strings(tree: Any) -> Iterator[str]:
     if isinstance(tree, str):
         yield tree
