@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from hunmin.main import run_command
+from hunmin.main import _show_fault, run_command
 
 KEY, PASSWORD, SIGNATURES = "invented-sample-key-1", "PwInvented77", ["SigInvented88", "SigInvented99"]
 TEXT = "".join(
@@ -117,3 +117,12 @@ def test_a_launch_on_this_machine_prints_no_secret(
     assert run_command(["launch", "r.yaml", f"corpus.pii.key={KEY} 2", "--launcher", "torchrun", "--dry-run"]) == 0
     out, err = capfd.readouterr()
     assert KEY not in out + err and "corpus.pii.key=***" in out
+
+
+def test_a_fault_of_the_program_shows_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise RuntimeError(f"no http://lee:{PASSWORD}@h/x \x1b[2J")
+    except RuntimeError as error:
+        _show_fault(type(error), error, error.__traceback__)
+    err = capsys.readouterr().err
+    assert "Traceback" in err and "http://***@h/x" in err and PASSWORD not in err and "\x1b" not in err
