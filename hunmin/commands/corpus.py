@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from common.errors import UserError
+from common.names import find
 from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -175,7 +176,9 @@ def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> N
     epilog="Example: hunmin corpus decontaminate --benchmark klue/ --in s.jsonl --out kept.jsonl --hits h.jsonl"
 )
 def decontaminate(
-    benchmark: Annotated[str, typer.Option("--benchmark", help="Folder with benchmark files, or a JSON Lines file.")],
+    benchmark: Annotated[
+        str, typer.Option("--benchmark", help="Folder with benchmark files, a JSON Lines file, or a name on the hub.")
+    ],
     hits: Annotated[str, typer.Option("--hits", help="JSON Lines to write the hits to.")],
     source: In = "-",
     out: Out = "-",
@@ -203,7 +206,7 @@ def decontaminate(
         if threshold is not None:
             settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
         with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-            counts = decontaminate_stream(Path(benchmark), lines, written, found, settings)
+            counts = decontaminate_stream(find(benchmark, "dataset"), lines, written, found, settings)
         report(counts, as_json, out if hits != "-" else "-")
 
 

@@ -82,7 +82,8 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
 
 def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     message = (
-        r"batch_warmup\.start \(4\) must be divisible by micro_batch × processes \(2 × 4 = 8\); e\.g\. micro_batch=1"
+        r"batch_warmup\.start \(4\) must be divisible by micro_batch × processes \(2 × 4 = 8\); "
+        r"e\.g\. pretrain\.micro_batch=1"
     )
     with pytest.raises(ValueError, match=message):
         PretrainSettings(**{**RUN, **GROWING, "processes": 4})

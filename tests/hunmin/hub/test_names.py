@@ -196,6 +196,16 @@ def test_commands_take_names(
     assert TextEncoder("klue/bert-base").vocab_size == len(VOCABULARY)
 
 
+def test_decontamination_takes_a_data_set_on_the_hub(hub: Hub, cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guid, sentence = "b-1", "나라의 말이 중국과 달라 한자와 서로 통하지 아니한다."
+    line = json.dumps({"guid": guid, "sentence": sentence, "title": sentence}, ensure_ascii=False)
+    hub.repositories["datasets/a/tasks"] = Repository(False, {COMMIT: {"dev.jsonl": line.encode()}}, COMMIT)
+    Path("in.jsonl").write_text(json.dumps({"id": "1", "text": sentence}, ensure_ascii=False) + "\n", encoding="utf-8")
+    words = ["corpus", "decontaminate", "--benchmark", "a/tasks", "--in", "in.jsonl", "--out", "out.jsonl"]
+    assert run_command([*words, "--hits", "hits.jsonl"]) == 0
+    assert Path("out.jsonl").read_text() == "" and json.loads(Path("hits.jsonl").read_text())["benchmark_guid"] == guid
+
+
 def test_fine_tuning_records_commits_and_keeps_to_them(
     hub: Hub, cache: Path, tokenizer: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
