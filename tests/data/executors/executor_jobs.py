@@ -26,6 +26,10 @@ def process_id(task: Number) -> int:
     return os.getpid()
 
 
+def working_folder(task: Number) -> str:
+    return os.getcwd()
+
+
 def sized(payload: bytes, task: Number) -> int:
     return task.value
 
