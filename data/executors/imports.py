@@ -28,10 +28,7 @@ def safe_imports() -> Iterator[None]:
 
 @contextmanager
 def in_package_folder() -> Iterator[None]:
-    """Make the folder that this package lies in the current one; only in the main thread, beside which none opens files.
-
-    In another thread nothing changes.
-    """
+    """Make the folder that this package lies in the current one; nothing changes in a thread beside the main one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -143,7 +143,7 @@ class RayExecutor:
         payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
         paths = [path for path in map(os.path.abspath, filter(None, sys.path)) if Path(path).is_dir()]
         constant = (
-            os.getcwd(),
+            str(Path.cwd()),
             paths,
             [ray.put(payload)],
             xxhash.xxh3_128_hexdigest(payload),
@@ -246,8 +246,9 @@ def _courier() -> Callable[..., Any]:
     def run(task: bytes, folder: str, paths: list[str], *rest: Any) -> Any:
         import os
         import sys
+        from contextlib import suppress
 
-        if os.path.isdir(folder):
+        with suppress(OSError):
             os.chdir(folder)  # where relative paths of the recipe begin
         sys.path[:0] = [path for path in paths if path not in sys.path]
         from data.executors.ray import work

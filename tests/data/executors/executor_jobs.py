@@ -27,7 +27,7 @@ def process_id(task: Number) -> int:
 
 
 def working_folder(task: Number) -> str:
-    return os.getcwd()
+    return str(Path.cwd())
 
 
 def sized(payload: bytes, task: Number) -> int:

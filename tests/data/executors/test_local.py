@@ -131,7 +131,7 @@ def test_what_is_preloaded_is_imported_once_and_before_there_is_a_task(tmp_path)
 
 @pytest.mark.parametrize("preload", ["None", "'data.units.warm'"])
 def test_no_module_of_the_current_folder_is_imported(tmp_path, preload):
-    """`python -c`, by which multiprocessing starts its server and its tracker, imports what lies where it is started."""
+    """`python -c`, by which multiprocessing starts its server and its tracker, imports what lies there."""
     home, folder = tmp_path / "home", tmp_path / "folder"
     home.mkdir()
     folder.mkdir()
