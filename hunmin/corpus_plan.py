@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from common.files import COMPRESSED
+from common.compressed import COMPRESSED, compression_of
 from data.corpus import corpus_files
 from data.deduplicate.equal_documents import partitions_of
 from data.deduplicate.groups import GROUP_PARTS
@@ -177,7 +177,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
 
 
 def _packing(path: str) -> str:
-    return next((suffix for suffix in COMPRESSED if path.endswith(suffix)), "")
+    return compression_of(path) or ""
 
 
 def _advice(volume: Volume, unit_bytes: int, large: list[Surveyed], cores: Sequence[int]) -> list[str]:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from data.readers.blocks import Borders, cut
 from data.readers.encoding import TextStream
-from data.readers.lines import is_utf8
+from data.readers.lines import TOO_MANY, is_utf8
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
 
+MOST_ELEMENTS = 1_000_000
+"""Tags in one page, each of which takes some hundred bytes of memory; the wikitext in it has none."""
 _REDIRECT = re.compile(r"\s*#(?:redirect|넘겨주기)\b", re.I)
 _END = b"</page>"
 _PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
@@ -39,6 +41,8 @@ def parse_mediawiki(file: InputFile, block: Block) -> Iterator[Item]:
 def _page(file: InputFile, number: int, raw: bytes) -> Item:
     from data.readers.wikicode import wikicode_to_text
 
+    if raw.count(b"<") > MOST_ELEMENTS:
+        return Reject(number, TOO_MANY)
     try:
         page = ElementTree.fromstring(raw)
     except ElementTree.ParseError:

@@ -81,7 +81,8 @@ class Transport(io.RawIOBase):
         Raises:
             ReadFailedError: every attempt failed.
         """
-        place = self.tell() if self.seekable() else None
+        # answers of unknown length say that they can be sought, and do not know where they are
+        place = self._stream.tell() if self.seekable() else None
         for wait in (*WAITS, None):
             try:
                 return bytes(self._stream.read(-1 if size is None else size))
