@@ -7,7 +7,7 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -59,8 +59,7 @@ def decompressed(name: str, raw: Any) -> IO[bytes]:
     if suffix is None:
         return raw  # type: ignore[no-any-return]
     stored = _Counted(raw)
-    opened: Any = {".gz": _gzip, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile, ".zst": _ZstdFile}[suffix](stored)
-    return io.BufferedReader(_Bounded(opened, stored), 1 << 20)
+    return io.BufferedReader(_Bounded(_OPENERS[suffix](stored), stored), 1 << 20)
 
 
 def _gzip(raw: Any) -> gzip.GzipFile:
@@ -177,6 +176,12 @@ class _ZstdFile:
         self._pending = self._input = memoryview(b"")
 
 
+_OPENERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": _gzip,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": _ZstdFile,
+}
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile, ExpandsTooFarError)
 """What decompressors raise of their data; bz2 raises an OSError, too."""
 

@@ -66,10 +66,10 @@ def test_what_expands_too_far_is_refused_by_name(tmp_path: Path, suffix: str, mo
     monkeypatch.setattr(compressed, "FREE_BYTES", 1_000_000)
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(PACK[suffix](b"a" * 40_000_000))
-    with pytest.raises(UserError, match="a.txt.*expands to more than 250 times") as caught, decompression_errors(path):
-        with open_bytes(path) as stream:
-            while stream.read(1 << 20):
-                pass
+    with pytest.raises(UserError, match="expands to more than 250 times") as caught, decompression_errors(path):
+        stream = open_bytes(path)
+        while stream.read(1 << 20):
+            pass
     assert str(path) in str(caught.value)
     with pytest.raises(DamagedInputError, match="expands to more than 250 times its size"):
         read(path)

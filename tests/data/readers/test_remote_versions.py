@@ -187,5 +187,6 @@ def test_an_answer_in_pieces_that_is_cut_is_an_error(monkeypatch: pytest.MonkeyP
                     return
 
         threading.Thread(target=accept, daemon=True).start()
-        with pytest.raises(HunminError, match="cannot read http://127"):
+        with pytest.raises(HunminError, match="cannot read http://127") as caught:
             read(f"http://127.0.0.1:{server.getsockname()[1]}/a.txt")
+    assert "int()" not in str(caught.value)
