@@ -57,8 +57,8 @@ class Transport(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Return whether it can be read from any place."""
-        return bool(self._stream.seekable())
+        """Return whether it can be read from any place; a web server's answer of unknown length only says so."""
+        return bool(self._stream.seekable()) and getattr(self._stream, "size", 0) is not None
 
     def tell(self) -> int:
         """Return the place of the next byte."""
@@ -81,8 +81,7 @@ class Transport(io.RawIOBase):
         Raises:
             ReadFailedError: every attempt failed.
         """
-        # answers of unknown length say that they can be sought, and do not know where they are
-        place = self._stream.tell() if self.seekable() else None
+        place = self.tell() if self.seekable() else None
         for wait in (*WAITS, None):
             try:
                 return bytes(self._stream.read(-1 if size is None else size))
