@@ -184,7 +184,7 @@ def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each row under the first."""
     delimiter, quoting, *columns = block.context
     fields = FieldMap(file)
-    text = block.data.decode("utf-8", "surrogateescape")
+    text = block.data.decode("utf-8", "surrogateescape").replace("\n\ufeff", "\n").removeprefix("\ufeff")
     sound = is_utf8(block.data)
     lines = text.split("\n")
     rows = _quoted_rows(lines, delimiter) if quoting == QUOTED else _plain_rows(lines, delimiter)

@@ -12,7 +12,8 @@ MISSING_VALUE = "a sentence with a value that only a template knows"
 _MARKS = "*#:;> \t"
 _JOSA = "(?:은|는|을|를|의|와|과|로|으로|에서|에게?|보다)"
 _IN_SENTENCE = re.compile(
-    rf"(?<=[^\s.!?{HOLE}])[ \t]?{HOLE}+(?=[가-힣%℃°])|(?<=[가-힣])[ \t]{HOLE}+[ \t]?(?=[.,])|\A[{_MARKS}]*{HOLE}+(?={_JOSA}[ \t])"
+    rf"(?<=[^\s.!?{HOLE}])[ \t]?{HOLE}+(?=[가-힣%℃°])|(?<=[가-힣])[ \t]{HOLE}+[ \t]?(?=[.,])"
+    rf"|\A[{_MARKS}]*{HOLE}+(?={_JOSA}[ \t])"
 )
 """A hole that a sentence needs: a particle or unit hangs on it, or the sentence ends with it."""
 _BLANKS = re.compile(r"[ \t]{2,}")

@@ -19,15 +19,24 @@ _SQUARE = re.compile(r"(?:(?:[kcdm]?m|ft|in|yd|mi)[23]|sq ?(?:km|cm|mm|m|mi|ft|i
 _RANGES = {"to": "–", "-": "–", "–": "–", "and": ", ", "or": ", ", "x": " × ", "by": " × ", "xx": " × ", "±": " ± "}
 """Words between two numbers of one unit."""
 SILENT = frozenset(
-    "출처 출처필요 출처_필요 각주 주 내용주 참고주 r rp efn efn2 refn sfn sfnp sfnm harvnb harv isbn doi issn coord 좌표 fact cn "
-    "citation_needed citation clarify who when 누가? 언제? 어디? 모호 독자연구 anchor 앵커 clear - 국기그림 국기아이콘 flagicon".split()
+    re.findall(
+        r"\S+",
+        "출처 출처필요 출처_필요 각주 주 내용주 참고주 r rp efn efn2 refn sfn sfnp sfnm harvnb harv isbn doi "
+        "issn coord 좌표 fact cn citation_needed citation clarify who when 누가? 언제? 어디? 모호 독자연구 "
+        "anchor 앵커 clear - 국기그림 국기아이콘 flagicon",
+    )
 )
 """Notes, sources, icons: a sentence lacks nothing without them."""
-_FIRST = (
-    "nowrap nobr 줄바꿈없음 small 작게 big 크게 굵게 bold 기울임 italic em strong sub sup 위첨자 아래첨자 u s abbr 약어 math mvar "
-    "한자 ruby 루비 ipa unicode 유니코드 국기나라 국기 flag flagcountry ill 링크 formatnum lc uc lcfirst ucfirst nihongo 음력 연도"
-).split()
-_LAST = "lang llang 언어 color 색 글자색 font_color zh 필기체".split()
+_FIRST = re.findall(
+    r"\S+",
+    "nowrap nobr 줄바꿈없음 small 작게 big 크게 굵게 bold 기울임 italic em strong sub sup 위첨자 아래첨자 u "
+    "s abbr 약어 math mvar 한자 ruby 루비 ipa unicode 유니코드 국기나라 국기 flag flagcountry ill 링크 "
+    "formatnum lc uc lcfirst ucfirst nihongo 음력 연도",
+)
+_LAST = re.findall(
+    r"\S+",
+    "lang llang 언어 color 색 글자색 font_color zh 필기체",
+)
 _SIGNS = {
     "!": "|",
     "=": "=",

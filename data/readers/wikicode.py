@@ -2,8 +2,8 @@
 
 Comments, tags, templates, tables, references, galleries and formulas are cut out, but for templates that show what they
 are given (`templates`); of links, files and categories go, and other links, headings and lists keep their text.
-Sentences that lack what a template or formula shows go, too (`holes`). The pass leaves no mark open: the parser's time grows with the
-square (and more) of the marks that nobody closed.
+Sentences that lack what a template or formula shows go, too (`holes`). The pass leaves no mark open: the parser's time
+grows with the square (and more) of the marks that nobody closed.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import json
 import lzma
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 from hypothesis import given
@@ -18,6 +20,7 @@ from data.readers import (
     InputFile,
     Reject,
     SourceSettings,
+    is_referred,
     list_files,
     parse_block,
     read_blocks,
@@ -125,6 +128,23 @@ def test_binary_input_is_a_clear_error(tmp_path):
     path.write_bytes(b"\x00\x01\x02")
     with pytest.raises(UserError, match="not text"):
         read(path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".GZ", ".BZ2", ".XZ", ".ZST", ".Gz"])
+@pytest.mark.parametrize("name", ["POSTS.JSONL", "Posts.Csv", "POSTS.TXT"])
+def test_suffixes_may_be_in_capitals(tmp_path, name, suffix):
+    content = {"L": b'{"text": "\xea\xb0\x80"}\n', "v": "text\n가\n".encode(), "T": "가\n".encode()}[name[-1]]
+    path = tmp_path / f"{name}{suffix}"
+    path.write_bytes(COMPRESS[suffix.lower()](content) if suffix else content)
+    assert [item.text for item in read(path)] == ["가"]
+    assert list_files([str(path)])[0].label == name.rsplit(".", 1)[0]
+
+
+def test_parquet_may_be_in_capitals(tmp_path):
+    pq.write_table(pa.table({"text": ["가"]}), tmp_path / "A.Parquet")
+    assert [item.text for item in read(tmp_path / "A.Parquet")] == ["가"]
+    (file,) = list_files([str(tmp_path / "A.Parquet")])
+    assert is_referred(file)
 
 
 def test_formats_that_are_not_read_name_the_remedy(tmp_path):
