@@ -9,8 +9,10 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice, product
 from pathlib import Path
 from typing import IO, Any
+from unicodedata import normalize
 
 import xxhash
 
@@ -23,6 +25,10 @@ CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
 """How long a web server may take to be reached, and between two pieces of an answer."""
 HUB = "hf:"
 """What paths of data sets on the hub begin with."""
+
+
+MOST_FORMS = 1024
+"""Ways to write a path that are looked for: three for each of its names that are not ASCII."""
 
 
 def is_remote(path: str | Path) -> bool:
@@ -53,6 +59,19 @@ def expand(pattern: str) -> list[str]:
 def _found(pattern: str) -> list[str]:
     if is_remote(pattern):
         return [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
+    found = {path for form in _forms(pattern) for path in _found_here(form)}
+    return list(found)
+
+
+def _forms(pattern: str) -> list[str]:
+    """Return the ways in which file systems may write a name: macOS decomposes the Hangul that keyboards compose."""
+    if pattern.isascii() or Path(pattern).exists():
+        return [pattern]
+    parts = [dict.fromkeys([part, *(normalize(form, part) for form in ("NFC", "NFD"))]) for part in pattern.split("/")]
+    return ["/".join(chosen) for chosen in islice(product(*parts), MOST_FORMS)]
+
+
+def _found_here(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
     if path.is_dir():
         return [str(p) for p in path.rglob("*") if not _is_hidden(str(p.relative_to(path))) and p.is_file()]
@@ -93,10 +112,10 @@ def _unreachable(what: str, url: str, error: Exception) -> UserError:
 
 
 def stem(path: str) -> str:
-    """Return a file's name without its folder, compression suffix and format suffix."""
+    """Return a file's name, composed (NFC), without its folder, compression suffix and format suffix."""
     if path.startswith(HUB):
         return path.removeprefix(HUB).split("@", 1)[0].replace("/", "-")
-    name = without_compression(path.rstrip("/").rsplit("/", 1)[-1])
+    name = normalize("NFC", without_compression(path.rstrip("/").rsplit("/", 1)[-1]))
     return name.rsplit(".", 1)[0] if "." in name[1:] else name
 
 

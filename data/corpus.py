@@ -37,6 +37,7 @@ from data.deduplicate.limits import memory_here, refuse_beyond
 from data.executors import Crew, ExecutorName, crew_of, open_executor
 from data.filters import FilterSettings, build_filters
 from data.mixture import MixtureSettings
+from data.nfc import nfc
 from data.pii import (
     PiiSettings,
     Pseudonymizer,
@@ -201,7 +202,7 @@ def corpus_files(settings: CorpusSettings) -> list[InputFile]:
     """
     files = list_files(settings.inputs)
     if settings.pii.enabled:
-        refuse_personal_names([file.path for file in files], [file.settings.path for file in files])
+        refuse_personal_names([nfc(file.path) for file in files], [nfc(file.settings.path) for file in files])
         refuse_personal_labels([file.label for file in files])
     return files
 

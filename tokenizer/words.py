@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from common.errors import UserError
 from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
+from data.nfc import nfc
 from data.shards import SHARDS, copies_of, read_shard, read_shard_manifest, row_groups, shard_paths
 from tokenizer.counts import write_counts
 from tokenizer.pipeline import split_eojeols
@@ -158,7 +159,7 @@ def count_words(
         if sample.trains(source, key):
             for text in texts:
                 seen.sampled_bytes += len(text.encode())
-                eojeols.update(split_eojeols(apart.sub(" ", text) if apart else text))
+                eojeols.update(split_eojeols(apart.sub(" ", nfc(text)) if apart else text))
             if len(eojeols) >= MOST_DISTINCT:
                 yield _words(eojeols, split)
                 eojeols.clear()

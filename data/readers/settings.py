@@ -8,6 +8,7 @@ from pydantic import field_validator
 
 from common.settings import Settings
 from data.cleaning.settings import CleanSettings
+from data.nfc import nfc
 
 Format = Literal[
     "auto",
@@ -80,6 +81,11 @@ class SourceSettings(Settings):
         if not value or not all(value):
             raise ValueError("name at least one field")
         return value
+
+    @field_validator("name")
+    @classmethod
+    def _composed(cls, value: str | None) -> str | None:
+        return value and nfc(value)
 
     @property
     def text_fields(self) -> list[str]:

@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 from pathlib import Path
+from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -235,3 +236,25 @@ def test_a_number_that_no_json_holds_beside_the_text_takes_no_document(tmp_path)
     assert [item.text for item in items if isinstance(item, Document)] == ["가", "나", "다", "라 \ufffd"]
     assert items[2].id == "a-3"
     assert [item for item in items if isinstance(item, Reject)] == [Reject(4, "text is not a string")]
+
+
+@pytest.mark.parametrize("given", ["NFC", "NFD"])
+@pytest.mark.parametrize("there", ["NFC", "NFD"])
+@pytest.mark.parametrize("pattern", ["자료/말뭉치.csv", "자료/말*.csv", "자료", "자*/*.csv"])
+def test_names_in_decomposed_hangul_are_the_same_names(tmp_path, given, there, pattern):
+    folder = tmp_path / normalize(there, "자료")
+    folder.mkdir()
+    (folder / normalize(there, "말뭉치.csv")).write_text(normalize(there, "본문,출처\n가나다,신문\n"))
+    source = SourceSettings(
+        path=str(tmp_path / normalize(given, pattern)),
+        text_field=normalize(given, "본문"),
+        source_field=normalize(given, "출처"),
+    )
+    (file,) = list_files([source])
+    found = [item for form, block in read_blocks(file, 1000) for item in parse_block(file, form, block)]
+    assert file.label == "말뭉치"
+    assert [(item.id, item.source, normalize("NFC", item.text)) for item in found] == [("말뭉치-2", "신문", "가나다")]
+
+
+def test_a_name_of_a_source_is_composed():
+    assert SourceSettings(path="a", name=normalize("NFD", "신문")).name == "신문"
