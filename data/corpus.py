@@ -52,6 +52,7 @@ from data.shards import SCHEMA
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
+from data.units.fields import check_fields
 from data.units.runs import STAGE_DONE, do_units
 from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
@@ -152,6 +153,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         crew.ended("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
     files = corpus_files(settings)
+    check_fields(files)
     check_unnamed(files)
     _refuse_beyond(settings.deduplicate, files)
     for rules in (settings.clean, *(file.settings.clean for file in files)):

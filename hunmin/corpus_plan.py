@@ -18,6 +18,7 @@ from data.deduplicate.groups import GROUP_PARTS
 from data.deduplicate.limits import memory_here, near_bytes, refuse_beyond
 from data.deduplicate.near import choose_bands
 from data.deduplicate.near_copies import ranges_of
+from data.units.fields import check_fields
 from data.units.survey import Surveyed, Way, document_bytes, survey
 from hunmin.cost import TEXT_RATES
 from hunmin.recipe import Recipe
@@ -136,6 +137,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
     """
     settings = recipe.corpus
     files, unit_bytes = corpus_files(settings), int(settings.unit_mb * 1e6)
+    check_fields(files)
     found = survey(files, unit_bytes)
     known = [one for one in found if one.stored is not None and one.text is not None]
     text = sum(one.text or 0.0 for one in known)

@@ -25,13 +25,21 @@ MAX_FIELD_LINES = 1000
 """A quote with more line ends before the next fitting one is not closed; the longest articles have some hundreds."""
 NOT_A_ROW = "not a row of a table"
 UNCLOSED = "a quote that is not closed"
+DELIMITERS = (",", ";", "\t")
+"""What spreadsheets save CSV files with, according to the language they are in; the first where none stands there."""
 _COLUMN = re.compile(r"(?:[^\W\d][\w .:()/-]{0,39})?")
 """A column's name; data frames are saved with a column of row numbers that has none."""
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks."""
-    return _cut(file, stream, block_bytes, ",", True)
+    """Yield the rows of a CSV file in blocks; the first row tells whether commas, semicolons or tabs cut them."""
+    return _cut(file, stream, block_bytes, _delimiter_of(stream.head), True)
+
+
+def _delimiter_of(head: bytes) -> str:
+    """Return what most often stands between the names of the columns."""
+    names = re.sub(rb'"[^"]*"', b"", head.lstrip().partition(b"\n")[0])
+    return max(DELIMITERS, key=lambda one: names.count(one.encode()))
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
