@@ -176,10 +176,16 @@ def _open_remote(url: str) -> Any:
 
 @contextmanager
 def disk_errors(path: str | Path) -> Iterator[None]:
-    """Turn "no space left" and "quota exceeded" into one clear error that says what stays intact."""
+    """Turn "no space left", "quota exceeded" and "file too large" into one clear error that says what stays intact."""
     try:
         yield
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise DiskFullError(
+                f"files may not be as large here: could not write {path}",
+                "what was finished before stays intact",
+                "raise the limit (ulimit -f unlimited) or use another file system, and run the same command again",
+            ) from None
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFullError(
                 f"the disk is full: could not write {path}",

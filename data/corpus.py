@@ -101,10 +101,10 @@ class CorpusSettings(Settings):
     mixture: MixtureSettings | None = None
     """How often the documents of each source come, and which are held out of training. None takes each once, and leaves
     it to pretraining to hold out samples."""
-    shard_mb: float = Field(256, gt=0)
+    shard_mb: float = Field(256, ge=0.001)
     """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
     of a corpus are of about one size (before sentences go as duplicates)."""
-    unit_mb: float = Field(8, gt=0)
+    unit_mb: float = Field(8, ge=0.001)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")
     """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process

@@ -55,9 +55,10 @@ def _cut(file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, 
         return iter(())
     end = borders.first(head) or len(head)
     columns = _columns(file, utf8_lines(head[:end], stream.encoding), delimiter, quoted)
-    _, missing = FieldMap(file).columns(columns)
+    needed, missing = FieldMap(file).columns(columns)
     if missing:
         raise unknown_columns(file, missing, columns)
+    refuse_same_names(file, needed, columns)
     return numbered(cut(stream, borders, block_bytes), (delimiter, QUOTED if quoted else PLAIN, *columns))
 
 
@@ -93,6 +94,21 @@ def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> 
         "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names",
         f"text_field names the column with the documents; {shown if named else hidden}",
     )
+
+
+def refuse_same_names(file: InputFile, needed: list[str], columns: list[str]) -> None:
+    """Refuse a table with several columns of a name that is needed: only one of them would be read.
+
+    Raises:
+        UnfitInputError: it has such columns.
+    """
+    if twice := [name for name in needed if columns.count(name) > 1]:
+        raise UnfitInputError(
+            file.path,
+            f"has {columns.count(twice[0])} columns '{twice[0]}'",
+            "rename the columns of the table, or set the source's text_field to another",
+            "each column that is read has a name of its own",
+        )
 
 
 def _are_names(columns: list[str]) -> bool:

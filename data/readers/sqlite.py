@@ -83,9 +83,9 @@ def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:
     names = reference["columns"]
     fields = FieldMap(file)
     columns = ", ".join(map(_quoted, names))
-    query = f"SELECT rowid, {columns} FROM {_quoted(reference['table'])} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+    query = f"SELECT rowid, {columns} FROM {_quoted(reference['table'])} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
     with _opened(file) as database:
-        for number, *values in database.execute(query, (reference["from"], reference["before"])):
+        for number, *values in database.execute(query, (reference["from"], reference["before"] - 1)):
             try:
                 row = [value.decode("utf-8") if isinstance(value, bytes) else value for value in values]
             except UnicodeDecodeError:
