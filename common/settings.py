@@ -19,9 +19,11 @@ from common.secrets import masked_urls
 
 
 class Settings(BaseModel):
-    """Base of every settings class: unknown keys are refused, values are frozen, field docstrings are kept."""
+    """Base of every settings class: unknown keys, infinity and NaN are refused; values are frozen, docstrings kept."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
+    )
 
 
 S = TypeVar("S", bound=Settings)
@@ -78,15 +80,38 @@ PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")
 
 WRITTEN_KEY = re.compile(r"(\bkey\s*:\s*)\S.*")
 """The key of the pseudonyms in a recipe."""
+MOST_YAML_VALUES = 100_000
+"""Values in a YAML text, each alias counted as all that it stands for; the longest recipes have some hundred."""
 
 
 def _parse_yaml(text: str) -> Any:
-    """Return the data in a YAML text; tags that would make other objects are errors."""
+    """Return the data in a YAML text.
+
+    Raises:
+        yaml.YAMLError: it is not YAML, has tags that would make other objects, or is nested too deeply or too large.
+    """
     loader = _Loader(text)
     try:
-        return loader.get_single_data()
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _values_in(node, {}) > MOST_YAML_VALUES:
+            raise yaml.YAMLError(f"it stands for more than {MOST_YAML_VALUES:,} values")
+        return loader.construct_document(node)
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
     finally:
         loader.dispose()
+
+
+def _values_in(node: Any, known: dict[int, int]) -> int:
+    """Return how many values a node of YAML stands for; `known` gets those of the nodes in it."""
+    if id(node) not in known:
+        known[id(node)] = 1  # of one that holds itself, too
+        items = [] if isinstance(node.value, str) else node.value
+        inner = [part for item in items for part in (item if isinstance(item, tuple) else (item,))]
+        known[id(node)] = 1 + sum(_values_in(part, known) for part in inner)
+    return known[id(node)]
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:

@@ -75,6 +75,11 @@ def _refuse_as_run_does(recipe: Recipe, verdicts: list[Verdict], first: str | No
     refuse_shared_executor(recipe, first, last)
     begin = STAGE_NAMES.index(first) if first else 0
     waiting = [v for v in verdicts if not v.done]
+    if any(v.stage.name == "corpus" for v in waiting):
+        from data.corpus import corpus_files
+        from data.units.fields import check_fields
+
+        check_fields(corpus_files(recipe.corpus))
     if waiting and STAGE_NAMES.index(waiting[0].stage.name) < begin:
         name = waiting[0].stage.name
         raise UserError(

@@ -22,7 +22,7 @@ from tokenizer.counting import refuse_other_encodings
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import pre_tokenizer, split_eojeols
 from tokenizer.save import load_tokenizer
-from tokenizer.words import decode_line
+from tokenizer.words import decode_line, formatted_texts, is_formatted
 
 BOUNDARY_CHARACTERS = 1_000_000
 """Characters of the text, evenly spread over it, on which morpheme boundaries are compared (mecab-ko in context)."""
@@ -62,7 +62,8 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 
     Args:
         dirs: tokenizer folders (ours, or any with a tokenizer.json), run folders, or names on the hub.
-        text_path: UTF-8 text, maybe compressed; of a few broken lines the bytes are replaced. Read twice.
+        text_path: UTF-8 text, maybe compressed, or a file in one of the corpus's formats; of a few broken lines the
+            bytes are replaced. Read twice.
 
     Raises:
         UserError: the text or a tokenizer is missing, or the text is not UTF-8 or holds no word.
@@ -91,6 +92,10 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 def _lines(path: str | Path) -> Iterator[list[str]]:
     """Yield the eojeol of each line of a text."""
     normalize = normalizers.NFC()
+    if is_formatted(str(path)):
+        for text in formatted_texts(str(path)):
+            yield split_eojeols(normalize.normalize_str(text or ""))
+        return
     lines = broken = 0
     with open_bytes(path) as stream, decompression_errors(path):
         for raw in stream:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from common.errors import UserError
 from common.names import COMMIT
-from data.readers.delimited import unknown_columns
+from data.readers.delimited import refuse_same_names, unknown_columns
 from data.readers.paths import HUB
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
@@ -57,6 +58,12 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
 
 
 def _tables(file: InputFile, name: str, config: str | None, split: str, revision: str | None) -> Iterator[pa.Table]:
+    if Path(name).exists():
+        raise UserError(
+            f"{file.path} names a data set of the hub, and a folder {name} lies here that would be read in its place",
+            "hf: stands for the hub alone",
+            f"give {name} without hf: to read the folder, or run the command in another folder",
+        )
     try:
         import datasets
 
@@ -69,6 +76,7 @@ def _tables(file: InputFile, name: str, config: str | None, split: str, revision
                 needed, missing = FieldMap(file).columns(table.column_names)
                 if missing:
                     raise unknown_columns(file, missing, table.column_names)
+                refuse_same_names(file, needed, table.column_names)
             yield table.select(needed).combine_chunks()
     except UserError:
         raise

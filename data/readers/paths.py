@@ -5,6 +5,7 @@ from __future__ import annotations
 from common.errors import UserError
 from common.files import HUB, expand, stem, suffix_of
 from common.secrets import masked_urls
+from data.nfc import nfc
 from data.readers.records import InputFile
 from data.readers.settings import SourceSettings
 
@@ -47,7 +48,7 @@ def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
     labels: list[str] = []
     taken: set[str] = set()
     for base, (path, _, _) in zip(bases, files, strict=True):
-        label = first = told[base].get(path, base)
+        label = first = nfc(told[base].get(path, base))
         number = 1
         while label in taken:
             number += 1

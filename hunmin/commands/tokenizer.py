@@ -21,7 +21,8 @@ Folders = Annotated[
 
 
 Corpus = Annotated[
-    str, typer.Option("--corpus", help="Finished corpus folder, text file (a document a line) or glob of such.")
+    str,
+    typer.Option("--corpus", help="Finished corpus folder, file in any format of the corpus or of text, or glob."),
 ]
 PreTokenizer = Annotated[
     Literal["morpheme", "kiwi", "none"] | None,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from pydantic import ValidationError
 
 from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
@@ -417,3 +418,10 @@ def test_a_source_for_each_document_is_refused(unit_mb, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="more than 300 sources"):
         build(settings(tmp_path / "a.jsonl", unit_mb=unit_mb), tmp_path / "out")
     build(settings(tmp_path / "a.jsonl", inputs=[{"path": str(tmp_path / "a.jsonl"), "name": "곳"}]), tmp_path / "out2")
+
+
+@pytest.mark.parametrize("key", ["shard_mb", "unit_mb"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e-9, 0.0])
+def test_sizes_are_sizes(key, value):
+    with pytest.raises(ValidationError):
+        CorpusSettings.model_validate({"inputs": ["a"], key: value})

@@ -72,3 +72,11 @@ def test_format_hf_needs_such_a_path(tmp_path):
     (tmp_path / "a").write_text("x")
     with pytest.raises(UserError, match="not a data set"):
         read(tmp_path / "a", format="hf")
+
+
+def test_a_folder_of_the_name_is_not_taken_for_the_hubs(tmp_path, monkeypatch):
+    (tmp_path / "someone" / "news").mkdir(parents=True)
+    (tmp_path / "someone" / "news" / "a.jsonl").write_text('{"text": "a"}')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="a folder someone/news lies here"):
+        read("hf:someone/news")
