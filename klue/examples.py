@@ -26,7 +26,7 @@ class Splits:
     train: list[Example]
     dev: list[Example]
     note: str
-    """Empty when both come from the official files, and all of them was taken."""
+    """Empty when both come from the official files, these are whole, and all of them was taken."""
     counts: dict[str, int]
     """train, dev, test (where there is one), train_in_dev (dropped from train, as their text is a dev or test text),
     train_cut (by max_train_examples)."""
@@ -204,6 +204,8 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
         notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
     counts |= {"test": len(test)} if test else {}
+    if not split_dev and not lent:
+        notes += task.shortfalls(counts)
     return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data, source), test)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, ClassVar
 
@@ -152,6 +152,23 @@ class Task(ABC):
         if self.files:
             return f"{self.folder}/{self.files[split]}" if split in self.files else None
         return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
+
+    def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
+        """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples".
+
+        Args:
+            counts: see `klue.examples.Splits.counts`.
+        """
+        taken = counts["dev"] if self.dev_share else 0
+        train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
+        found = []
+        if train < self.train_examples:
+            found.append(f"{train:,} of at least {self.train_examples:,} train examples")
+        if not self.dev_share and counts["dev"] != self.dev_examples:
+            found.append(f"{counts['dev']:,} of {self.dev_examples:,} dev examples")
+        if counts.get("test", 0) != self.test_examples:
+            found.append(f"{counts.get('test', 0):,} of {self.test_examples:,} test examples")
+        return found
 
     @abstractmethod
     def read(self, record: Any, guid: str) -> Iterable[Example]:

@@ -141,7 +141,7 @@ def test_the_tables_say_which_split(finished: Path) -> None:
     rows = read_rows(finished)
     kobest, koelectra = tables(rows, published_rows())
     assert kobest.columns[0] == "COPA macro F1, test¹" and kobest.notes[0].startswith("Test scores × 100, once")
-    assert kobest.notes[1] == "¹ COPA: 12 of 500 dev examples."
+    assert "; 12 of 500 dev examples; 10 of 1,000 test examples." in kobest.notes[1]
     assert [name for name, _ in kobest.extra][:2] == ["COPA macro F1, dev", "COPA accuracy, dev"]
     assert koelectra.columns == ["KorSTS Spearman, test¹", "KorQuAD 1.0 EM, dev²", "KorQuAD 1.0 F1, dev²"]
     entries = {entry["task"]: entry for entry in summarize(rows)}
