@@ -10,7 +10,6 @@ from typing import Any
 from klue.plan import INITS
 from klue.search import GRID
 from klue.tasks import TASKS
-from klue.tasks.base import Task
 
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
