@@ -11,7 +11,7 @@ import numpy as np
 from common.errors import UserError
 from common.progress import say
 from klue.examples import find_file, read_examples
-from klue.features import load_tokenizer, make_features
+from klue.features import check_reading, load_tokenizer, make_features
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.tasks import KLUE, get_task, suite_folder
 from klue.tasks.base import Example, Features, Outputs, Task
@@ -49,6 +49,7 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
             say(f"{name} is left out: {data} has no dev file of it")
             continue
         examples = read_examples(task, file)
+        check_reading(task, examples, load_tokenizer(model), model)
         length = min(task.authors.max_length, facts.max_positions)
         scores, inputs = ceiling(task, examples, facts, length)
         row = {"task": task.name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}

@@ -11,7 +11,7 @@ import torch
 from common.errors import UserError
 from common.files import atomic_write, decompression_errors, open_bytes
 from klue.examples import read_examples
-from klue.features import load_tokenizer, make_features
+from klue.features import check_reading, load_tokenizer, make_features
 from klue.finetune import predict
 from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
@@ -46,6 +46,7 @@ def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = 
         )
     torch.set_num_threads(job.threads)
     tokenizer = load_tokenizer(folder)
+    check_reading(task, examples, tokenizer, folder)
     features = make_features(task, examples, tokenizer, read_model_folder(folder), job.training.max_length)
     where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)

@@ -17,7 +17,7 @@ from common.progress import ProgressBar, duration, say
 from data.executors.slurm import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
-from klue.features import load_tokenizer, make_features, save_features
+from klue.features import check_reading, load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
 from klue.job import run_job
@@ -116,11 +116,12 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     """
     facts = read_model_folder(model)
     check_weights(model)
-    splits = {}
+    tokenizer, splits = load_tokenizer(model), {}
     for name in settings.tasks:
         task = get_task(name)
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
-        splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
+        found = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
+        check_reading(task, [*found.train, *found.dev, *found.test], tokenizer, model)
     jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), out)
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 

@@ -36,9 +36,11 @@ def unlabelled(task, example, words):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, tiny_bert, tmp_path):
+def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, sample_bert, tmp_path):
     task = TASKS[name]
-    job, _, dev = make_job(name, sample_benchmark, tiny_bert, tmp_path, train=12, dev=12, learning_rate=1e-3, epochs=2)
+    job, _, dev = make_job(
+        name, sample_benchmark, sample_bert, tmp_path, train=12, dev=12, learning_rate=1e-3, epochs=2
+    )
     job = job.model_copy(update={"save_model": True})
     run_job(job)
     folder, wanted = Path(job.out) / "model", lines(Path(job.out) / "predictions.jsonl")
@@ -125,11 +127,11 @@ def test_folders_that_hold_no_such_model(benchmark, tiny_roberta, tmp_path):
         predict_file(Path(job.out) / "model", "klue-nli", given, tmp_path / "out")
 
 
-def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, tiny_bert, tmp_path):
+def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, sample_bert, tmp_path):
     given = tmp_path / "given.jsonl"
     given.write_text('{"text": "나는 간다"}\n', encoding="utf-8")
     for number, tags in enumerate((True, False)):
-        job, _, _ = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path / str(number), train=4, dev=4)
+        job, _, _ = make_job("klue-dp", sample_benchmark, sample_bert, tmp_path / str(number), train=4, dev=4)
         training = job.training.model_copy(update={"pos_tags": tags})
         run_job(job.model_copy(update={"save_model": True, "training": training}))
         folder = Path(job.out) / "model"

@@ -25,7 +25,7 @@ from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS, suite_folder
-from tests.klue.conftest import write_model
+from tests.klue.conftest import sample_characters, write_model
 from tests.klue.suite_files import write_suites
 
 NAMES = ("kobest-copa", "kobest-hellaswag", "korsts", "korquad")
@@ -40,7 +40,7 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that learns fast: no dropout, uneven weights."""
     fast = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
-    return write_model(tmp_path_factory.mktemp("reader"), text="testdvrain", **fast)
+    return write_model(tmp_path_factory.mktemp("reader"), text=sample_characters(), **fast)
 
 
 def settings(root: Path, **changes) -> KlueSettings:

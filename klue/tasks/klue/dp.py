@@ -123,7 +123,9 @@ class DependencyParsing(Task):
             return_offsets_mapping=True,
             verbose=False,
         )
-        unknown, spaces = tokenizer.unk_token_id, only_space(encoded["input_ids"], tokenizer)
+        known_all = tokenizer.unk_token_id is None
+        unknown = tokenizer.pad_token_id if known_all else tokenizer.unk_token_id
+        spaces = only_space(encoded["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             pieces: list[list[int]] = [[] for _ in example.texts]

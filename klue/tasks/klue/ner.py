@@ -220,6 +220,8 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
 
 def _authors_sign(tokenizer: Any) -> str:
     """Return what the authors' code takes off tokens, or nothing where it refuses the tokenizer."""
+    if tokenizer.unk_token is None:
+        return ""
     if marks_continuations(tokenizer):
         return "##"
     kind = type(getattr(tokenizer, "backend_tokenizer", None) and tokenizer.backend_tokenizer.model).__name__
