@@ -10,6 +10,7 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import COMPRESSED, decompression_errors, open_bytes, sha256_file
 from common.settings import settings_hash
+from klue.composed import composed
 from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.tasks.base import Example, Task
 
@@ -250,4 +251,4 @@ def hash_share(guid: str) -> float:
 
 
 def _texts(example: Example) -> tuple[str, ...]:
-    return tuple(" ".join(text.split()) for text in example.texts)
+    return tuple(" ".join(composed(text).split()) for text in example.texts)

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UserError
+from klue.composed import composed
 from klue.model_folder import ModelFacts
 from klue.tasks.base import Example, Features, Task
-from klue.tokens import composed
 from tokenizer.coverage import check_share, sample, unread_share
 
 

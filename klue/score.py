@@ -13,7 +13,8 @@ from common.progress import ProgressBar, say
 from klue.examples import read_examples
 from klue.metrics import intervals
 from klue.tasks import get_task
-from klue.tasks.base import Task, shown
+from klue.tasks.base import Task
+from klue.tasks.fields import shown
 
 DRAWS = 1000
 """Samples of the bootstrap."""

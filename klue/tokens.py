@@ -6,8 +6,6 @@ WordPiece marks a token that goes on with a word (##). SentencePiece and byte-le
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,22 +15,7 @@ SIGNS = "▁Ġ"
 """What stands for a space before a word."""
 ANCHOR = "가"
 """A word that other text is put behind, to see how it is written in running text."""
-_DECOMPOSED = re.compile(
-    "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[가-힣][\u11a8-\u11c2]|[A-Za-z][\u0300-\u036f]+"
-)
 _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-
-
-def composed(text: str) -> str:
-    """Return the text with Hangul and accents composed that it holds decomposed (NFD: of macOS, of PDF files).
-
-    Nothing else of NFC is done: a text that is composed stays as it is, and so does what its tokens are.
-    """
-    return text if _DECOMPOSED.search(text) is None else _DECOMPOSED.sub(_compose, text)
-
-
-def _compose(found: re.Match[str]) -> str:
-    return unicodedata.normalize("NFC", found[0])
 
 
 class Piece(NamedTuple):

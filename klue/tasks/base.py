@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, ClassVar
 
 import numpy as np
+
+from klue.tasks.fields import finite, one_of
 
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
@@ -271,19 +272,6 @@ class Task(ABC):
         """Return the task's metrics × 100 for gold labels and predictions in the same order."""
 
 
-def text_field(record: dict[str, Any], name: str) -> str:
-    """Return a text field of a record.
-
-    Raises:
-        KeyError: it is missing.
-        ValueError: it is not text.
-    """
-    value = record[name]
-    if not isinstance(value, str):
-        raise ValueError(f"'{name}' is not text")
-    return value
-
-
 class Sentences(Task):
     """A task with one output for a text or a pair of texts."""
 
@@ -362,35 +350,3 @@ class Regression(Sentences):
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[float]:
         """Return the raw outputs, unclipped."""
         return [float(value[0]) for value in outputs["logits"]]
-
-
-def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
-    """Return the value if it is one of a set of labels.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if value not in labels:
-        raise ValueError(f"{shown(value)} is not a label of {name}; labels: {', '.join(labels)}")
-    return str(value)
-
-
-def finite(value: Any, name: str) -> float:
-    """Return the value if it is a finite number.
-
-    Raises:
-        ValueError: it is not.
-    """
-    try:
-        number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
-    except OverflowError:  # an integer of hundreds of digits
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{shown(value)} is not a finite number; predictions of {name} are numbers")
-    return number
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message shows it: cut short where it is long."""
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a number of dozens of digits"
-    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -7,8 +7,10 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from klue.composed import composed
 from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, shown, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import one_of, shown, text_field
 from klue.tokens import only_space
 from klue.tsv import Sentence, read_sentences
 
@@ -91,7 +93,14 @@ class DependencyParsing(Task):
         if [int(i) for i in index] != list(range(1, len(words) + 1)):
             raise ValueError("the words are not numbered 1, 2, 3 …")
         last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
-        return [Example(guid, tuple(words), self._parse([int(head) for head in heads], list(labels), len(words)), last)]
+        return [
+            Example(
+                guid,
+                tuple(map(composed, words)),
+                self._parse([int(head) for head in heads], list(labels), len(words)),
+                last,
+            )
+        ]
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return the words; without parts of speech (`pos`) `given` is None."""

@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from klue.composed import composed, composed_span
 from klue.metrics import auprc, micro_f1
-from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs, finite, one_of, text_field
+from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
+from klue.tasks.fields import finite, given_text, one_of
 from klue.tokens import cut, marks_continuations, only_space, pieces, place_of
 
 MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
@@ -80,18 +82,18 @@ class RelationExtraction(Classification):
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence with the places of its entities, (start, end) of subject and object, end exclusive."""
-        sentence = text_field(record, "sentence")
+        sentence = given_text(record, "sentence")
         spans = []
         for role in ("subject_entity", "object_entity"):
             start, end = int(record[role]["start_idx"]), int(record[role]["end_idx"]) + 1
             if not 0 <= start < end <= len(sentence):
                 raise ValueError(f"{role} stands at {start} to {end - 1}, the sentence has {len(sentence)} characters")
-            spans.append((start, end))
+            spans.append(composed_span(start, end, sentence))
         (first, first_end), (second, _) = sorted(spans)
         if first_end > second:
             raise ValueError(f"the entities at {first} and {second} overlap")
         label = one_of(record["label"], self.labels, self.name)
-        return [Example(record.get("guid", guid), (sentence,), label, [list(span) for span in spans])]
+        return [Example(record.get("guid", guid), (composed(sentence),), label, [list(span) for span in spans])]
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics import pearsonr, similarity_f1
-from klue.tasks.base import AuthorsValues, Example, Regression, finite, text_field
+from klue.tasks.base import AuthorsValues, Example, Regression
+from klue.tasks.fields import finite, text_field
 
 
 class Sts(Regression):

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, ClassVar
 
+from klue.composed import composed
 from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import text_field
 from klue.tokens import in_running_text
 
 _SLOTS = {
@@ -82,7 +84,7 @@ class DialogueStates(Task):
             turns += [system, text]
             state = turn["state"]
             split_state(state)
-            yield Example(f"{name}-{number}", tuple(turns), list(state), name)
+            yield Example(f"{name}-{number}", tuple(turns), [composed(str(entry)) for entry in state], name)
             number, system = number + 1, ""
 
     def unlabelled(self, record: Any, guid: str) -> Iterator[Example]:
@@ -159,6 +161,7 @@ class DialogueStates(Task):
         """Return the state; raises ValueError when it is no list of "domain-slot-value" with the benchmark's slots."""
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
             raise ValueError('a prediction is a list of "domain-slot-value"')
+        prediction = [composed(entry) for entry in prediction]
         for entry in prediction:
             _slot_and_value(entry)
         return prediction
@@ -182,7 +185,7 @@ def split_state(state: Any) -> dict[str, str]:
         raise ValueError("a user turn's state is a list")
     found = {}
     for entry in state:
-        slot, value = _slot_and_value(str(entry))
+        slot, value = _slot_and_value(composed(str(entry)))
         if not value:
             raise ValueError(f"{entry!r} has no value")
         found[slot] = value.strip()
