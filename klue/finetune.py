@@ -19,7 +19,7 @@ from klue.batches import evaluation_batches, evaluation_steps, learning_rate_sha
 from klue.features import load_features, load_tokenizer
 from klue.heads import Head, build_head
 from klue.plan import Job, steps_of
-from klue.saved import save_model
+from klue.saved import build_kept, save_model
 from klue.score import defined
 from klue.tasks import get_task
 from klue.tasks.base import Features, Outputs, Task
@@ -70,7 +70,7 @@ def finetune(job: Job) -> Outcome:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     train, dev = (load_features(Path(job.features), split) for split in ("train", "dev"))
-    model = build_head(job, task, train.shared).to(device)
+    model = (build_kept if job.keep_head else build_head)(job, task, train.shared).to(device)
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)

@@ -32,6 +32,10 @@ TOKENIZER_FILES = (
     "merges.txt",
 )
 BESIDE_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+HEADED = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice")
+"""How the library's classes end whose weights hold a task's head."""
+HEAD_FILE = "head.safetensors"
+"""Weights of a head that is none of the library's, in a folder that fine-tuning left."""
 RULE = "a model is a folder with config.json, weights and a tokenizer, as `hunmin export` writes it"
 
 
@@ -94,8 +98,19 @@ def read_model_folder(folder: Path) -> ModelFacts:
         pad_id=pad_id,
         token_types=bool(getattr(config, "type_vocab_size", 0)) and _whole(folder, config, "type_vocab_size") > 1,
         architecture_hash=settings_hash([sha256_file(path) for path in described]),
-        weights_hash=settings_hash([sha256_file(path) for path in [*weights, *sorted(folder.glob("model-*-of-*"))]]),
+        weights_hash=settings_hash(
+            [sha256_file(p) for p in [*weights, *sorted(folder.glob("model-*-of-*")), *folder.glob(HEAD_FILE)]]
+        ),
     )
+
+
+def is_finetuned(folder: Path) -> bool:
+    """Return whether the folder's weights hold the head of a task that they were fine-tuned for."""
+    try:
+        named = json.loads((folder / "config.json").read_bytes()).get("architectures") or []
+    except (OSError, ValueError, AttributeError):
+        return False
+    return any(str(name).endswith(HEADED) for name in named)
 
 
 def check_weights(folder: Path) -> None:

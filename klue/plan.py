@@ -55,6 +55,8 @@ class Job(Settings):
     """What must be said where the scores stand; may be empty."""
     examples: dict[str, int]
     """Counts of examples: train, dev, and those left out."""
+    keep_head: bool = False
+    """Whether the head begins as the model's folder has it, which was fine-tuned for the same task."""
     save_model: bool = False
     """Whether the model of the best evaluation is kept, too."""
     inputs: int = 0
@@ -73,7 +75,7 @@ class Job(Settings):
     @property
     def fingerprint(self) -> str:
         """Return what identifies all that the result depends on: a finished job with the same one is not redone."""
-        how = [self.training.values, self.threads, self.precision]
+        how = [self.training.values, self.threads, self.precision, *(["keep_head"] if self.keep_head else [])]
         return settings_hash([self.task, self.init, self.seed, *how, self.data_hash, self.model_hash])
 
 
@@ -131,6 +133,7 @@ def plan_jobs(
                     device=device,
                     data_note=splits[name].note,
                     examples=splits[name].counts,
+                    keep_head=settings.keep_head and init == "pretrained",
                     save_model=settings.save_model == "best",
                 )
             )

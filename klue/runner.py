@@ -22,7 +22,7 @@ from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
 from klue.job import run_job
 from klue.job_pool import JobPool
-from klue.model_folder import ModelFacts, check_weights, read_model_folder
+from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
 from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
@@ -116,6 +116,12 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     """
     facts = read_model_folder(model)
     check_weights(model)
+    if settings.keep_head:
+        from klue.saved import check_kept  # it brings torch along
+
+        check_kept(model, [get_task(name) for name in settings.tasks])
+    elif is_finetuned(model):
+        say(f"{model} was fine-tuned already: its head is dropped, each task begins with a new one")
     tokenizer, splits = load_tokenizer(model), {}
     for name in settings.tasks:
         task = get_task(name)

@@ -139,6 +139,9 @@ class KlueSettings(Settings):
     learning rate as 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0, 0.1,
     0.2, 0.6, weight decay 0, 0.01, batch 8, 16, 32 and epochs 3, 4, 5, 10. A value that a section names is not varied.
     The set with the best mean over seeds of the metric of `select_by` is reported: chosen on dev, as in the paper."""
+    keep_head: bool = False
+    """Keep the head of a model that was fine-tuned already, for more training on the same task. Off: the head begins
+    anew from the seed, whatever the model was fine-tuned for."""
     published: bool = runtime(True)
     """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
     save_model: Literal["none", "best"] = runtime("none")

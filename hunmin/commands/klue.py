@@ -88,6 +88,10 @@ def finetune(
             show_default="the setting klue.save_model",
         ),
     ] = None,
+    keep_head: Annotated[
+        bool,
+        typer.Option("--keep-head", help="Keep the head of a model that was fine-tuned for the same task."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
     published: Published = None,
     as_json: AsJson = False,
@@ -113,6 +117,7 @@ def finetune(
     tree |= {"tasks": task} if task else {}
     tree |= {"suites": suite} if suite else {}
     tree |= {"save_model": save_model} if save_model else {}
+    tree |= {"keep_head": True} if keep_head else {}
     settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
     if dry_run:
         print(plan_stage(settings, folder, Path(out)))
