@@ -23,7 +23,7 @@ SURE = 20.0
 
 
 def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return {"task", "examples", "inputs", "max_length", "scores"} of each task's dev examples.
+    """Return {"task", "examples", "inputs", "cut" (inputs), "max_length", "scores"} of each task's dev examples.
 
     Args:
         model: folder of an encoder with its tokenizer; its weights are not looked at.
@@ -51,8 +51,9 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
         examples = read_examples(task, file)
         check_reading(task, examples, load_tokenizer(model), model)
         length = min(task.authors.max_length, facts.max_positions)
-        scores, inputs = ceiling(task, examples, facts, length)
-        row = {"task": task.name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}
+        scores, features = ceiling(task, examples, facts, length)
+        row = {"task": task.name, "examples": len(examples), "inputs": len(features.owner), "cut": features.cut}
+        row |= {"max_length": length, "scores": scores}
         found.append(row)
     if not found:
         raise UserError(f"{data} holds no dev file of any task", "the data folder has the official layout")
@@ -61,8 +62,8 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
 
 def ceiling(
     task: Task, examples: Sequence[Example], model: ModelFacts, max_length: int
-) -> tuple[dict[str, float], int]:
-    """Return the scores of faultless outputs, and the number of inputs.
+) -> tuple[dict[str, float], Features]:
+    """Return the scores of faultless outputs, and the features.
 
     Args:
         task: the task.
@@ -74,7 +75,7 @@ def ceiling(
     features = make_features(task, examples, tokenizer, model, max_length)
     outputs = faultless(task, features)
     scores = task.score(features.labels, task.decode(outputs, features, tokenizer))
-    return scores | task.published(outputs, features, tokenizer), len(features.owner)
+    return scores | task.published(outputs, features, tokenizer), features
 
 
 def faultless(task: Task, features: Features) -> Outputs:

@@ -1,4 +1,4 @@
-"""Decomposed Hangul (NFD: of macOS, of PDF files) read as composed, and where its characters stood."""
+"""Texts as tokenizers read them: decomposed Hangul (NFD) composed, where its characters stood, what was cut off."""
 
 from __future__ import annotations
 
@@ -68,6 +68,25 @@ def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
             at = origins(text)
             encoded["offset_mapping"][number] = [(at[a], at[b]) for a, b in encoded["offset_mapping"][number]]
     return encoded
+
+
+def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], tokenizer: Any, room: int) -> list[bool]:
+    """Return which inputs a tokenizer has cut.
+
+    Args:
+        rows: ids of the inputs, `room` tokens at most.
+        texts: what they were made of: one list of texts, or two, a pair an input.
+        tokenizer: what made them.
+        room: the longest input.
+    """
+    full = [number for number, row in enumerate(rows) if len(row) >= room]
+    found = [False] * len(rows)
+    if full:
+        columns = [[column[number] for number in full] for column in texts]
+        whole = tokenizer(*columns, return_attention_mask=False, verbose=False)["input_ids"]
+        for number, row in zip(full, whole, strict=True):
+            found[number] = len(row) > len(rows[number])
+    return found
 
 
 def _compose(found: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -111,8 +111,15 @@ def make_features(
     shared = task.shared(tokenizer)
     if markers:
         shared["embeddings"] = 1 + max(markers)
-    owner = np.array(columns.pop("owner"), np.int64)
-    return Features(list(examples), owner, {name: _column(values) for name, values in columns.items()}, shared)
+    owner, cut = np.array(columns.pop("owner"), np.int64), sum(map(bool, columns.pop("cut")))
+    made = {name: _column(values) for name, values in columns.items()}
+    return Features(list(examples), owner, made, shared, cut)
+
+
+def cut_note(parts: Mapping[str, Features], max_length: int) -> str:
+    """Return a phrase on how many inputs of each split were cut, empty for none: "3 of 35 dev inputs cut …"."""
+    counts = [f"{part.cut:,} of {len(part.owner):,} {name}".strip() for name, part in parts.items() if part.cut]
+    return f"{', '.join(counts)} inputs cut at {max_length} tokens" if counts else ""
 
 
 def save_features(splits: dict[str, Features], folder: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from common.errors import UserError
+from common.progress import say
 from common.settings import Settings, settings_hash
 from klue.examples import Splits
 from klue.model_folder import ModelFacts
@@ -92,18 +93,16 @@ def plan_jobs(
         out: the stage's folder.
 
     Raises:
-        UserError: a task's inputs would be longer than the model has positions, or it has no such metric to choose by.
+        UserError: a task has no such metric to choose by.
     """
     jobs = []
     for name in settings.tasks:
         task = get_task(name)
         choices = tried_values(settings, task, model.hidden_size)
         if choices[0].max_length > model.max_positions:
-            raise UserError(
-                f"{name}: max_length {choices[0].max_length}, the model has {model.max_positions} positions",
-                "inputs are no longer than the model's positions",
-                f"set klue.{task.key}.max_length={model.max_positions}, or klue.training.max_length for all tasks",
-            )
+            say(f"klue: {task.title}: inputs of {model.max_positions} tokens at most, the model has no more positions")
+            short = {"max_length": model.max_positions}
+            choices = [choice.model_copy(update=short) for choice in choices]
         keys = [*task.metrics, *task.as_published.values(), *task.extra_metrics]
         if (metric := choices[0].select_by) not in (None, *keys):
             raise UserError(

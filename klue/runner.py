@@ -17,7 +17,7 @@ from common.progress import ProgressBar, duration, say
 from data.executors.slurm import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
-from klue.features import check_reading, load_tokenizer, make_features, save_features
+from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
 from klue.job import run_job
@@ -167,7 +167,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    made = {}
+    made: dict[str, dict[str, Any]] = {}
     for name, job in {job.task: job for job in jobs}.items():
         task, split, length = get_task(name), splits[name], job.training.max_length
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
@@ -175,6 +175,9 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
         features = {which: make_features(task, part, tokenizer, model, length) for which, part in parts.items()}
         save_features(features, folder / name)
         made[name] = {"features": str((folder / name).resolve()), "inputs": len(features["train"].owner)}
+        if note := cut_note(features, length):
+            say(f"klue: {task.title}: {note}", style="yellow")
+            made[name]["data_note"] = "; ".join(filter(None, (split.note, note)))
     return [job.model_copy(update=made[job.task]) for job in jobs]
 
 

@@ -35,7 +35,7 @@ class FineTuneSettings(Settings):
     """Decoupled decay of all weights but biases and layer norms. Authors: 0, WoS 0.01."""
     max_length: int | None = Field(None, ge=8)
     """Tokens an example is cut to, special tokens included; MRC: tokens of a window. Authors: 128, RE and DP 256, NER,
-    MRC and WoS 510. A model with fewer positions needs a smaller value."""
+    MRC and WoS 510. A model of fewer positions reads no more than it has."""
     evaluations_per_epoch: int | None = Field(None, ge=1)
     """How often the dev examples are scored in an epoch, evenly spaced, the last one at its end. Authors: 4."""
     patience: int | None = Field(None, ge=0)

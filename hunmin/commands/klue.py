@@ -157,10 +157,10 @@ def ceiling(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("task", "metric", "ceiling", "examples", "inputs", "max length")
+    table = Table("task", "metric", "ceiling", "examples", "inputs", "cut", "max length")
     for row in rows:
         for metric, name in metrics_of(row["task"]).items():
-            counts = [f"{row[key]:,}" for key in ("examples", "inputs", "max_length")]
+            counts = [f"{row[key]:,}" for key in ("examples", "inputs", "cut", "max_length")]
             table.add_row(TASKS[row["task"]].title, name, f"{row['scores'][metric]:.2f}", *counts)
     console(stderr=False).print(table)
 
@@ -217,11 +217,11 @@ def predict(
     """
     from klue.predict import predict_file
 
-    count = predict_file(local_folder(model, "model"), task, Path(given), Path(out), device)
+    counts = predict_file(local_folder(model, "model"), task, Path(given), Path(out), device)
     if as_json:
-        print(json.dumps({"predictions": count, "out": out}, ensure_ascii=False))
+        print(json.dumps({**counts, "out": out}, ensure_ascii=False))
     else:
-        say(f"{count:,} predictions: {out}")
+        say(f"{counts['predictions']:,} predictions: {out}")
 
 
 @app.command(epilog="Example: hunmin klue push scores/jobs/ynat-pretrained-42/model OWNER/korean-ynat --dry-run")

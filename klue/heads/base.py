@@ -64,7 +64,7 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
         missing = sorted(key for key in odd if key.startswith(inside) and "pooler." not in key)
         if missing:
             raise HunminError(
-                f"{len(missing)} encoder weights are missing in {job.model}, or of another shape, the first: {missing[0]}",
+                f"{len(missing)} encoder weights are missing in {job.model}, or have another shape: {missing[0]} …",
                 "only the head is initialised anew",
                 "export the model again",
             )

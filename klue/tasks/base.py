@@ -10,6 +10,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from klue.composed import cut_rows
 from klue.tasks.fields import finite, one_of
 
 LARGE_FROM_HIDDEN = 1024
@@ -42,6 +43,8 @@ class Features:
 
     shared: dict[str, Any] = field(default_factory=dict)
     """What the head must know of the tokenizer."""
+    cut: int = 0
+    """Inputs that some text was left out of for want of room."""
 
     @property
     def lengths(self) -> np.ndarray:
@@ -184,6 +187,14 @@ class Task(ABC):
             ValueError: a field holds what the task does not allow.
         """
 
+    def contradiction(self, record: Any) -> str:
+        """Return what in a record that the task reads contradicts something else in it, for people; empty for none.
+
+        Args:
+            record: one that `read`, or `unlabelled`, takes.
+        """
+        return ""
+
     @property
     def unlabelled_fields(self) -> str:
         """Return what a record without a label has, for people."""
@@ -220,7 +231,8 @@ class Task(ABC):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the columns of the features, one entry an input, and `owner`, the index of its example.
+        """Return the columns of the features, one entry an input, `owner`, the index of its example, and `cut`, whether
+        some of the example's text is left out of it.
 
         Args:
             examples: one or more.
@@ -294,6 +306,7 @@ class Sentences(Task):
         )
         return {
             "owner": list(range(len(examples))),
+            "cut": cut_rows(encoded["input_ids"], texts, tokenizer, max_length),
             **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
             "labels": [self.target(example) for example in examples],
         }

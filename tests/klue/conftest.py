@@ -48,7 +48,7 @@ def write_benchmark(folder: Path, train: int = 70, dev: int = 35, sts_train: boo
         same = number % 6
         words = draw.sample(THINGS, 5)
         other = words[:same] + draw.sample(PLACES + FILLERS, 5 - min(same, 5))
-        rating = {"label": float(same), "real-label": same * 0.97, "binary-label": int(same >= 3)}
+        rating = {"label": round(same * 0.97, 1), "real-label": same * 0.97, "binary-label": int(same * 0.97 >= 3)}
         sts.append({"sentence1": f"{number} " + " ".join(words), "sentence2": " ".join(other), "labels": rating})
     for name, records in (("ynat", ynat), ("klue-nli", nli), ("klue-sts", sts)):
         for split, part in (("train", records[:train]), ("dev", records[train:])):

@@ -137,7 +137,8 @@ class ReadingComprehension(Task):
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             # at most half of what there is, so that a short input, too, reads the passage
-            question = questions["input_ids"][number][: min(QUESTION_TOKENS, (max_length - frame.size) // 2)]
+            asked = questions["input_ids"][number]
+            question = asked[: min(QUESTION_TOKENS, (max_length - frame.size) // 2)]
             passage = np.array(passages["input_ids"][number], np.int64)
             offsets = np.array(passages["offset_mapping"][number], np.int64).reshape(-1, 2)
             owns = np.array([token not in spaces for token in passages["input_ids"][number]], bool)
@@ -158,7 +159,7 @@ class ReadingComprehension(Task):
                     [0] * len(frame.before) + [frame.types[0]] * len(question) + [frame.types[1]] * len(frame.between)
                 )
                 types += [frame.types[2]] * (len(ids) - len(types))
-                row = (number, ids, types, answer[0], answer[1], begin, stop)
+                row = (number, len(question) < len(asked), ids, types, answer[0], answer[1], begin, stop)
                 for name, value in zip(_COLUMNS, row, strict=True):
                     columns[name].append(value)
         if not token_types:
@@ -237,7 +238,7 @@ def _best(outputs: Outputs, features: Features) -> list[_Answer]:
     ]
 
 
-_COLUMNS = ("owner", "input_ids", "token_type_ids", "start_positions", "end_positions", "starts", "ends")
+_COLUMNS = ("owner", "cut", "input_ids", "token_type_ids", "start_positions", "end_positions", "starts", "ends")
 
 
 class _Frame(NamedTuple):

@@ -15,7 +15,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from klue.authors.ner import token_places
-from klue.composed import composed, origins, with_places
+from klue.composed import composed, cut_rows, origins, with_places
 from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
 from klue.metrics.entities import LABELS, TYPES
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
@@ -94,6 +94,17 @@ class Ner(Task):
         given = record.guid if isinstance(record, Sentence) else record.get("guid")
         return [Example(given or guid, (text,), kept)]
 
+    def contradiction(self, record: Any) -> str:
+        """Return where a sentence's head line has another text than its rows, or an entity begins inside."""
+        labels = [row[1] for row in record.rows] if isinstance(record, Sentence) else record.get("ner_tags", [])
+        for before, label in zip(["O", *labels], labels, strict=False):
+            if str(label).startswith("I-") and str(before)[2:] != str(label)[2:]:
+                return f"{label} stands behind {before}"
+        if isinstance(record, Sentence):
+            head, rows = (_plain(composed(text)) for text in (record.text, "".join(row[0] for row in record.rows)))
+            return "" if head == rows else f"the head line says {head!r}, the rows {rows!r}"
+        return ""
+
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return the text."""
         text = given_text(record, "text")
@@ -141,6 +152,8 @@ class Ner(Task):
                 for example, sentence, ids in zip(examples, words, encoded["input_ids"], strict=True)
             ]
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
+        texts = [composed(example.texts[0]) for example in examples]
+        columns["cut"] = cut_rows(encoded["input_ids"], [texts], tokenizer, max_length)
         return {"owner": list(range(len(examples))), **{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:

@@ -34,6 +34,18 @@ class Sts(Regression):
         pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
         return [Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))]
 
+    def contradiction(self, record: Any) -> str:
+        """Return where the rounded rating, or whether it is 3.0 or more, does not fit the rating."""
+        given = record.get("labels") or {}
+        rating = given.get("real-label")
+        if rating is None:
+            return ""
+        if "binary-label" in given and bool(given["binary-label"]) != (rating >= 3):
+            return f"real-label is {rating}, binary-label {given['binary-label']}"
+        if "label" in given and abs(given["label"] - rating) > 0.0501:
+            return f"real-label is {rating}, label {given['label']}"
+        return ""
+
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return the pair."""
         return self.read({**record, "guid": guid, "labels": {"real-label": 0.0}}, guid)

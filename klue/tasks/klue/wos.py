@@ -87,6 +87,16 @@ class DialogueStates(Task):
             yield Example(f"{name}-{number}", tuple(turns), [composed(str(entry)) for entry in state], name)
             number, system = number + 1, ""
 
+    def contradiction(self, record: Any) -> str:
+        """Return the slot that has two values in one turn."""
+        for turn in record["dialogue"]:
+            values: dict[str, str] = {}
+            for entry in map(str, turn.get("state") or ()):
+                slot, _, value = composed(entry).rpartition("-")
+                if values.setdefault(slot, value) != value:
+                    return f"{slot} is both {values[slot]!r} and {value!r}"
+        return ""
+
     def unlabelled(self, record: Any, guid: str) -> Iterator[Example]:
         """Yield one example a user turn."""
         yield from self.read({"guid": guid, "dialogue": [{**turn, "state": []} for turn in record["dialogue"]]}, guid)
@@ -110,7 +120,7 @@ class DialogueStates(Task):
         value_ids = dict(zip(texts, in_running_text(texts, tokenizer), strict=True))
         steps = 1 + max(map(len, value_ids.values()))
         pad = tokenizer.pad_token_id
-        rows, gates, values = [], [], []
+        rows, gates, values, cut = [], [], [], []
         for example, state in zip(examples, states, strict=True):
             ids: list[int] = []
             for number, turn in enumerate(example.texts):
@@ -118,12 +128,14 @@ class DialogueStates(Task):
                 ids += ([separator] if number else []) + ids_of[turn]
             if len(example.texts) == 2:
                 ids = [separator, *ids]  # an empty history
+            cut.append(len(ids) > max_length - 2)
             rows.append([tokenizer.cls_token_id, *ids[-(max_length - 2) :], separator])
             gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
             wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
             values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
         columns: dict[str, list[Any]] = {
             "owner": list(range(len(examples))),
+            "cut": cut,
             "input_ids": rows,
             "gates": gates,
             "values": values,
