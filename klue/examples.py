@@ -13,6 +13,7 @@ from common.progress import say
 from common.settings import settings_hash
 from klue.composed import composed
 from klue.hub import SPLITS, SUFFIX, hub_records
+from klue.synthetic import NOTE, is_synthetic
 from klue.tasks.base import Example, Task
 
 Source = tuple[Task, Path]
@@ -227,7 +228,9 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
         notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
     counts |= {"test": len(test)} if test else {}
-    if not split_dev and not lent:
+    if any(is_synthetic(example.guid) for example in [*train, *dev, *test]):
+        notes.insert(0, NOTE)
+    elif not split_dev and not lent:
         notes += task.shortfalls(counts)
     return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data, source), test)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from klue.plan import INITS
 from klue.search import GRID
+from klue.synthetic import NOTE
 from klue.tasks import TASKS
 
 
@@ -81,7 +82,9 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in rows:
         counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
-        if "split of dev" in note:
+        if NOTE in note:
+            found[task.name] = "synthetic"
+        elif "split of dev" in note:
             found[task.name] = "dev is split"
         elif "zero-shot transfer" in note:
             found[task.name] = f"trained on {TASKS[task.transfer].title}"

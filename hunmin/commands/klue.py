@@ -105,7 +105,7 @@ def finetune(
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
-    from klue.tables import published_rows
+    from klue.tables import published_for
 
     folder = local_folder(model, "model")
     tree = {
@@ -133,7 +133,7 @@ def finetune(
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
         terminal = console(stderr=False)
-        beside = published_rows() if (settings.published if published is None else published) else None
+        beside = published_for(rows, settings.published if published is None else published)
         terminal.print(results_table(rows, beside, terminal.width))
 
 
