@@ -14,6 +14,7 @@ from klue.model_folder import ModelFacts
 from klue.search import tried_values, values_name
 from klue.settings import KlueSettings, Training
 from klue.tasks import get_task
+from klue.tasks.base import Task
 
 Init = Literal["pretrained", "random"]
 INITS: tuple[Init, ...] = ("pretrained", "random")
@@ -80,6 +81,35 @@ class Job(Settings):
         return settings_hash([self.task, self.init, self.seed, *how, self.data_hash, self.model_hash])
 
 
+def not_served(family: str, title: str, reason: str) -> UserError:
+    """Return the error for models of a family that a task is not served with.
+
+    Args:
+        family: the library's name of the model's type.
+        title: of the task.
+        reason: what is in the way.
+    """
+    return UserError(
+        f"models of the family {family} are not served for {title}: {reason}",
+        "a task needs the library's class for it, fed with token ids alone",
+        "leave the task out (--task names the others), or take a model of another family: bert, roberta, electra …",
+    )
+
+
+def _check_family(model: ModelFacts, task: Task) -> None:
+    """Raise a UserError where the library has no class of the model's family for the task's head."""
+    from transformers.models.auto import modeling_auto
+
+    named = {
+        "sequence": modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+        "tokens": modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+        "span": modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
+        "choice": modeling_auto.MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES,
+    }.get(task.head, modeling_auto.MODEL_MAPPING_NAMES)
+    if model.family not in named:
+        raise not_served(model.family, task.title, "the library has no class for it")
+
+
 def plan_jobs(
     settings: KlueSettings, model: ModelFacts, splits: dict[str, Splits], device: str, out: Path
 ) -> list[Job]:
@@ -93,11 +123,12 @@ def plan_jobs(
         out: the stage's folder.
 
     Raises:
-        UserError: a task has no such metric to choose by.
+        UserError: a task has no such metric to choose by, or is not served with the model's family.
     """
     jobs = []
     for name in settings.tasks:
         task = get_task(name)
+        _check_family(model, task)
         choices = tried_values(settings, task, model.hidden_size)
         if choices[0].max_length > model.max_positions:
             say(f"klue: {task.title}: inputs of {model.max_positions} tokens at most, the model has no more positions")

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig
 
 from common.errors import HunminError
+from klue.heads.served import family_error
 from klue.model_folder import is_finetuned
 from klue.plan import Job
 from klue.tasks.base import Task
@@ -69,7 +70,10 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
                 "export the model again",
             )
     if shared.get("embeddings", 0) > model.config.vocab_size:
-        model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
+        try:
+            model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
+        except Exception as error:  # of many kinds, by the family
+            raise family_error(job, f"no token can be added to them ({' '.join(str(error).split())})") from None
     return model
 
 
@@ -107,6 +111,8 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -
         )
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
+        if "Unrecognized configuration class" in reason:
+            raise family_error(job, "the library has no class for it") from None
         raise HunminError(
             f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
         ) from None
