@@ -40,7 +40,7 @@ def print_report(wanted: Wanted) -> None:
     from klue.compare import read_models
     from klue.grid import latex_grid, markdown_grid, terminal_grid
     from klue.report import as_tree, latex, markdown, read_rows, results_table
-    from klue.tables import published_rows
+    from klue.tables import published_for
 
     if wanted.worst and not (wanted.data and wanted.details):
         raise UserError(
@@ -54,7 +54,7 @@ def print_report(wanted: Wanted) -> None:
     # of what `klue finetune` wrote there are none
     held = {given: contamination(path.resolve().parent / "corpus" / "hits.jsonl") for given, path in folders}
     known = None if several else held[folders[0][0]]
-    beside = published_rows() if _published(wanted, folders) else None
+    beside = published_for(rows, _published(wanted, folders))
     if wanted.plot:
         from klue.plot import draw_scores
 

@@ -22,7 +22,8 @@ from hunmin.scores import NOT_SCORED, score_rows
 from klue.grid import md
 from klue.plot import draw_scores
 from klue.report import markdown, results_table
-from klue.tables import published_rows
+from klue.synthetic import all_synthetic, synthetic_tasks
+from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 from pretrain.metrics import read_metrics
 
@@ -68,6 +69,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
     def end(rows: list[dict[str, Any]], at: int, *names: str) -> dict[str, Any] | None:
         return {name: rows[at][name] for name in ("step", *names)} if rows else None
 
+    rows = score_rows(run)
     return {
         "name": recipe.name,
         "seed": recipe.seed,
@@ -77,9 +79,10 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
             "first": end(validation, 0, "validation_loss", "validation_accuracy"),
             "last": end(validation, -1, "validation_loss", "validation_accuracy"),
         },
-        "klue": score_rows(run),
+        "klue": rows,
         "contamination": contamination(run / "corpus" / "hits.jsonl"),
-        "published": published_rows() if recipe.published else None,
+        "published": published_for(rows, recipe.published),
+        "synthetic": sorted(synthetic_tasks(rows)),
     }
 
 
@@ -98,7 +101,14 @@ def as_markdown(report: dict[str, Any]) -> str:
     lines = [f"# {md(report['name'])}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
     others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
-    lines += ["", "![loss](loss.png)", "", "## Scores" if others else "## KLUE, dev sets", ""]
+    heading = (
+        "## Synthetic tasks, dev sets"
+        if all_synthetic(report["klue"])
+        else "## Scores"
+        if others or not report["klue"]
+        else "## KLUE, dev sets"
+    )
+    lines += ["", "![loss](loss.png)", "", heading, ""]
     if report["klue"]:
         lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
     else:

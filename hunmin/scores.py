@@ -88,6 +88,7 @@ def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         rows: result rows of jobs (results.jsonl).
     """
     from klue.results import not_the_benchmarks, shown_scores, summarize
+    from klue.synthetic import synthetic_tasks
 
     results, other = [], not_the_benchmarks(rows)
     for entry in summarize(rows):
@@ -98,7 +99,9 @@ def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if task.hub_config:
             dataset = {"type": "klue/klue", "name": task.title, "config": task.hub_config}
         dataset["split"] = "test" if "test" in entry else "validation"
-        if entry["task"] in other:
+        if entry["task"] in synthetic_tasks([entry]):
+            dataset = {"type": "other", "name": f"synthetic examples in the form of {task.title}"}
+        elif entry["task"] in other:
             dataset = {"type": "other", "name": f"{other[entry['task']]:,} examples in the form of {task.title}"}
         if entry["data_note"]:
             dataset["args"] = {"note": entry["data_note"]}

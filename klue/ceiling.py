@@ -11,7 +11,7 @@ import numpy as np
 from common.errors import UserError
 from common.progress import say
 from klue.examples import find_file, read_examples
-from klue.features import load_tokenizer, make_features
+from klue.features import check_reading, load_tokenizer, make_features
 from klue.model_folder import ModelFacts, read_model_folder
 from klue.tasks import KLUE, get_task, suite_folder
 from klue.tasks.base import Example, Features, Outputs, Task
@@ -23,7 +23,7 @@ SURE = 20.0
 
 
 def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return {"task", "examples", "inputs", "max_length", "scores"} of each task's dev examples.
+    """Return {"task", "examples", "inputs", "cut" (inputs), "max_length", "scores"} of each task's dev examples.
 
     Args:
         model: folder of an encoder with its tokenizer; its weights are not looked at.
@@ -49,9 +49,11 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
             say(f"{name} is left out: {data} has no dev file of it")
             continue
         examples = read_examples(task, file)
+        check_reading(task, examples, load_tokenizer(model), model)
         length = min(task.authors.max_length, facts.max_positions)
-        scores, inputs = ceiling(task, examples, facts, length)
-        row = {"task": task.name, "examples": len(examples), "inputs": inputs, "max_length": length, "scores": scores}
+        scores, features = ceiling(task, examples, facts, length)
+        row = {"task": task.name, "examples": len(examples), "inputs": len(features.owner), "cut": features.cut}
+        row |= {"max_length": length, "scores": scores}
         found.append(row)
     if not found:
         raise UserError(f"{data} holds no dev file of any task", "the data folder has the official layout")
@@ -60,8 +62,8 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
 
 def ceiling(
     task: Task, examples: Sequence[Example], model: ModelFacts, max_length: int
-) -> tuple[dict[str, float], int]:
-    """Return the scores of faultless outputs, and the number of inputs.
+) -> tuple[dict[str, float], Features]:
+    """Return the scores of faultless outputs, and the features.
 
     Args:
         task: the task.
@@ -73,7 +75,7 @@ def ceiling(
     features = make_features(task, examples, tokenizer, model, max_length)
     outputs = faultless(task, features)
     scores = task.score(features.labels, task.decode(outputs, features, tokenizer))
-    return scores | task.published(outputs, features, tokenizer), len(features.owner)
+    return scores | task.published(outputs, features, tokenizer), features
 
 
 def faultless(task: Task, features: Features) -> Outputs:

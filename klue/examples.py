@@ -9,8 +9,11 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import COMPRESSED, decompression_errors, open_bytes, sha256_file
+from common.progress import say
 from common.settings import settings_hash
+from klue.composed import composed
 from klue.hub import SPLITS, SUFFIX, hub_records
+from klue.synthetic import NOTE, is_synthetic
 from klue.tasks.base import Example, Task
 
 Source = tuple[Task, Path]
@@ -26,7 +29,7 @@ class Splits:
     train: list[Example]
     dev: list[Example]
     note: str
-    """Empty when both come from the official files, and all of them was taken."""
+    """Empty when both come from the official files, these are whole, and all of them was taken."""
     counts: dict[str, int]
     """train, dev, test (where there is one), train_in_dev (dropped from train, as their text is a dev or test text),
     train_cut (by max_train_examples)."""
@@ -137,7 +140,7 @@ def read_examples(task: Task, path: Path) -> list[Example]:
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
     stem = f"{task.hub_config}-{path.stem.split('-')[0]}" if from_hub else path.name.split(f".{task.suffix}")[0]
-    examples, seen = [], set()
+    examples, seen, odd = [], set(), Contradictions()
     for number, record in enumerate(records):
         name = f"record {number}"
         try:
@@ -149,6 +152,7 @@ def read_examples(task: Task, path: Path) -> list[Example]:
                     raise ValueError("the guid is there twice")
                 seen.add(name)
                 examples.append(example)
+            odd.note(name, task.contradiction(record))
         except KeyError as error:
             raise UserError(f"{path}, {name}: field {error} is missing", rule) from None
         except (TypeError, AttributeError):
@@ -157,7 +161,27 @@ def read_examples(task: Task, path: Path) -> list[Example]:
             raise UserError(f"{path}, {name}: {error}", rule) from None
     if not examples:
         raise UserError(f"{path} holds no records", rule)
+    odd.tell(path, len(records))
     return examples
+
+
+class Contradictions:
+    """Records of a file that contradict themselves: counted, the first one named, and used as they are."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+
+    def note(self, name: str, what: str) -> None:
+        """Count a record of that name if there is something to say of it."""
+        if what:
+            self.count += 1
+            self.first = self.first or f"{name}: {what}"
+
+    def tell(self, path: Path, records: int) -> None:
+        """Say how many of the file's records there are, if any."""
+        if self.count:
+            say(f"{path}: {self.count:,} of {records:,} records contradict themselves; {self.first}", style="yellow")
 
 
 def load_splits(task: Task, data: Path, max_train: int | None = None, source: Source | None = None) -> Splits:
@@ -218,6 +242,10 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
         notes.append(f"trained on {len(kept):,} of {len(train):,} examples")
     counts = {"train": len(kept), "dev": len(dev), "train_in_dev": leaked, "train_cut": len(train) - len(kept)}
     counts |= {"test": len(test)} if test else {}
+    if any(is_synthetic(example.guid) for example in [*train, *dev, *test]):
+        notes.insert(0, NOTE)
+    elif not split_dev and not lent:
+        notes += task.shortfalls(counts)
     return Splits(kept, dev, "; ".join(notes), counts, files_hash(task, data, source), test)
 
 
@@ -262,4 +290,4 @@ def hash_share(guid: str) -> float:
 
 
 def _texts(example: Example) -> tuple[str, ...]:
-    return tuple(" ".join(text.split()) for text in example.texts)
+    return tuple(" ".join(composed(text).split()) for text in example.texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UserError
+from klue.composed import composed
 from klue.model_folder import ModelFacts
 from klue.tasks.base import Example, Features, Task
+from tokenizer.coverage import check_share, sample, unread_share
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -41,6 +43,33 @@ def load_tokenizer(folder: Path) -> Any:
         ) from None
 
 
+def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folder: Path) -> None:
+    """Refuse a tokenizer that cannot read the task's texts, and tell of one that reads them badly.
+
+    Args:
+        task: the task.
+        examples: one or more; a sample of them is looked at.
+        tokenizer: the model's.
+        folder: the model's.
+
+    Raises:
+        UserError: see `tokenizer.coverage.check_share`.
+    """
+    texts = sample([composed(text) for example in examples for text in example.texts])
+    unknown = {tokenizer.unk_token_id} - {None}
+
+    def pieces(words: list[str]) -> Iterator[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
+        if tokenizer.is_fast:
+            for found in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False):
+                yield found.ids, found.offsets
+            return
+        for word in words:  # it does not say where tokens stand: one that is unknown makes the word so
+            ids = tokenizer(word, add_special_tokens=False)["input_ids"]
+            yield ids, [(0, len(word))] * len(ids)
+
+    check_share(unread_share(pieces, unknown, texts), f"the tokenizer in {folder}", task.title)
+
+
 def make_features(
     task: Task, examples: Sequence[Example], tokenizer: Any, model: ModelFacts, max_length: int
 ) -> Features:
@@ -56,7 +85,7 @@ def make_features(
     Raises:
         UserError: the tokenizer gives ids that the model has no embedding for, or lacks a token that the task needs.
     """
-    missing = [name for name in ("cls_token", "sep_token", "pad_token", "unk_token") if not getattr(tokenizer, name)]
+    missing = [name for name in ("cls_token", "sep_token", "pad_token") if not getattr(tokenizer, name)]
     if missing:
         raise UserError(
             f"the tokenizer in {model.folder} has no {', '.join(missing)}",
@@ -84,8 +113,15 @@ def make_features(
     shared = task.shared(tokenizer)
     if markers:
         shared["embeddings"] = 1 + max(markers)
-    owner = np.array(columns.pop("owner"), np.int64)
-    return Features(list(examples), owner, {name: _column(values) for name, values in columns.items()}, shared)
+    owner, cut = np.array(columns.pop("owner"), np.int64), sum(map(bool, columns.pop("cut")))
+    made = {name: _column(values) for name, values in columns.items()}
+    return Features(list(examples), owner, made, shared, cut)
+
+
+def cut_note(parts: Mapping[str, Features], max_length: int) -> str:
+    """Return a phrase on how many inputs of each split were cut, empty for none: "3 of 35 dev inputs cut …"."""
+    counts = [f"{part.cut:,} of {len(part.owner):,} {name}".strip() for name, part in parts.items() if part.cut]
+    return f"{', '.join(counts)} inputs cut at {max_length} tokens" if counts else ""
 
 
 def save_features(splits: dict[str, Features], folder: Path) -> None:

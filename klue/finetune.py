@@ -18,8 +18,9 @@ from common.errors import HunminError
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
 from klue.features import load_features, load_tokenizer
 from klue.heads import Head, build_head
+from klue.heads.served import served
 from klue.plan import Job, steps_of
-from klue.saved import save_model
+from klue.saved import build_kept, save_model
 from klue.score import defined
 from klue.tasks import get_task
 from klue.tasks.base import Features, Outputs, Task
@@ -70,7 +71,8 @@ def finetune(job: Job) -> Outcome:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     train, dev = (load_features(Path(job.features), split) for split in ("train", "dev"))
-    model = build_head(job, task, train.shared).to(device)
+    with served(job):
+        model = (build_kept if job.keep_head else build_head)(job, task, train.shared).to(device)
     tokenizer = load_tokenizer(Path(job.model)) if task.writes_text else None
     torch.manual_seed(job.seed)
     optimizer = build_optimizer(model, training.learning_rate, training.weight_decay)
@@ -88,7 +90,9 @@ def finetune(job: Job) -> Outcome:
             since = 0
             for number, batch in enumerate(batches, start=1):
                 rate = training.learning_rate * learning_rate_share(step, total, training.warmup_share)
-                losses += train_step(model, optimizer, rate, batch_tensors(train, batch, task, job, device))
+                inputs = batch_tensors(train, batch, task, job, device)
+                with served(job):
+                    losses += train_step(model, optimizer, rate, inputs)
                 step, since = step + 1, since + 1
                 if number not in due:
                     if step % PROGRESS_EVERY == 0:
@@ -167,8 +171,9 @@ def predict(model: Head, features: Features, task: Task, job: Job, device: torch
     outputs: dict[str, list[Any]] = {}
     for batch in evaluation_batches(lengths, EVALUATION_TOKENS[device.type]):
         # without autocast: scores of bfloat16 come in steps, and ties and thresholds would decide by them
-        with scoring_precision(device):
-            found = model.predict(batch_tensors(features, batch, task, job, device))
+        inputs = batch_tensors(features, batch, task, job, device)
+        with scoring_precision(device), served(job):
+            found = model.predict(inputs)
         for name, values in found.items():
             rows = outputs.setdefault(name, [None] * len(lengths))
             array = values.double().cpu().numpy() if values.is_floating_point() else values.cpu().numpy()

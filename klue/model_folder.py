@@ -33,6 +33,10 @@ TOKENIZER_FILES = (
     "merges.txt",
 )
 BESIDE_TOKENIZER = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+HEADED = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForMultipleChoice")
+"""How the library's classes end whose weights hold a task's head."""
+HEAD_FILE = "head.safetensors"
+"""Weights of a head that is none of the library's, in a folder that fine-tuning left."""
 RULE = "a model is a folder with config.json, weights and a tokenizer, as `hunmin export` writes it"
 
 
@@ -54,6 +58,8 @@ class ModelFacts:
     """Identifies the configuration and the tokenizer."""
     weights_hash: str
     """Identifies the weights."""
+    family: str
+    """The library's name of the model's type: "bert", "xlm-roberta" …"""
 
     def hash_for(self, init: str) -> str:
         """Return what identifies all of the model that a job depends on; with init "random" it takes no weights."""
@@ -94,9 +100,21 @@ def read_model_folder(folder: Path) -> ModelFacts:
         vocab_size=_whole(folder, config, "vocab_size"),
         pad_id=pad_id,
         token_types=bool(getattr(config, "type_vocab_size", 0)) and _whole(folder, config, "type_vocab_size") > 1,
+        family=str(config.model_type),
         architecture_hash=settings_hash([sha256_file(path) for path in described]),
-        weights_hash=settings_hash([sha256_file(path) for path in [*weights, *sorted(folder.glob("model-*-of-*"))]]),
+        weights_hash=settings_hash(
+            [sha256_file(p) for p in [*weights, *sorted(folder.glob("model-*-of-*")), *folder.glob(HEAD_FILE)]]
+        ),
     )
+
+
+def is_finetuned(folder: Path) -> bool:
+    """Return whether the folder's weights hold the head of a task that they were fine-tuned for."""
+    try:
+        named = json.loads((folder / "config.json").read_bytes()).get("architectures") or []
+    except (OSError, ValueError, AttributeError):
+        return False
+    return any(str(name).endswith(HEADED) for name in named)
 
 
 def check_weights(folder: Path) -> None:
@@ -146,6 +164,12 @@ def _configuration(folder: Path, written: dict[str, Any]) -> Any:
 def _whole(folder: Path, config: Any, name: str) -> int:
     """Return a whole number of the configuration; raises UserError when it is none, or not there."""
     value = getattr(config, name, None)
+    if value is None:
+        raise UserError(
+            f"{folder} is of the family {config.model_type}, which is not served: its configuration has no {name}",
+            "an encoder states its width, positions and vocabulary",
+            "take a model of another family: bert, roberta, electra …",
+        )
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise UserError(f"{folder}/config.json: {name} is {value!r}", f"{name} is a whole number", "name another model")
     return value

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Literal
 
 from common.errors import UserError
+from common.progress import say
 from common.settings import Settings, settings_hash
 from klue.examples import Splits
 from klue.model_folder import ModelFacts
 from klue.search import tried_values, values_name
 from klue.settings import KlueSettings, Training
 from klue.tasks import get_task
+from klue.tasks.base import Task
 
 Init = Literal["pretrained", "random"]
 INITS: tuple[Init, ...] = ("pretrained", "random")
@@ -55,6 +57,8 @@ class Job(Settings):
     """What must be said where the scores stand; may be empty."""
     examples: dict[str, int]
     """Counts of examples: train, dev, and those left out."""
+    keep_head: bool = False
+    """Whether the head begins as the model's folder has it, which was fine-tuned for the same task."""
     save_model: bool = False
     """Whether the model of the best evaluation is kept, too."""
     inputs: int = 0
@@ -73,8 +77,37 @@ class Job(Settings):
     @property
     def fingerprint(self) -> str:
         """Return what identifies all that the result depends on: a finished job with the same one is not redone."""
-        how = [self.training.values, self.threads, self.precision]
+        how = [self.training.values, self.threads, self.precision, *(["keep_head"] if self.keep_head else [])]
         return settings_hash([self.task, self.init, self.seed, *how, self.data_hash, self.model_hash])
+
+
+def not_served(family: str, title: str, reason: str) -> UserError:
+    """Return the error for models of a family that a task is not served with.
+
+    Args:
+        family: the library's name of the model's type.
+        title: of the task.
+        reason: what is in the way.
+    """
+    return UserError(
+        f"models of the family {family} are not served for {title}: {reason}",
+        "a task needs the library's class for it, fed with token ids alone",
+        "leave the task out (--task names the others), or take a model of another family: bert, roberta, electra …",
+    )
+
+
+def _check_family(model: ModelFacts, task: Task) -> None:
+    """Raise a UserError where the library has no class of the model's family for the task's head."""
+    from transformers.models.auto import modeling_auto
+
+    named = {
+        "sequence": modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+        "tokens": modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+        "span": modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
+        "choice": modeling_auto.MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES,
+    }.get(task.head, modeling_auto.MODEL_MAPPING_NAMES)
+    if model.family not in named:
+        raise not_served(model.family, task.title, "the library has no class for it")
 
 
 def plan_jobs(
@@ -90,18 +123,17 @@ def plan_jobs(
         out: the stage's folder.
 
     Raises:
-        UserError: a task's inputs would be longer than the model has positions, or it has no such metric to choose by.
+        UserError: a task has no such metric to choose by, or is not served with the model's family.
     """
     jobs = []
     for name in settings.tasks:
         task = get_task(name)
+        _check_family(model, task)
         choices = tried_values(settings, task, model.hidden_size)
         if choices[0].max_length > model.max_positions:
-            raise UserError(
-                f"{name}: max_length {choices[0].max_length}, the model has {model.max_positions} positions",
-                "inputs are no longer than the model's positions",
-                f"set klue.{task.key}.max_length={model.max_positions}, or klue.training.max_length for all tasks",
-            )
+            say(f"klue: {task.title}: inputs of {model.max_positions} tokens at most, the model has no more positions")
+            short = {"max_length": model.max_positions}
+            choices = [choice.model_copy(update=short) for choice in choices]
         keys = [*task.metrics, *task.as_published.values(), *task.extra_metrics]
         if (metric := choices[0].select_by) not in (None, *keys):
             raise UserError(
@@ -131,6 +163,7 @@ def plan_jobs(
                     device=device,
                     data_note=splits[name].note,
                     examples=splits[name].counts,
+                    keep_head=settings.keep_head and init == "pretrained",
                     save_model=settings.save_model == "best",
                 )
             )

@@ -10,8 +10,9 @@ import torch
 
 from common.errors import UserError
 from common.files import atomic_write, decompression_errors, open_bytes
-from klue.examples import read_examples
-from klue.features import load_tokenizer, make_features
+from common.progress import say
+from klue.examples import Contradictions, read_examples
+from klue.features import check_reading, cut_note, load_tokenizer, make_features
 from klue.finetune import predict
 from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
@@ -21,8 +22,11 @@ from klue.tasks import get_task
 from klue.tasks.base import Example, Task
 
 
-def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = "cpu") -> int:
-    """Write {"guid", "prediction"} lines for every text of a file, in its order, and return how many.
+def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = "cpu") -> dict[str, int]:
+    """Write {"guid", "prediction"} lines for every text of a file, in its order.
+
+    Returns:
+        {"predictions": how many, "cut": inputs that were cut for want of room}.
 
     Args:
         folder: of a saved model.
@@ -46,13 +50,16 @@ def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = 
         )
     torch.set_num_threads(job.threads)
     tokenizer = load_tokenizer(folder)
+    check_reading(task, examples, tokenizer, folder)
     features = make_features(task, examples, tokenizer, read_model_folder(folder), job.training.max_length)
+    if note := cut_note({"": features}, job.training.max_length):
+        say(f"{given}: {note}", style="yellow")
     where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)
     found = task.decode(outputs, features, tokenizer)
     with atomic_write(out) as stream:
         write_predictions(stream, [example.guid for example in examples], found)
-    return len(found)
+    return {"predictions": len(found), "cut": features.cut}
 
 
 def read_unlabelled(task: Task, path: Path) -> list[Example]:
@@ -63,6 +70,7 @@ def read_unlabelled(task: Task, path: Path) -> list[Example]:
     """
     rule = f"a line is an object with the fields of {task.name}: {task.unlabelled_fields}"
     examples: list[Example] = []
+    odd = Contradictions()
     seen: set[str] = set()
     with decompression_errors(path), open_bytes(path) as stream:
         for number, line in enumerate(stream):
@@ -71,6 +79,7 @@ def read_unlabelled(task: Task, path: Path) -> list[Example]:
             try:
                 record: Any = json.loads(line)
                 found = list(task.unlabelled(record, str(record.get("guid", number))))
+                odd.note(found[0].guid if found else str(number), task.contradiction(record))
             except KeyError as error:
                 raise UserError(f"{path}, line {number + 1}: field {error} is missing", rule) from None
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -80,6 +89,7 @@ def read_unlabelled(task: Task, path: Path) -> list[Example]:
                 raise UserError(f"{path}, line {number + 1}: guid {twice[0]!r} is there twice", rule)
             seen.update(example.guid for example in found)
             examples += found
+    odd.tell(path, len(examples))
     if not examples:
         raise UserError(f"{path} holds no texts", rule)
     return examples

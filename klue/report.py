@@ -50,9 +50,7 @@ def _terminal(scores: Scores, width: int) -> Table:
     notes = list(scores.notes)
     if len(shown) < len(scores.lines):
         notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
-    table = Table(
-        title=scores.suite.title, title_justify="left", caption=Text("\n".join(notes)), caption_justify="left"
-    )
+    table = Table(title=scores.title, title_justify="left", caption=Text("\n".join(notes)), caption_justify="left")
     table.add_column("metric")
     for line in shown:
         title = line.title.removeprefix("published: ").replace("-", "-\n", 2).replace(" ", "\n")
@@ -78,9 +76,7 @@ def markdown(
     Where there are several suites, each has its heading.
     """
     found = tables(rows, published, contamination)
-    return "\n".join(
-        (f"### {scores.suite.title}\n\n" if len(found) > 1 else "") + _markdown(scores) for scores in found
-    )
+    return "\n".join((f"### {scores.title}\n\n" if len(found) > 1 else "") + _markdown(scores) for scores in found)
 
 
 def _markdown(scores: Scores) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from klue.plan import INITS
 from klue.search import GRID
+from klue.synthetic import NOTE
 from klue.tasks import TASKS
-from klue.tasks.base import Task
 
 
 def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -82,24 +82,17 @@ def apart(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in rows:
         counts, task, note = row["examples"], TASKS[row["task"]], row["data_note"]
-        if "split of dev" in note:
+        if NOTE in note:
+            found[task.name] = "synthetic"
+        elif "split of dev" in note:
             found[task.name] = "dev is split"
         elif "zero-shot transfer" in note:
             found[task.name] = f"trained on {TASKS[task.transfer].title}"
-        elif not task.dev_share and counts["dev"] != task.dev_examples:
-            found[task.name] = f"{counts['dev']:,} of {task.dev_examples:,} dev examples"
-        elif counts.get("test", 0) != task.test_examples:
-            found[task.name] = f"{counts.get('test', 0):,} of {task.test_examples:,} test examples"
+        elif missing := task.shortfalls(counts):
+            found[task.name] = ", ".join(missing)
         elif counts.get("train_cut") or "train from " in note or "trained on " in note:
             found[task.name] = "train is cut"
-        elif (there := _train_file(counts, task)) < task.train_examples:
-            found[task.name] = f"{there:,} of at least {task.train_examples:,} train examples"
     return found
-
-
-def _train_file(counts: dict[str, int], task: Task) -> int:
-    """Return how many examples the train file had, those that were left out and those that are dev among them."""
-    return counts["train"] + counts.get("train_in_dev", 0) + (counts["dev"] if task.dev_share else 0)
 
 
 def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,12 +17,12 @@ from common.progress import ProgressBar, duration, say
 from data.executors.slurm import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
-from klue.features import load_tokenizer, make_features, save_features
+from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
 from klue.job import run_job
 from klue.job_pool import JobPool
-from klue.model_folder import ModelFacts, check_weights, read_model_folder
+from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
 from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
@@ -116,11 +116,18 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     """
     facts = read_model_folder(model)
     check_weights(model)
-    splits = {}
+    if settings.keep_head:
+        from klue.saved import check_kept  # it brings torch along
+
+        check_kept(model, [get_task(name) for name in settings.tasks])
+    elif is_finetuned(model):
+        say(f"{model} was fine-tuned already: its head is dropped, each task begins with a new one")
+    tokenizer, splits = load_tokenizer(model), {}
     for name in settings.tasks:
         task = get_task(name)
         cut = resolve_training(settings, task, facts.hidden_size).max_train_examples
-        splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
+        found = splits[name] = load_splits(task, settings.folder_of(name), cut, settings.source_of(name))
+        check_reading(task, [*found.train, *found.dev, *found.test], tokenizer, model)
     jobs = plan_jobs(settings, facts, splits, kind_of_device(settings), out)
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
@@ -160,7 +167,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    made = {}
+    made: dict[str, dict[str, Any]] = {}
     for name, job in {job.task: job for job in jobs}.items():
         task, split, length = get_task(name), splits[name], job.training.max_length
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
@@ -168,6 +175,9 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
         features = {which: make_features(task, part, tokenizer, model, length) for which, part in parts.items()}
         save_features(features, folder / name)
         made[name] = {"features": str((folder / name).resolve()), "inputs": len(features["train"].owner)}
+        if note := cut_note(features, length):
+            say(f"klue: {task.title}: {note}", style="yellow")
+            made[name]["data_note"] = "; ".join(filter(None, (split.note, note)))
     return [job.model_copy(update=made[job.task]) for job in jobs]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from safetensors.torch import load_file, save_file
 from common.errors import UserError
 from common.files import follow_umask, publish_folder
 from klue.heads import Head, build_head
-from klue.model_folder import BESIDE_TOKENIZER, TOKENIZER_FILES
+from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job
 from klue.tasks import get_task
 from klue.tasks.base import Task
 
-FACTS, REST = "klue.json", "head.safetensors"
+FACTS, REST = "klue.json", HEAD_FILE
 _PLACES = ("model", "features", "out", "history")
 FOLDER = "model"
 """Name of the folder among a job's files."""
@@ -89,16 +90,48 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
     if job.task != task.name:
         raise UserError(f"{folder} was fine-tuned for {job.task}, not {task.name}", RULE, f"name the task {job.task}")
     job = job.model_copy(update={"model": str(folder.resolve()), "init": "pretrained", "device": "cpu"})
-    model = build_head(job, task, stored["shared"])
+    job = job.model_copy(update={"keep_head": True})
+    return build_kept(job, task, stored["shared"]), job
+
+
+def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
+    """Return encoder and head with the weights of the job's model, a folder that was fine-tuned.
+
+    Args:
+        job: with `keep_head`.
+        task: the task that the folder was fine-tuned for.
+        shared: see `build_head`.
+
+    Raises:
+        UserError: the head's weights do not load, or are of another shape.
+        HunminError: those of the encoder do not load.
+    """
+    model, file = build_head(job, task, shared), Path(job.model) / REST
     try:
-        rest = load_file(folder / REST)
+        rest = load_file(file)
+        with torch.no_grad():
+            for name, part in _tensors(model).items():
+                if name in rest:
+                    part.copy_(rest[name])
     except Exception as error:
-        raise UserError(f"{folder / REST} does not load: {error}", RULE, "save the model again") from None
-    with torch.no_grad():
-        for name, part in _tensors(model).items():
-            if name in rest:
-                part.copy_(rest[name])
-    return model, job
+        raise UserError(f"{file} does not load: {error}", RULE, "save the model again") from None
+    return model
+
+
+def check_kept(folder: Path, tasks: Sequence[Task]) -> None:
+    """Refuse to keep a model's head for tasks that it is not of.
+
+    Raises:
+        UserError: the folder holds no saved model, or one of another task or other labels.
+    """
+    stored = read_facts(folder)
+    for task in tasks:
+        if stored["job"]["task"] != task.name or stored["labels"] != list(task.label_names):
+            raise UserError(
+                f"keep_head: {folder} was fine-tuned for {stored['job']['task']}, not {task.name} as it is here",
+                "a head is kept for the task and the labels that it was fine-tuned for",
+                f"name that task alone (--task {stored['job']['task']}), or leave keep_head out: the head begins anew",
+            )
 
 
 def _library_part(model: Head) -> Any:

@@ -12,8 +12,10 @@ from common.files import decompression_errors, open_bytes
 from common.progress import ProgressBar, say
 from klue.examples import read_examples
 from klue.metrics import intervals
+from klue.synthetic import TOLD, is_synthetic
 from klue.tasks import get_task
-from klue.tasks.base import Task, shown
+from klue.tasks.base import Task
+from klue.tasks.fields import shown
 
 DRAWS = 1000
 """Samples of the bootstrap."""
@@ -40,6 +42,8 @@ def score(
     """
     which = get_task(task)
     gold = {example.guid: example.label for example in read_examples(which, Path(gold_path))}
+    if any(map(is_synthetic, gold)):
+        say(f"{gold_path}: {TOLD}", style="yellow")
     predictions = read_predictions(which, Path(predictions_path), gold)
     missing = [guid for guid in gold if guid not in predictions]
     if missing and not subset:

@@ -35,7 +35,7 @@ class FineTuneSettings(Settings):
     """Decoupled decay of all weights but biases and layer norms. Authors: 0, WoS 0.01."""
     max_length: int | None = Field(None, ge=8)
     """Tokens an example is cut to, special tokens included; MRC: tokens of a window. Authors: 128, RE and DP 256, NER,
-    MRC and WoS 510. A model with fewer positions needs a smaller value."""
+    MRC and WoS 510. A model of fewer positions reads no more than it has."""
     evaluations_per_epoch: int | None = Field(None, ge=1)
     """How often the dev examples are scored in an epoch, evenly spaced, the last one at its end. Authors: 4."""
     patience: int | None = Field(None, ge=0)
@@ -140,6 +140,9 @@ class KlueSettings(Settings):
     learning rate as 1e-5, 2e-5, 3e-5 and 5e-5. grid: the paper's 384 sets, of these learning rates, warm-up 0, 0.1,
     0.2, 0.6, weight decay 0, 0.01, batch 8, 16, 32 and epochs 3, 4, 5, 10. A value that a section names is not varied.
     The set with the best mean over seeds of the metric of `select_by` is reported: chosen on dev, as in the paper."""
+    keep_head: bool = False
+    """Keep the head of a model that was fine-tuned already, for more training on the same task. Off: the head begins
+    anew from the seed, whatever the model was fine-tuned for."""
     published: bool = runtime(True)
     """Show the paper's dev rows beside the scores. Turn it off for data that is not the benchmark itself."""
     save_model: Literal["none", "best"] = runtime("none")

@@ -13,6 +13,7 @@ from klue.grid import RAISED
 from klue.results import apart, metrics_of, summarize
 from klue.search import values_text
 from klue.settings import AUTHORS_PARSER_WIDTH
+from klue.synthetic import NOTE, TOLD, all_synthetic, synthetic_tasks
 from klue.tasks import SUITE_OF, SUITES, TASKS, Suite
 
 TITLES = {"pretrained": "pretrained", "random": "random initialisation"}
@@ -58,6 +59,8 @@ class Scores:
     ours in the order of the lines."""
     apart: frozenset[int] = frozenset()
     """Columns of tasks that are split or cut: no score there is the best."""
+    title: str = ""
+    """Of the table: the suite's, or that its tasks are synthetic."""
 
     def best(self, column: int) -> float | None:
         """Return the highest score of a column, of those that can be compared; None where none can."""
@@ -77,6 +80,16 @@ def published_rows(path: Path | None = None) -> dict[str, Any]:
         path: another file of the same form; None = the one that comes with the package.
     """
     return json.loads((path or Path(__file__).with_name("published.json")).read_text(encoding="utf-8"))
+
+
+def published_for(rows: Sequence[dict[str, Any]], wanted: bool = True) -> dict[str, Any] | None:
+    """Return `published_rows`, or None where they are not wanted or every task's data are synthetic.
+
+    Args:
+        rows: result rows of jobs.
+        wanted: whether to show them.
+    """
+    return published_rows() if wanted and not all_synthetic(rows) else None
 
 
 def tables(
@@ -105,8 +118,10 @@ def tabulate(
         suite: its name; None = the first that the rows are of.
     """
     which = SUITES[suite or next((name for name in SUITES if any(SUITE_OF[r["task"]] == name for r in rows)), "klue")]
-    beside_it = published if published is None or which.name == "klue" else published["suites"].get(which.name)
     summary = [entry for entry in summarize(rows) if SUITE_OF[entry["task"]] == which.name]
+    invented = synthetic_tasks(summary)
+    published = None if all_synthetic(summary) else published
+    beside_it = published if published is None or which.name == "klue" else published["suites"].get(which.name)
     tasks = [name for name in TASKS if any(entry["task"] == name for entry in summary)]
     aside = apart(summary)
     published_in = [] if beside_it is None else [name for name in tasks if name not in aside]
@@ -123,12 +138,13 @@ def tabulate(
     data_notes = {name: note for name in tasks if (note := _data_note(summary, name))}
     for name, why in aside.items():
         data_notes.setdefault(name, why)
-    data_notes = {name: data_notes[name] for name in tasks if name in data_notes}
+    data_notes = {n: data_notes[n] for n in tasks if n in data_notes and data_notes[n] not in (NOTE, "synthetic")}
     marks = {name: raised(number) for number, name in enumerate(data_notes, start=1)}
     header = []
     for name, metric, shown in columns:
         mine = [entry["data_note"] for entry in summary if entry["task"] == name]
         split = " (split of dev)" if all("split of dev" in note for note in mine) else ""
+        split = " (synthetic)" if name in invented else split
         header.append(f"{_title(name, metric, shown, which)}{split}{marks.get(name, '')}")
     lines, beside = [], []
     for model in dict.fromkeys(entry["model"] for entry in summary):
@@ -143,7 +159,7 @@ def tabulate(
                 beside.append([_cell(entries.get(name), metric, shown) for name, metric, shown in extra])
     published_lines, flags = _published_lines(beside_it, published_in, [column[:2] for column in columns])
     lines += published_lines
-    notes = [which.caption]
+    notes = [TOLD, which.caption] if invented else [which.caption]
     if beside_it:
         notes.append(f"published: {beside_it['source']}." if published_lines else NONE_BESIDE)
     notes += [f"{mark} {text}." for mark, text in flags.items()]
@@ -175,7 +191,8 @@ def tabulate(
     names = [f"{_title(name, metric, shown, which)}{_WHICH[shown]}" for name, metric, shown in extra]
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
-    return Scores(which, header, lines, notes, beside_them, numbers)
+    title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
+    return Scores(which, header, lines, notes, beside_them, numbers, title)
 
 
 def raised(number: int) -> str:

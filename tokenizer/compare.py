@@ -5,7 +5,6 @@ A word here is an eojeol: what stands between whitespace, punctuation included.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -19,6 +18,7 @@ from common.errors import UserError
 from common.files import decompression_errors, is_remote, open_bytes
 from common.names import find
 from tokenizer.counting import refuse_other_encodings
+from tokenizer.coverage import unknown_id
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import pre_tokenizer, split_eojeols
 from tokenizer.save import load_tokenizer
@@ -105,15 +105,6 @@ def _lines(path: str | Path) -> Iterator[list[str]]:
     refuse_other_encodings(str(path), lines, broken)
 
 
-def _unknown_id(tokenizer: Tokenizer) -> int | None:
-    """Return the id of what the model gives for a piece that it does not know; None when it knows all."""
-    model = json.loads(tokenizer.to_str())["model"]
-    if "unk_id" in model:  # of Unigram
-        index: int | None = model["unk_id"]
-        return index
-    return tokenizer.token_to_id(model["unk_token"]) if model.get("unk_token") else None
-
-
 def _spans(encoding: Any) -> tuple[list[int], list[tuple[int, int]]]:
     """Return ids and places in the eojeol of the subwords that stand after `BEFORE`'s word, a lone blank among them."""
     first = len(BEFORE)
@@ -127,7 +118,7 @@ def shown(figure: float) -> str:
 
 
 def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -> dict[str, float]:
-    unknown_id = _unknown_id(tokenizer)
+    unknown_token = unknown_id(tokenizer)
     subwords = continued = unknown = 0
     used: set[int] = set()
     spans: dict[str, set[tuple[int, int]]] = {}
@@ -140,7 +131,7 @@ def _figures(tokenizer: Tokenizer, eojeols: Counter[str], gold: Counter[_Cut]) -
             count, (ids, places) = eojeols[eojeol], _spans(encoding)
             subwords += count * len(ids)
             continued += count * (len(ids) > 1)
-            unknown += count * sum(index == unknown_id for index in ids)
+            unknown += count * sum(index == unknown_token for index in ids)
             used.update(ids)
             if eojeol in wanted:
                 spans[eojeol] = set(places)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from common.process import available_cores
 from common.progress import ProgressBar
 from data.executors import open_executor
 from data.shards import COPIES, copies_of, read_shard, row_groups, shard_paths
+from tokenizer.coverage import check_tokenizer
 from tokenizer.encoder import Batch, Encoder
 from tokenizer.save import load_tokenizer
 from tokenizer.settings import EncodeSettings
@@ -32,6 +34,8 @@ BATCH_DOCUMENTS = 2048
 """Documents that are read and encoded together."""
 TASK_GROUPS = 4
 """Most row groups of a corpus shard in a task: about 64 MB of text."""
+SAMPLE_DOCUMENTS = 64
+"""Documents of a task that are looked at to see whether the tokenizer can read them."""
 TASKS = 16
 """Tasks that a corpus of few row groups is cut into, so that several workers end together."""
 
@@ -45,12 +49,14 @@ def encode_corpus(settings: EncodeSettings, corpus: Path, tokenizer: Path, out: 
         out: an existing folder, which may hold what a killed run with the same inputs left.
 
     Raises:
-        UserError: the corpus has no shard or no token, the tokenizer is none that this stage can be exact for, or
-            there is no Ray cluster at the address.
+        UserError: the corpus has no shard or no token, the tokenizer is none that this stage can be exact for or
+            cannot read the text (`tokenizer.coverage`), or there is no Ray cluster at the address.
     """
     _encoder.cache_clear()
     every = _tasks(corpus)
     tasks = [task for task in every if not _mark(out, task.number).is_file()]
+    if len(tasks) == len(every):  # before any work
+        check_tokenizer(load_tokenizer(tokenizer), _some_text(every), f"the tokenizer in {tokenizer}", "the corpus")
     work = partial(_encode_task, tokenizer=tokenizer, out=out, shard_tokens=settings.shard_tokens)
     workers = settings.workers
     if settings.executor == "local":
@@ -166,6 +172,15 @@ def _encode_task(task: _Task, tokenizer: Path, out: Path, shard_tokens: int) -> 
     with atomic_write(_mark(out, task.number)) as stream:
         json.dump(counts, stream)
     return task.megabytes
+
+
+def _some_text(tasks: list[_Task]) -> list[str]:
+    """Return sentences from the beginnings of tasks that are spread over the corpus."""
+    texts: list[str] = []
+    for task in tasks[:: -(-len(tasks) // TASKS)]:
+        for documents in islice(_read(task), 1):
+            texts += documents[:SAMPLE_DOCUMENTS].flatten().to_pylist()
+    return texts
 
 
 def _read(task: _Task) -> Iterator[pa.ListArray]:

@@ -91,6 +91,10 @@ def finetune(
             show_default="the setting klue.save_model",
         ),
     ] = None,
+    keep_head: Annotated[
+        bool,
+        typer.Option("--keep-head", help="Keep the head of a model that was fine-tuned for the same task."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
     published: Published = None,
     as_json: AsJson = False,
@@ -104,7 +108,7 @@ def finetune(
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
-    from klue.tables import published_rows
+    from klue.tables import published_for
 
     commits = read_commits(Path(out))
     folder = find(model, "model", commits)
@@ -117,6 +121,7 @@ def finetune(
     tree |= {"tasks": task} if task else {}
     tree |= {"suites": suite} if suite else {}
     tree |= {"save_model": save_model} if save_model else {}
+    tree |= {"keep_head": True} if keep_head else {}
     settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
     if settings.benchmarks:
         settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})
@@ -135,7 +140,7 @@ def finetune(
         print(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
         terminal = console(stderr=False)
-        beside = published_rows() if (settings.published if published is None else published) else None
+        beside = published_for(rows, settings.published if published is None else published)
         terminal.print(results_table(rows, beside, terminal.width))
 
 
@@ -159,10 +164,10 @@ def ceiling(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("task", "metric", "ceiling", "examples", "inputs", "max length")
+    table = Table("task", "metric", "ceiling", "examples", "inputs", "cut", "max length")
     for row in rows:
         for metric, name in metrics_of(row["task"]).items():
-            counts = [f"{row[key]:,}" for key in ("examples", "inputs", "max_length")]
+            counts = [f"{row[key]:,}" for key in ("examples", "inputs", "cut", "max_length")]
             table.add_row(TASKS[row["task"]].title, name, f"{row['scores'][metric]:.2f}", *counts)
     console(stderr=False).print(table)
 
@@ -222,11 +227,11 @@ def predict(
     """
     from klue.predict import predict_file
 
-    count = predict_file(find(model, "model"), task, Path(given), Path(out), device)
+    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device)
     if as_json:
-        print(json.dumps({"predictions": count, "out": out}, ensure_ascii=False))
+        print(json.dumps({**counts, "out": out}, ensure_ascii=False))
     else:
-        say(f"{count:,} predictions: {out}")
+        say(f"{counts['predictions']:,} predictions: {out}")
 
 
 @app.command(epilog="Example: hunmin klue push scores/jobs/ynat-pretrained-42/model OWNER/korean-ynat --dry-run")

@@ -16,7 +16,8 @@ from hunmin.hub.index import index_of
 from hunmin.hub.markdown import fenced, pairs, text
 from klue.report import markdown
 from klue.results import not_the_benchmarks, scored_examples
-from klue.tables import published_rows
+from klue.synthetic import all_synthetic
+from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 
 Language = Literal["en", "ko"]
@@ -148,10 +149,12 @@ def _limits(facts: Facts, say: Mapping[str, Any]) -> str:
 def _scores(facts: Facts, say: Mapping[str, Any]) -> str:
     if not facts.scores:
         return str(say["no_scores"])
-    published = published_rows() if facts.recipe.published else None
+    published = published_for(facts.scores, facts.recipe.published)
     others = any(SUITE_OF[row["task"]] != "klue" for row in facts.scores)
     told, other = say["suites_text" if others else "scores_text"], not_the_benchmarks(facts.scores)
-    if other:
+    if all_synthetic(facts.scores):
+        told = say["synthetic_scores_text"]
+    elif other:
         counts = [f"{TASKS[task].title} {n:,} / {scored_examples(task):,}" for task, n in other.items()]
         told = say["other_scores_text"].format(counts=", ".join(counts))
     return f"{told}\n\n{markdown(facts.scores, published, facts.contamination)}"

@@ -17,7 +17,7 @@ from hunmin.report import contamination
 from klue.report import read_rows
 from klue.search import tried_values
 from klue.settings import KlueSettings
-from klue.tables import published_rows
+from klue.tables import published_for
 from klue.tasks import get_task
 from pretrain.heartbeat import HEARTBEAT
 from pretrain.metrics import STARTS
@@ -177,7 +177,7 @@ def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     return Klue(
         rows=rows,
         jobs=jobs,
-        published=published_rows() if tree.get("published") else None,
+        published=published_for(rows, bool(tree.get("published"))),
         contamination=contamination(run / "corpus" / "hits.jsonl"),
         watched=_json_lines(run / "watch" / "scores.jsonl"),
     )

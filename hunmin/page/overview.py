@@ -13,6 +13,7 @@ from hunmin.page.curves import seconds_per_step
 from hunmin.page.facts import Facts
 from hunmin.page.failures import failure_kind, node_names
 from hunmin.report import stage_line
+from klue.synthetic import all_synthetic
 
 STATES = {
     "done": "done",
@@ -143,7 +144,8 @@ def _cards(facts: Facts) -> Markup:
         tasks = {row["task"] for row in facts.klue.rows}
         seeds = {row["seed"] for row in facts.klue.rows}
         cards.append(
-            ("KLUE", f"{len(tasks)} task{'s' * (len(tasks) > 1)}",
+            ("Synthetic tasks" if all_synthetic(facts.klue.rows) else "KLUE",
+             f"{len(tasks)} task{'s' * (len(tasks) > 1)}",
              f"{len(facts.klue.rows)} fine-tunings, {len(seeds)} seed{'s' * (len(seeds) > 1)}"
              + ("; of an earlier state of the run" if facts.stage("klue").state == "outdated" else ""))
         )  # fmt: skip

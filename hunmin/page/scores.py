@@ -13,6 +13,7 @@ from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
 from hunmin.scores import NOT_SCORED
 from klue.results import metrics_of, sort_rows
+from klue.synthetic import all_synthetic
 from klue.tables import Line, Scores, tables, unmarked
 from klue.tasks import SUITE_OF, TASKS
 
@@ -40,13 +41,15 @@ def scores(facts: Facts) -> Markup:
                 Markup('<div class="scores">{}</div>').format(_table(table)),
             )
             shown = (beside, markup.notes(table.notes))
-            parts += shown if len(suites) == 1 else [markup.block(table.suite.title, markup.join(shown))]
+            parts += shown if len(suites) == 1 else [markup.block(table.title, markup.join(shown))]
         parts.append(markup.details("Each seed's scores", _seeds(found)))
     elif not parts:
         skipped = stage.counts.get("skipped")
         parts.append(markup.paragraph(f"{NOT_SCORED.capitalize()}." if skipped else "There are no scores yet."))
     others = any(SUITE_OF[row["task"]] != "klue" for row in found.rows)
-    return markup.section("scores", "Scores" if others else "KLUE scores, dev sets", *parts, _watched(found))
+    invented = all_synthetic(found.rows)
+    title = "Scores of synthetic tasks" if invented else "Scores" if others else "KLUE scores, dev sets"
+    return markup.section("scores", title, *parts, _watched(found))
 
 
 def _chart(table: Scores) -> Markup:
@@ -76,7 +79,7 @@ def _table(table: Scores) -> Markup:
     extra = [[name, *cells, *[None] * (len(table.lines) - ours)] for name, cells in table.extra]
     return markup.join(
         [
-            markup.table(f"{table.suite.title} scores", head, rows),
+            markup.table(f"{table.title} scores", head, rows),
             markup.details(
                 "Metrics beside the paper's, and the last evaluations",
                 markup.table("More scores", head[: 1 + ours], [row[: 1 + ours] for row in extra]),

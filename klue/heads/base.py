@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 from transformers import AutoConfig
 
 from common.errors import HunminError
+from klue.heads.served import family_error
+from klue.model_folder import is_finetuned
 from klue.plan import Job
 from klue.tasks.base import Task
 
@@ -51,24 +54,45 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
     Raises:
         HunminError: the model does not load, or the folder's weights do not fill the encoder.
     """
-    model, info = _load(auto, job, configuration)
+    finetuned = is_finetuned(Path(job.model)) and not job.keep_head
+    model, info = _load(auto, job, configuration, finetuned)
+    if job.init == "pretrained" and finetuned:
+        _renew_head(model, auto)
     if job.init == "pretrained":
         # transformers fills missing weights at random with a mere warning; only head and pooler may be new
         inside = f"{model.base_model_prefix}." if model.base_model is not model else ""
-        missing = sorted(k for k in info["missing_keys"] if k.startswith(inside) and "pooler." not in k)
+        odd = [*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])]
+        missing = sorted(key for key in odd if key.startswith(inside) and "pooler." not in key)
         if missing:
             raise HunminError(
-                f"{len(missing)} encoder weights are missing in {job.model}, the first: {missing[0]}",
+                f"{len(missing)} encoder weights are missing in {job.model}, or have another shape: {missing[0]} …",
                 "only the head is initialised anew",
                 "export the model again",
             )
     if shared.get("embeddings", 0) > model.config.vocab_size:
-        model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
+        try:
+            model.resize_token_embeddings(shared["embeddings"], mean_resizing=False)
+        except Exception as error:  # of many kinds, by the family
+            raise family_error(job, f"no token can be added to them ({' '.join(str(error).split())})") from None
     return model
 
 
-def _load(auto: Any, job: Job, configuration: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the model and what the library says of its weights; raises HunminError when it does not load."""
+def _renew_head(model: Any, auto: Any) -> None:
+    """Draw all weights outside the encoder anew: those of a folder that was fine-tuned are of another task, or seed."""
+    if model.base_model is model:
+        return
+    inside, fresh = f"{model.base_model_prefix}.", auto.from_config(model.config, dtype=torch.float32).state_dict()
+    with torch.no_grad():
+        for name, part in model.state_dict().items():
+            if not name.startswith(inside):
+                part.copy_(fresh[name])
+
+
+def _load(auto: Any, job: Job, configuration: dict[str, Any], finetuned: bool) -> tuple[Any, dict[str, Any]]:
+    """Return the model and what the library says of its weights; raises HunminError when it does not load.
+
+    Of a folder that was fine-tuned, weights of the head may have other shapes.
+    """
     where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(job.model, **where, **configuration)
@@ -78,10 +102,17 @@ def _load(auto: Any, job: Job, configuration: dict[str, Any]) -> tuple[Any, dict
         if job.init == "random":
             return auto.from_config(config, dtype=torch.float32), {}
         found: tuple[Any, dict[str, Any]] = auto.from_pretrained(
-            job.model, config=config, dtype=torch.float32, output_loading_info=True, **where
+            job.model,
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=finetuned,
+            **where,
         )
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
+        if "Unrecognized configuration class" in reason:
+            raise family_error(job, "the library has no class for it") from None
         raise HunminError(
             f"the model in {job.model} does not load: {reason}", f"{auto.__name__} loads it", "export the model again"
         ) from None

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from transformers import AutoModel
 
 from klue.heads.base import Head, encoder_inputs, load_encoder
+from klue.heads.served import family_error
 from klue.heads.written import Copies, choice, loss_and_choice
 from klue.plan import Job
 from klue.tasks.base import Task
@@ -31,6 +32,8 @@ class Trade(Head):
     def __init__(self, job: Job, task: Task, shared: dict[str, Any]) -> None:
         super(Head, self).__init__()
         self.encoder = load_encoder(AutoModel, job, shared)
+        if not isinstance(self.encoder.get_input_embeddings(), nn.Embedding):
+            raise family_error(job, "they have no plain embeddings, which the decoder shares")
         config = self.encoder.config
         width = config.hidden_size
         self.pad, self.steps = shared["pad"], shared["steps"]

@@ -6,6 +6,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from klue.composed import composed
 from klue.metrics.pairs import same_length
 
 _BLANKED = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
@@ -41,7 +42,7 @@ def character_f1(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> flo
 def normalise(text: str) -> str:
     """Return the text in lower case; quotes and brackets are blanks, other ASCII punctuation is taken out, every run of
     white space is one blank, and there is none at the ends."""
-    return " ".join(text.translate(_BLANKED).lower().translate(_WITHOUT_PUNCTUATION).split())
+    return " ".join(composed(text).translate(_BLANKED).lower().translate(_WITHOUT_PUNCTUATION).split())
 
 
 def _overlap(answer: str, found: str) -> float:

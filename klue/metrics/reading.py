@@ -6,6 +6,7 @@ import string
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
+from klue.composed import composed
 from klue.metrics.pairs import same_length
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -53,7 +54,7 @@ def normalise(text: str) -> str:
     The authors mean to take out 《》〈〉‘’ as well, but the pattern that should do so asks for five characters in a row
     ("《()‘’", say), which no answer has: these stay, as “ ” do, which it does not name, in all published numbers.
     """
-    return " ".join(text.lower().translate(_WITHOUT_PUNCTUATION).split())
+    return " ".join(composed(text).lower().translate(_WITHOUT_PUNCTUATION).split())
 
 
 def overlap_f1(gold: str, predicted: str) -> float:

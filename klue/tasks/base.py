@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, ClassVar
 
 import numpy as np
+
+from klue.composed import cut_rows
+from klue.tasks.fields import finite, one_of
 
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
@@ -41,6 +43,8 @@ class Features:
 
     shared: dict[str, Any] = field(default_factory=dict)
     """What the head must know of the tokenizer."""
+    cut: int = 0
+    """Inputs that some text was left out of for want of room."""
 
     @property
     def lengths(self) -> np.ndarray:
@@ -153,6 +157,23 @@ class Task(ABC):
             return f"{self.folder}/{self.files[split]}" if split in self.files else None
         return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
 
+    def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
+        """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples".
+
+        Args:
+            counts: see `klue.examples.Splits.counts`.
+        """
+        taken = counts["dev"] if self.dev_share else 0
+        train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
+        found = []
+        if train < self.train_examples:
+            found.append(f"{train:,} of at least {self.train_examples:,} train examples")
+        if not self.dev_share and counts["dev"] != self.dev_examples:
+            found.append(f"{counts['dev']:,} of {self.dev_examples:,} dev examples")
+        if counts.get("test", 0) != self.test_examples:
+            found.append(f"{counts.get('test', 0):,} of {self.test_examples:,} test examples")
+        return found
+
     @abstractmethod
     def read(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the examples of a record: one, but of a dialogue one a user turn.
@@ -165,6 +186,14 @@ class Task(ABC):
             KeyError: a field is missing.
             ValueError: a field holds what the task does not allow.
         """
+
+    def contradiction(self, record: Any) -> str:
+        """Return what in a record that the task reads contradicts something else in it, for people; empty for none.
+
+        Args:
+            record: one that `read`, or `unlabelled`, takes.
+        """
+        return ""
 
     @property
     def unlabelled_fields(self) -> str:
@@ -202,7 +231,8 @@ class Task(ABC):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the columns of the features, one entry an input, and `owner`, the index of its example.
+        """Return the columns of the features, one entry an input, `owner`, the index of its example, and `cut`, whether
+        some of the example's text is left out of it.
 
         Args:
             examples: one or more.
@@ -254,19 +284,6 @@ class Task(ABC):
         """Return the task's metrics × 100 for gold labels and predictions in the same order."""
 
 
-def text_field(record: dict[str, Any], name: str) -> str:
-    """Return a text field of a record.
-
-    Raises:
-        KeyError: it is missing.
-        ValueError: it is not text.
-    """
-    value = record[name]
-    if not isinstance(value, str):
-        raise ValueError(f"'{name}' is not text")
-    return value
-
-
 class Sentences(Task):
     """A task with one output for a text or a pair of texts."""
 
@@ -289,6 +306,7 @@ class Sentences(Task):
         )
         return {
             "owner": list(range(len(examples))),
+            "cut": cut_rows(encoded["input_ids"], texts, tokenizer, max_length),
             **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
             "labels": [self.target(example) for example in examples],
         }
@@ -345,35 +363,3 @@ class Regression(Sentences):
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[float]:
         """Return the raw outputs, unclipped."""
         return [float(value[0]) for value in outputs["logits"]]
-
-
-def one_of(value: Any, labels: tuple[str, ...], name: str) -> str:
-    """Return the value if it is one of a set of labels.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if value not in labels:
-        raise ValueError(f"{shown(value)} is not a label of {name}; labels: {', '.join(labels)}")
-    return str(value)
-
-
-def finite(value: Any, name: str) -> float:
-    """Return the value if it is a finite number.
-
-    Raises:
-        ValueError: it is not.
-    """
-    try:
-        number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
-    except OverflowError:  # an integer of hundreds of digits
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{shown(value)} is not a finite number; predictions of {name} are numbers")
-    return number
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message shows it: cut short where it is long."""
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a number of dozens of digits"
-    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from klue.composed import cut_rows
 from klue.tasks.base import Classification, Example
 
 
@@ -40,15 +41,17 @@ class Choice(Classification):
             "owner": list(range(len(examples))),
             "labels": [self.target(example) for example in examples],
             "pair_lengths": [],
+            "cut": [],
         }
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
         for name in names:
             columns[name] = []
-        at = 0
+        cut, at = cut_rows(encoded["input_ids"], list(zip(*pairs, strict=True)), tokenizer, max_length), 0
         for example in examples:
             end = at + len(self.pairs(example))
             columns["pair_lengths"].append([len(row) for row in encoded["input_ids"][at:end]])
             for name in names:
                 columns[name].append([token for row in encoded[name][at:end] for token in row])
+            columns["cut"].append(any(cut[at:end]))
             at = end
         return columns

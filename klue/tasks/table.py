@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import IO, Any, ClassVar
 
-from klue.tasks.base import Classification, Example, Task, one_of, text_field
+from klue.tasks.base import Classification, Example, Task
+from klue.tasks.fields import one_of, text_field
 
 
 def table_records(stream: IO[bytes]) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.klue.conftest import write_model, write_sample
+from tests.klue.conftest import sample_characters, write_model, write_sample
 
 pytestmark = [
     pytest.mark.drill,
@@ -100,7 +100,7 @@ def outputs(out: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def begin(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Command]:
     folder = tmp_path_factory.mktemp("inputs")
-    return partial(Command, write_model(folder / "model"), write_sample(folder / "data"))
+    return partial(Command, write_model(folder / "model", text=sample_characters()), write_sample(folder / "data"))
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import string
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,7 +48,7 @@ def write_benchmark(folder: Path, train: int = 70, dev: int = 35, sts_train: boo
         same = number % 6
         words = draw.sample(THINGS, 5)
         other = words[:same] + draw.sample(PLACES + FILLERS, 5 - min(same, 5))
-        rating = {"label": float(same), "real-label": same * 0.97, "binary-label": int(same >= 3)}
+        rating = {"label": round(same * 0.97, 1), "real-label": same * 0.97, "binary-label": int(same * 0.97 >= 3)}
         sts.append({"sentence1": f"{number} " + " ".join(words), "sentence2": " ".join(other), "labels": rating})
     for name, records in (("ynat", ynat), ("klue-nli", nli), ("klue-sts", sts)):
         for split, part in (("train", records[:train]), ("dev", records[train:])):
@@ -103,6 +105,15 @@ def write_model(folder: Path, kind: str = "roberta", text: str = "", **changes: 
     return folder
 
 
+@cache
+def sample_characters() -> str:
+    """Return the characters of the embedded sample's tasks, and ASCII letters: what a tokenizer must know to read."""
+    from hunmin.sample.tasks import build_tasks
+
+    known = {*"".join(build_tasks(42).files.values()), *string.ascii_letters, *string.punctuation}
+    return "".join(sorted(known - set("\n\t")))
+
+
 def write_sample(folder: Path) -> Path:
     """Write the embedded sample's eight tasks, as `hunmin sample` does."""
     from hunmin.sample.tasks import build_tasks
@@ -130,6 +141,18 @@ def benchmark_without_sts_train(tmp_path_factory: pytest.TempPathFactory) -> Pat
 def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A RoBERTa folder, 2 layers × 32."""
     return write_model(tmp_path_factory.mktemp("roberta"))
+
+
+@pytest.fixture(scope="session")
+def sample_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, but its tokenizer reads the embedded sample."""
+    return write_model(tmp_path_factory.mktemp("roberta"), text=sample_characters())
+
+
+@pytest.fixture(scope="session")
+def sample_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a BERT."""
+    return write_model(tmp_path_factory.mktemp("bert"), "bert", text=sample_characters())
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import pytest
 from common.errors import UserError
 from common.files import COMPRESSED
 from klue.examples import files_hash, find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
+from klue.results import apart
 from klue.tasks.base import Example
 from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.names import SENTENCE_TASKS
@@ -28,7 +29,7 @@ def test_official_files(benchmark):
         task = TASKS[name]
         splits = load_splits(task, benchmark)
         assert splits.counts == {"train": 70, "dev": 35, "train_in_dev": 0, "train_cut": 0}
-        assert splits.note == ""
+        assert splits.note == "; ".join(task.shortfalls(splits.counts))
 
 
 def test_official_name_goes_before_partial_copies(tmp_path):
@@ -52,7 +53,9 @@ def test_competition_copy_with_dev_inside(tmp_path):
     splits = load_splits(YNAT, tmp_path)
     assert splits.counts == {"train": 5, "dev": 3, "train_in_dev": 3, "train_cut": 0}
     stem = "ynat_train.labelled_part.from_somewhere"
-    assert splits.note == f"3 train examples left out, as their text is a dev text; train from {stem}.json"
+    assert splits.note.startswith(
+        f"3 train examples left out, as their text is a dev text; train from {stem}.json; 8 of"
+    )
     assert splits.train[0].guid == f"{stem}-3"
 
 
@@ -116,8 +119,8 @@ def test_without_leaks_needs_the_whole_pair():
 def test_max_train_examples(benchmark):
     splits = load_splits(YNAT, benchmark, 20)
     assert splits.counts == {"train": 20, "dev": 35, "train_in_dev": 0, "train_cut": 50}
-    assert splits.note == "trained on 20 of 70 examples"
-    assert load_splits(YNAT, benchmark, 70).note == ""
+    assert splits.note.startswith("trained on 20 of 70 examples; 70 of at least 45,678 train examples")
+    assert "trained on" not in load_splits(YNAT, benchmark, 70).note
 
 
 def test_compressed_gold(tmp_path):
@@ -157,13 +160,27 @@ def test_missing_dev_and_nothing_to_train_on(tmp_path):
 
 
 def test_files_at_hand(shared_klue):
-    found = {name: load_splits(task, shared_klue) for name, task in TASKS.items()}
-    whole = {name: splits.counts["dev"] for name, splits in found.items() if "split of dev" not in splits.note}
-    assert whole == {"ynat": 9107, "klue-nli": 3000, "klue-ner": 5000}
-    assert found["klue-nli"].note == "" and found["klue-nli"].counts["train"] == 24998
-    assert found["ynat"].counts["train"] + found["ynat"].counts["train_in_dev"] == 36547
-    assert "reduced" in found["ynat"].note
-    for name in ("klue-sts", "klue-re", "klue-dp", "klue-mrc", "wos"):
-        assert found[name].note.startswith("split of dev")
-        documents = [{TASKS[name].document(e) for e in part} for part in (found[name].train, found[name].dev)]
-        assert not documents[0] & documents[1]
+    for name, task in TASKS.items():
+        splits, train = load_splits(task, shared_klue), find_file(task, shared_klue, "train")
+        counts, documents = splits.counts, [{task.document(e) for e in part} for part in (splits.train, splits.dev)]
+        assert splits.note.startswith("split of dev: no train file") is (train is None), name
+        if train is None:
+            assert counts["train"] and not documents[0] & documents[1], name
+            continue
+        there = len(read_examples(task, train))
+        assert there == counts["train"] + counts["train_in_dev"], name
+        part = f"{there:,} of at least {task.train_examples:,} train examples"
+        assert (part in splits.note) is (there < task.train_examples), name
+        assert ("left out" in splits.note) is (counts["train_in_dev"] > 0), name
+
+
+@pytest.mark.parametrize("named", ["klue-sts-v1.1_train.json", "klue-sts-v1.1_train.first3.json"])
+def test_scores_of_a_part_of_the_train_set_say_how_large_it_is(tmp_path, named):
+    pair = {"sentence2": "나", "labels": {"real-label": 1.5}}
+    for file, count in ((named, 3), ("klue-sts-v1.1_dev.json", 519)):
+        records = [{"guid": f"{file}-{i}", "sentence1": f"{file} {i}", **pair} for i in range(count)]
+        write(tmp_path / "klue-sts-v1.1" / file, records)
+    splits = load_splits(STS, tmp_path)
+    assert "3 of at least 11,668 train examples" in splits.note and "dev examples" not in splits.note
+    row = {"task": "klue-sts", "examples": splits.counts, "data_note": splits.note}
+    assert apart([row]) == {"klue-sts": "3 of at least 11,668 train examples"}

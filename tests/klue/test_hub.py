@@ -128,16 +128,16 @@ def test_examples_are_those_of_the_official_files(task, hub, sample_benchmark):
             assert [e.guid for e in mine] == [e.guid for e in other]
 
 
-def test_fine_tuning_ceilings_scores_and_benchmark_sentences(hub, sample_benchmark, tiny_roberta, tmp_path):
+def test_fine_tuning_ceilings_scores_and_benchmark_sentences(hub, sample_benchmark, sample_roberta, tmp_path):
     training = {"max_length": 32, "epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 32}
     settings = KlueSettings(data=str(hub), tasks=["klue-ner"], device="cpu", training=training)
-    run_klue(settings, tiny_roberta, tmp_path)
+    run_klue(settings, sample_roberta, tmp_path)
     row = json.loads((tmp_path / "results.jsonl").read_text())
     gold = hub / "ner" / "validation-00000-of-00001.parquet"
     predictions = tmp_path / "jobs" / "klue-ner-pretrained-42" / "predictions.jsonl"
     assert score("klue-ner", gold, predictions)["entity_macro_f1"] == row["best"]["entity_macro_f1"]
     names = list(TASKS)
-    assert ceilings(tiny_roberta, hub, names) == ceilings(tiny_roberta, sample_benchmark, names)
+    assert ceilings(sample_roberta, hub, names) == ceilings(sample_roberta, sample_benchmark, names)
     sentences = [{(s.task, s.text) for s in load_benchmark(folder)} for folder in (hub, sample_benchmark)]
     assert sentences[0] == sentences[1]
 

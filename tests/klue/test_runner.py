@@ -294,5 +294,3 @@ def test_wrong_input_before_anything_runs(benchmark, tiny_roberta, tmp_path):
     assert not (tmp_path / "klue").exists()
     with pytest.raises(UserError, match="no dev file of ynat"):
         run_klue(settings(tmp_path), tiny_roberta, tmp_path / "klue")
-    with pytest.raises(UserError, match="max_length 128, the model has 64 positions"):
-        run_klue(settings(benchmark, training={}), tiny_roberta, tmp_path / "klue")

@@ -5,13 +5,19 @@ import stat
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from common.errors import UserError
 from hunmin.main import run_command
 from klue.examples import find_file, load_splits
 from klue.finetune import finetune
+from klue.heads import build_head
 from klue.job import run_job
 from klue.predict import predict_file, read_unlabelled
+from klue.runner import plan_stage
+from klue.saved import build_kept
+from klue.settings import KlueSettings
 from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import make_job
 
@@ -37,9 +43,11 @@ def unlabelled(task, example, words):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, tiny_bert, tmp_path):
+def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, sample_bert, tmp_path):
     task = TASKS[name]
-    job, _, dev = make_job(name, sample_benchmark, tiny_bert, tmp_path, train=12, dev=12, learning_rate=1e-3, epochs=2)
+    job, _, dev = make_job(
+        name, sample_benchmark, sample_bert, tmp_path, train=12, dev=12, learning_rate=1e-3, epochs=2
+    )
     job = job.model_copy(update={"save_model": True})
     run_job(job)
     modes = {stat.S_IMODE(path.stat().st_mode) for path in Path(job.out).rglob("*") if path.is_file()}
@@ -128,11 +136,11 @@ def test_folders_that_hold_no_such_model(benchmark, tiny_roberta, tmp_path):
         predict_file(Path(job.out) / "model", "klue-nli", given, tmp_path / "out")
 
 
-def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, tiny_bert, tmp_path):
+def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, sample_bert, tmp_path):
     given = tmp_path / "given.jsonl"
     given.write_text('{"text": "나는 간다"}\n', encoding="utf-8")
     for number, tags in enumerate((True, False)):
-        job, _, _ = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path / str(number), train=4, dev=4)
+        job, _, _ = make_job("klue-dp", sample_benchmark, sample_bert, tmp_path / str(number), train=4, dev=4)
         training = job.training.model_copy(update={"pos_tags": tags})
         run_job(job.model_copy(update={"save_model": True, "training": training}))
         folder = Path(job.out) / "model"
@@ -140,4 +148,58 @@ def test_a_parser_of_gold_parts_of_speech_asks_for_them(sample_benchmark, tiny_b
             with pytest.raises(UserError, match="words without a part of speech"):
                 predict_file(folder, "klue-dp", given, tmp_path / "out")
         else:
-            assert predict_file(folder, "klue-dp", given, tmp_path / "out") == 1
+            assert predict_file(folder, "klue-dp", given, tmp_path / "out")["predictions"] == 1
+
+
+@pytest.fixture(scope="module")
+def finetuned(benchmark, tiny_roberta, tmp_path_factory):
+    """A model fine-tuned for KLUE-NLI."""
+    out = tmp_path_factory.mktemp("finetuned")
+    job, _, _ = make_job("klue-nli", benchmark, tiny_roberta, out, train=12, dev=8, learning_rate=1e-2, epochs=2)
+    run_job(job.model_copy(update={"save_model": True}))
+    return Path(job.out) / "model"
+
+
+@pytest.mark.parametrize("name", ["klue-nli", "ynat", "klue-sts", "klue-ner", "klue-mrc", "klue-dp", "klue-re"])
+def test_a_finetuned_model_begins_any_task_with_a_new_head(name, finetuned, sample_benchmark, tmp_path):
+    first, second = (
+        build_head(make_job(name, sample_benchmark, finetuned, tmp_path / str(seed), train=4, dev=4)[0].model_copy(
+            update={"seed": seed}), TASKS[name], {})
+        for seed in (1, 2)
+    )  # fmt: skip
+    kept = load_file(finetuned / "model.safetensors")
+    encoder = 0
+    for part, value in first.state_dict().items():
+        bare = part.removeprefix("model.").removeprefix("encoder.")
+        bare = bare if bare.startswith("roberta.") else f"roberta.{bare}"
+        if "pooler" not in part and part.startswith(("model.roberta.", "encoder.")):
+            encoder += 1
+            assert torch.equal(value, kept[bare]), part
+        elif "weight" in part and "pooler" not in part and value.ndim > 1:
+            assert not torch.equal(value, second.state_dict()[part]), part
+            assert not any(value.shape == old.shape and torch.equal(value, old) for old in kept.values())
+    assert encoder > 20
+
+
+def test_a_head_is_kept_for_its_own_task_alone(finetuned, benchmark, tmp_path):
+    kept = make_job("klue-nli", benchmark, finetuned, tmp_path, train=8, dev=8)[0].model_copy(
+        update={"keep_head": True, "seed": 5}
+    )
+    weights = load_file(finetuned / "model.safetensors")
+    head = build_kept(kept, TASKS["klue-nli"], {}).state_dict()["model.classifier.out_proj.weight"]
+    assert torch.equal(head, weights["classifier.out_proj.weight"])
+    settings = KlueSettings(data=str(benchmark), tasks=["klue-nli"], keep_head=True, training={"max_length": 64})
+    [job] = plan_stage(settings, finetuned, tmp_path / "klue").jobs
+    assert job.keep_head
+    [other] = plan_stage(settings.model_copy(update={"keep_head": False}), finetuned, tmp_path / "klue").jobs
+    assert other.fingerprint != job.fingerprint
+    with pytest.raises(UserError, match="was fine-tuned for klue-nli, not ynat"):
+        plan_stage(settings.model_copy(update={"tasks": ["ynat"]}), finetuned, tmp_path / "klue")
+
+
+def test_a_finetuned_model_is_finetuned_again_from_the_command_line(finetuned, benchmark, tmp_path, capfd):
+    line = f"klue finetune {finetuned} --data {benchmark} --out {tmp_path / 'klue'} --task sts --json"
+    rest = ["training.max_length=64", "training.epochs=1", "workers=0", "training.max_train_examples=8"]
+    assert run_command([*line.split(), *rest]) == 0
+    out, err = capfd.readouterr()
+    assert [row["task"] for row in json.loads(out)] == ["klue-sts"] and "its head is dropped" in err

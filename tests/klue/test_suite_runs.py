@@ -25,7 +25,7 @@ from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS, suite_folder
-from tests.klue.conftest import write_model
+from tests.klue.conftest import sample_characters, write_model
 from tests.klue.suite_files import write_suites
 
 NAMES = ("kobest-copa", "kobest-hellaswag", "korsts", "korquad")
@@ -40,7 +40,7 @@ def suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that learns fast: no dropout, uneven weights."""
     fast = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.1}
-    return write_model(tmp_path_factory.mktemp("reader"), text="testdvrain", **fast)
+    return write_model(tmp_path_factory.mktemp("reader"), text=sample_characters(), **fast)
 
 
 def settings(root: Path, **changes) -> KlueSettings:
@@ -141,7 +141,7 @@ def test_the_tables_say_which_split(finished: Path) -> None:
     rows = read_rows(finished)
     kobest, koelectra = tables(rows, published_rows())
     assert kobest.columns[0] == "COPA macro F1, test¹" and kobest.notes[0].startswith("Test scores × 100, once")
-    assert kobest.notes[1] == "¹ COPA: 12 of 500 dev examples."
+    assert "; 12 of 500 dev examples; 10 of 1,000 test examples." in kobest.notes[1]
     assert [name for name, _ in kobest.extra][:2] == ["COPA macro F1, dev", "COPA accuracy, dev"]
     assert koelectra.columns == ["KorSTS Spearman, test¹", "KorQuAD 1.0 EM, dev²", "KorQuAD 1.0 F1, dev²"]
     entries = {entry["task"]: entry for entry in summarize(rows)}

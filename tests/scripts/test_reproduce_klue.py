@@ -12,7 +12,7 @@ from klue.settings import KlueSettings
 from klue.tables import published_rows
 from klue.tasks import TASKS
 from scripts.reproduce_klue import as_grid, as_the_authors, differences, main, row_of
-from tests.klue.conftest import write_model, write_sample
+from tests.klue.conftest import sample_characters, write_model, write_sample
 
 BASE = next(row["scores"] for row in published_rows()["rows"] if row["model"] == "KLUE-RoBERTa-base")
 
@@ -73,7 +73,7 @@ def test_what_is_the_authors_own() -> None:
 
 
 def test_a_whole_run_of_a_tiny_model(tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
-    data, model = write_sample(tmp_path / "sample"), write_model(tmp_path / "model")
+    data, model = write_sample(tmp_path / "sample"), write_model(tmp_path / "model", text=sample_characters())
     command = [str(model), "--data", str(data), "--out", str(tmp_path / "out"), "--device", "cpu", "--markdown"]
     command += ["--task", "ynat", "--task", "sts", "--max-examples", "16", "--max-length", "48", "--seeds", "2"]
     assert main(command) == 2 and "the shape of no published model" in capfd.readouterr().err

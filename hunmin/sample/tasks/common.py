@@ -9,6 +9,7 @@ from typing import Any
 
 from hunmin.sample.lexicon import LABELLED, TOPICS, Topic
 from hunmin.sample.scene import Scene
+from klue.synthetic import MARK
 
 OTHER_HALF = 0.1
 """Share of dev examples that use the train half of the vocabulary: the halves overlap a little, as real data do."""
@@ -53,5 +54,5 @@ def as_json(records: Any) -> str:
 
 
 def guid(task: str, split: str, number: int) -> str:
-    """Return a guid as the benchmark forms them, e.g. ynat-v1_train_00012."""
-    return f"{task}-v1_{split}_{number:05d}"
+    """Return a guid as the benchmark forms them, behind the mark of invented data."""
+    return f"{MARK}{task}-v1_{split}_{number:05d}"

@@ -7,8 +7,10 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from klue.composed import composed
 from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, shown, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import one_of, shown, text_field
 from klue.tokens import only_space
 from klue.tsv import Sentence, read_sentences
 
@@ -91,7 +93,31 @@ class DependencyParsing(Task):
         if [int(i) for i in index] != list(range(1, len(words) + 1)):
             raise ValueError("the words are not numbered 1, 2, 3 …")
         last = [one_of(tag.split("+")[-1], TAGS, "parts of speech") for tag in tags]
-        return [Example(guid, tuple(words), self._parse([int(head) for head in heads], list(labels), len(words)), last)]
+        return [
+            Example(
+                guid,
+                tuple(map(composed, words)),
+                self._parse([int(head) for head in heads], list(labels), len(words)),
+                last,
+            )
+        ]
+
+    def contradiction(self, record: Any) -> str:
+        """Return where a sentence's head line has other words than its rows, or its arcs are no tree."""
+        columns = list(zip(*record.rows, strict=True)) if isinstance(record, Sentence) else None
+        words, heads = (columns[1], columns[4]) if columns else (record.get("word_form", ()), record.get("head", ()))
+        if columns and "".join(record.text.split()) != "".join("".join(words).split()):
+            return f"the head line says {record.text!r}, the rows {' '.join(words)!r}"
+        above = [int(head) for head in heads]
+        if above and above.count(0) != 1:
+            return f"{above.count(0)} words hang on the root"
+        for word in range(1, len(above) + 1):
+            reached = word
+            for _ in above:
+                reached = above[reached - 1] if reached else 0
+            if reached:
+                return f"the arcs of word {word} go in a circle"
+        return ""
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return the words; without parts of speech (`pos`) `given` is None."""
@@ -123,7 +149,9 @@ class DependencyParsing(Task):
             return_offsets_mapping=True,
             verbose=False,
         )
-        unknown, spaces = tokenizer.unk_token_id, only_space(encoded["input_ids"], tokenizer)
+        known_all = tokenizer.unk_token_id is None
+        unknown = tokenizer.pad_token_id if known_all else tokenizer.unk_token_id
+        spaces = only_space(encoded["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             pieces: list[list[int]] = [[] for _ in example.texts]
@@ -133,11 +161,13 @@ class DependencyParsing(Task):
                 # a token belongs where it ends: some hold, or are, the space before a word
                 pieces[int(np.searchsorted(starts, end, side="right")) - 1].append(token)
             pieces = [piece or [unknown] for piece in pieces]
+            first = len(pieces[0])
             pieces[0] = pieces[0][: max_length - 2]  # there is a word to parse
             ends = np.cumsum([len(piece) for piece in pieces])
             kept = int(np.searchsorted(ends, max_length - 2, side="right"))
             ids = [token for piece in pieces[:kept] for token in piece]
             heads = np.array(example.label["heads"][:kept], np.int64)
+            columns["cut"].append(kept < len(pieces) or len(pieces[0]) < first)
             columns["input_ids"].append([tokenizer.cls_token_id, *ids, tokenizer.sep_token_id])
             signs = [next((i for i, token in enumerate(piece) if token not in spaces), 0) for piece in pieces[:kept]]
             columns["first"].append(1 + np.concatenate(([0], ends[: kept - 1])) + signs if kept else ends[:0])
@@ -212,4 +242,4 @@ class DependencyParsing(Task):
         }
 
 
-_COLUMNS = ("input_ids", "first", "last", "heads", "relations", "tags")
+_COLUMNS = ("cut", "input_ids", "first", "last", "heads", "relations", "tags")

@@ -13,8 +13,10 @@ from typing import IO, Any, ClassVar, NamedTuple
 import numpy as np
 
 from klue.authors.mrc import final_text, joined, words_around
+from klue.composed import composed, with_places
 from klue.metrics import exact_match, overlap_f1_as_published, rouge_w
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import given_text
 from klue.tokens import marks_continuations, only_space
 
 STEP = 128
@@ -89,7 +91,7 @@ class ReadingComprehension(Task):
 
         Answers of a question that is marked unanswerable are only plausible, wherever the file has them.
         """
-        question, context = text_field(record, "question"), text_field(record, "context")
+        question, context = given_text(record, "question"), given_text(record, "context")
         answers = record["answers"]
         if isinstance(answers, dict):  # columns, as the hub's copy has them
             pairs = zip(answers["text"], answers["answer_start"], strict=True)
@@ -99,7 +101,7 @@ class ReadingComprehension(Task):
         if not answers:
             raise ValueError("there is no answer, and the question is not marked is_impossible")
         for answer in answers:
-            text, start = text_field(answer, "text"), int(answer["answer_start"])
+            text, start = given_text(answer, "text"), int(answer["answer_start"])
             if not text or context[start : start + len(text)] != text:
                 raise ValueError(f"an answer is not at character {start} of the context")
         texts = [answer["text"] for answer in answers]
@@ -107,7 +109,7 @@ class ReadingComprehension(Task):
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return question and passage."""
-        return [Example(guid, (text_field(record, "question"), text_field(record, "context")), [], None)]
+        return [Example(guid, (given_text(record, "question"), given_text(record, "context")), [], None)]
 
     def document(self, example: Example) -> str:
         """Return the passage."""
@@ -122,19 +124,21 @@ class ReadingComprehension(Task):
         those that have more around them in another window: these are not taken for a start.
         """
         frame = _frame(tokenizer)
-        questions = tokenizer([e.texts[0] for e in examples], add_special_tokens=False, return_attention_mask=False)
-        passages = tokenizer(
+        questions = tokenizer(
+            [composed(e.texts[0]) for e in examples], add_special_tokens=False, return_attention_mask=False
+        )
+        passages = with_places(
             [e.texts[1] for e in examples],
+            tokenizer,
             add_special_tokens=False,
-            return_attention_mask=False,
-            return_offsets_mapping=True,
             verbose=False,  # longer than the model's positions: that is what windows are for
         )
         spaces = only_space(passages["input_ids"], tokenizer)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for number, example in enumerate(examples):
             # at most half of what there is, so that a short input, too, reads the passage
-            question = questions["input_ids"][number][: min(QUESTION_TOKENS, (max_length - frame.size) // 2)]
+            asked = questions["input_ids"][number]
+            question = asked[: min(QUESTION_TOKENS, (max_length - frame.size) // 2)]
             passage = np.array(passages["input_ids"][number], np.int64)
             offsets = np.array(passages["offset_mapping"][number], np.int64).reshape(-1, 2)
             owns = np.array([token not in spaces for token in passages["input_ids"][number]], bool)
@@ -155,7 +159,7 @@ class ReadingComprehension(Task):
                     [0] * len(frame.before) + [frame.types[0]] * len(question) + [frame.types[1]] * len(frame.between)
                 )
                 types += [frame.types[2]] * (len(ids) - len(types))
-                row = (number, ids, types, answer[0], answer[1], begin, stop)
+                row = (number, len(question) < len(asked), ids, types, answer[0], answer[1], begin, stop)
                 for name, value in zip(_COLUMNS, row, strict=True):
                     columns[name].append(value)
         if not token_types:
@@ -182,7 +186,7 @@ class ReadingComprehension(Task):
             starts, ends, ids = (features.columns[name][best.row] for name in ("starts", "ends", "input_ids"))
             tokens = tokenizer.convert_ids_to_tokens(ids[best.start : best.end + 1].tolist())
             found = joined(tokens if wordpiece else [tokenizer.convert_tokens_to_string(tokens)])
-            words = words_around(example.texts[1], int(starts[best.start]), int(ends[best.end]))
+            words = composed(words_around(example.texts[1], int(starts[best.start]), int(ends[best.end])))
             texts.append(final_text(found, words, bool(getattr(tokenizer, "do_lower_case", False))))
         return {
             "exact_match_as_published": exact_match(features.labels, texts),
@@ -234,7 +238,7 @@ def _best(outputs: Outputs, features: Features) -> list[_Answer]:
     ]
 
 
-_COLUMNS = ("owner", "input_ids", "token_type_ids", "start_positions", "end_positions", "starts", "ends")
+_COLUMNS = ("owner", "cut", "input_ids", "token_type_ids", "start_positions", "end_positions", "starts", "ends")
 
 
 class _Frame(NamedTuple):

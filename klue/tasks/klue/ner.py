@@ -15,9 +15,11 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from klue.authors.ner import token_places
+from klue.composed import composed, cut_rows, origins, with_places
 from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
 from klue.metrics.entities import LABELS, TYPES
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, one_of, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import given_text, one_of
 from klue.tokens import marks_continuations, only_space
 from klue.tsv import Sentence, read_sentences
 
@@ -77,10 +79,13 @@ class Ner(Task):
         if isinstance(record, Sentence):
             characters, labels = zip(*record.rows, strict=True)
             text = "".join(characters)
-            if record.last and len(_plain(record.text)) != len(_plain(text)):
+            if record.last and len(_plain(composed(record.text))) != len(_plain(composed(text))):
                 raise ValueError("the file's last sentence is shorter than its head line says: the file was cut")
         else:
             characters, labels = record["tokens"], record["ner_tags"]
+            text = "".join(characters)
+        if any(len(character) > 1 for character in characters):  # decomposed, a syllable a row
+            characters = tuple(map(composed, characters))
             text = "".join(characters)
         long = [character for character in characters if len(character) != 1]
         if long:
@@ -89,9 +94,20 @@ class Ner(Task):
         given = record.guid if isinstance(record, Sentence) else record.get("guid")
         return [Example(given or guid, (text,), kept)]
 
+    def contradiction(self, record: Any) -> str:
+        """Return where a sentence's head line has another text than its rows, or an entity begins inside."""
+        labels = [row[1] for row in record.rows] if isinstance(record, Sentence) else record.get("ner_tags", [])
+        for before, label in zip(["O", *labels], labels, strict=False):
+            if str(label).startswith("I-") and str(before)[2:] != str(label)[2:]:
+                return f"{label} stands behind {before}"
+        if isinstance(record, Sentence):
+            head, rows = (_plain(composed(text)) for text in (record.text, "".join(row[0] for row in record.rows)))
+            return "" if head == rows else f"the head line says {head!r}, the rows {rows!r}"
+        return ""
+
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return the text."""
-        text = text_field(record, "text")
+        text = given_text(record, "text")
         if not text.strip(" "):
             raise ValueError("'text' is empty")
         return [Example(guid, (text,), ["O"] * sum(character != " " for character in text))]
@@ -108,13 +124,12 @@ class Ner(Task):
 
         `authors` is what `klue.authors.ner.token_places` says, where the authors' code takes the tokenizer.
         """
-        encoded = tokenizer(
+        encoded = with_places(
             [example.texts[0] for example in examples],
+            tokenizer,
             truncation=True,
             max_length=max_length,
-            return_attention_mask=False,
             return_token_type_ids=token_types,
-            return_offsets_mapping=True,
         )
         columns: dict[str, list[Any]] = {name: [] for name in ("labels", "starts", "ends")}
         spaces = only_space(encoded["input_ids"], tokenizer)
@@ -125,13 +140,20 @@ class Ner(Task):
             columns["starts"].append(starts)
             columns["ends"].append(ends)
         if sign := _authors_sign(tokenizer):
-            words = [example.texts[0].split(" ") for example in examples]
+            words = [composed(example.texts[0]).split(" ") for example in examples]
             tokens = _tokens_of({word for sentence in words for word in sentence}, tokenizer)
             columns["authors"] = [
-                token_places(sentence, [tokens[w] for w in sentence], sign, tokenizer.unk_token, len(ids), max_length)
-                for sentence, ids in zip(words, encoded["input_ids"], strict=True)
+                _as_given(
+                    token_places(
+                        sentence, [tokens[w] for w in sentence], sign, tokenizer.unk_token, len(ids), max_length
+                    ),
+                    example.texts[0],
+                )
+                for example, sentence, ids in zip(examples, words, encoded["input_ids"], strict=True)
             ]
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
+        texts = [composed(example.texts[0]) for example in examples]
+        columns["cut"] = cut_rows(encoded["input_ids"], [texts], tokenizer, max_length)
         return {"owner": list(range(len(examples))), **{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
@@ -218,8 +240,20 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
     return labels
 
 
+def _as_given(places_C: np.ndarray, text: str) -> np.ndarray:
+    """Return `token_places` of a composed text for the characters of the text as given: a character that was composed
+    of several takes the label inside of the same entity for all but the first."""
+    if composed(text) is text:
+        return places_C
+    at, whole = origins(text), composed(text)
+    sizes = [end - start for start, end, character in zip(at, at[1:], whole, strict=False) if character != " "]
+    return np.array([p | (n > 0) for p, size in zip(places_C, sizes, strict=False) for n in range(size)], np.int64)
+
+
 def _authors_sign(tokenizer: Any) -> str:
     """Return what the authors' code takes off tokens, or nothing where it refuses the tokenizer."""
+    if tokenizer.unk_token is None:
+        return ""
     if marks_continuations(tokenizer):
         return "##"
     kind = type(getattr(tokenizer, "backend_tokenizer", None) and tokenizer.backend_tokenizer.model).__name__

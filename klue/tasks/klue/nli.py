@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics import accuracy
-from klue.tasks.base import AuthorsValues, Classification, Example, one_of, text_field
+from klue.tasks.base import AuthorsValues, Classification, Example
+from klue.tasks.fields import one_of, text_field
 
 
 class Nli(Classification):

@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from klue.composed import composed, composed_span
 from klue.metrics import auprc, micro_f1
-from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs, finite, one_of, text_field
+from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
+from klue.tasks.fields import finite, given_text, one_of
 from klue.tokens import cut, marks_continuations, only_space, pieces, place_of
 
 MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
@@ -80,30 +82,38 @@ class RelationExtraction(Classification):
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return a sentence with the places of its entities, (start, end) of subject and object, end exclusive."""
-        sentence = text_field(record, "sentence")
+        sentence = given_text(record, "sentence")
         spans = []
         for role in ("subject_entity", "object_entity"):
             start, end = int(record[role]["start_idx"]), int(record[role]["end_idx"]) + 1
             if not 0 <= start < end <= len(sentence):
                 raise ValueError(f"{role} stands at {start} to {end - 1}, the sentence has {len(sentence)} characters")
-            spans.append((start, end))
+            spans.append(composed_span(start, end, sentence))
         (first, first_end), (second, _) = sorted(spans)
         if first_end > second:
             raise ValueError(f"the entities at {first} and {second} overlap")
         label = one_of(record["label"], self.labels, self.name)
-        return [Example(record.get("guid", guid), (sentence,), label, [list(span) for span in spans])]
+        return [Example(record.get("guid", guid), (composed(sentence),), label, [list(span) for span in spans])]
+
+    def contradiction(self, record: Any) -> str:
+        """Return the entity whose `word` is not what stands at its place."""
+        for role in ("subject_entity", "object_entity"):
+            entity = record[role]
+            there = record["sentence"][int(entity["start_idx"]) : int(entity["end_idx"]) + 1]
+            if "word" in entity and composed(str(entity["word"])) != composed(there):
+                return f"{role} is {entity['word']!r}, at {entity['start_idx']} to {entity['end_idx']} stands {there!r}"
+        return ""
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids of the marked sentences, cut at their end where they are too long, and the relations' indices."""
         marked = _cut_apart if marks_continuations(tokenizer) or not tokenizer.is_fast else _put_in
-        rows = [
-            [tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id]
-            for ids in marked(examples, tokenizer)
-        ]
+        whole = marked(examples, tokenizer)
+        rows = [[tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id] for ids in whole]
         return {
             "owner": list(range(len(examples))),
+            "cut": [len(ids) > max_length - 2 for ids in whole],
             "input_ids": rows,
             **({"token_type_ids": [[0] * len(row) for row in rows]} if token_types else {}),
             "labels": [self.target(example) for example in examples],

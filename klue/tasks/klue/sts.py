@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from klue.metrics import pearsonr, similarity_f1
-from klue.tasks.base import AuthorsValues, Example, Regression, finite, text_field
+from klue.tasks.base import AuthorsValues, Example, Regression
+from klue.tasks.fields import finite, text_field
 
 
 class Sts(Regression):
@@ -32,6 +33,18 @@ class Sts(Regression):
         """Return the pair with its unrounded mean rating."""
         pair = (text_field(record, "sentence1"), text_field(record, "sentence2"))
         return [Example(record.get("guid", guid), pair, finite(record["labels"]["real-label"], self.name))]
+
+    def contradiction(self, record: Any) -> str:
+        """Return where the rounded rating, or whether it is 3.0 or more, does not fit the rating."""
+        given = record.get("labels") or {}
+        rating = given.get("real-label")
+        if rating is None:
+            return ""
+        if "binary-label" in given and bool(given["binary-label"]) != (rating >= 3):
+            return f"real-label is {rating}, binary-label {given['binary-label']}"
+        if "label" in given and abs(given["label"] - rating) > 0.0501:
+            return f"real-label is {rating}, label {given['label']}"
+        return ""
 
     def unlabelled(self, record: Any, guid: str) -> list[Example]:
         """Return the pair."""

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, ClassVar
 
+from klue.composed import composed
 from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
-from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task, text_field
+from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
+from klue.tasks.fields import text_field
 from klue.tokens import in_running_text
 
 _SLOTS = {
@@ -82,8 +84,18 @@ class DialogueStates(Task):
             turns += [system, text]
             state = turn["state"]
             split_state(state)
-            yield Example(f"{name}-{number}", tuple(turns), list(state), name)
+            yield Example(f"{name}-{number}", tuple(turns), [composed(str(entry)) for entry in state], name)
             number, system = number + 1, ""
+
+    def contradiction(self, record: Any) -> str:
+        """Return the slot that has two values in one turn."""
+        for turn in record["dialogue"]:
+            values: dict[str, str] = {}
+            for entry in map(str, turn.get("state") or ()):
+                slot, _, value = composed(entry).rpartition("-")
+                if values.setdefault(slot, value) != value:
+                    return f"{slot} is both {values[slot]!r} and {value!r}"
+        return ""
 
     def unlabelled(self, record: Any, guid: str) -> Iterator[Example]:
         """Yield one example a user turn."""
@@ -108,7 +120,7 @@ class DialogueStates(Task):
         value_ids = dict(zip(texts, in_running_text(texts, tokenizer), strict=True))
         steps = 1 + max(map(len, value_ids.values()))
         pad = tokenizer.pad_token_id
-        rows, gates, values = [], [], []
+        rows, gates, values, cut = [], [], [], []
         for example, state in zip(examples, states, strict=True):
             ids: list[int] = []
             for number, turn in enumerate(example.texts):
@@ -116,12 +128,14 @@ class DialogueStates(Task):
                 ids += ([separator] if number else []) + ids_of[turn]
             if len(example.texts) == 2:
                 ids = [separator, *ids]  # an empty history
+            cut.append(len(ids) > max_length - 2)
             rows.append([tokenizer.cls_token_id, *ids[-(max_length - 2) :], separator])
             gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
             wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
             values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
         columns: dict[str, list[Any]] = {
             "owner": list(range(len(examples))),
+            "cut": cut,
             "input_ids": rows,
             "gates": gates,
             "values": values,
@@ -159,6 +173,7 @@ class DialogueStates(Task):
         """Return the state; raises ValueError when it is no list of "domain-slot-value" with the benchmark's slots."""
         if not isinstance(prediction, list) or not all(isinstance(item, str) for item in prediction):
             raise ValueError('a prediction is a list of "domain-slot-value"')
+        prediction = [composed(entry) for entry in prediction]
         for entry in prediction:
             _slot_and_value(entry)
         return prediction
@@ -182,7 +197,7 @@ def split_state(state: Any) -> dict[str, str]:
         raise ValueError("a user turn's state is a list")
     found = {}
     for entry in state:
-        slot, value = _slot_and_value(str(entry))
+        slot, value = _slot_and_value(composed(str(entry)))
         if not value:
             raise ValueError(f"{entry!r} has no value")
         found[slot] = value.strip()

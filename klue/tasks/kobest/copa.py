@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from klue.tasks.base import Example, one_of
+from klue.tasks.base import Example
 from klue.tasks.choice import Choice
+from klue.tasks.fields import one_of
 from klue.tasks.kobest.common import KobestTask, own_values
 
 ASKED = ("원인", "결과")

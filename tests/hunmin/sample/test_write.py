@@ -110,7 +110,8 @@ def test_texts_are_those_that_the_documented_figures_were_made_with(sample: tupl
     for path in sorted((out / "corpora").iterdir()):
         digest.update("\n".join(lines_of(path)).encode())
     for path in sorted((out / "klue").rglob("*")):
-        digest.update(path.read_bytes() if path.is_file() else b"")
+        # the mark of invented data is in guids alone
+        digest.update(path.read_bytes().replace(b"hunmin-sample-", b"") if path.is_file() else b"")
     assert digest.hexdigest()[:16] == "9029da244501c525"
 
 
