@@ -28,6 +28,7 @@ from data.pii.apart import (
     second_number,
     written_host,
 )
+from data.pii.beside_label import LABEL_FINDERS
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
 from data.pii.types.accounts import MAIL_BRANDS
@@ -302,6 +303,7 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "korean_host": (HOST_GATE, korean_host),
     "local_number": (LOCAL_GATE, local_number),
     "written_host": (WRITTEN_HOST_GATE, written_host),
+    **LABEL_FINDERS,
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
 HIDDEN_GATES: dict[str, str] = {FOLD: FOLD_GATE, **{name: gate for name, (gate, _) in FINDERS.items()}}

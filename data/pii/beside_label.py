@@ -1,0 +1,178 @@
+"""Values of any form beside the label of a form: what stands behind "여권번호:" is a passport number.
+
+The patterns of the types know the forms that are in use. A label says what a value is, so a value of plausible length
+behind it is found whatever its form, with the label's type. The same holds for the cells of a table below a header that
+is such a label. One rule for all types; a type has its labels, and the values that it takes for its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from data.pii.apart import Hidden
+from data.pii.places import PLATE_REGIONS
+from data.pii.tables import cells_below
+from data.pii.types.base import DASH, PiiType, digits_of
+from data.pii.types.identity import FRN, RRN
+from data.pii.types.telephone import TEL
+
+_JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
+_PARTICLE = "[은는이가도] ?"
+_NUMBER = r" ?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
+_REMARK = r" ?[(\[（][가-힣A-Za-z ,·]{1,15}[)\]）]"
+_NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
+    rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
+)
+_REGION = f"(?:{PLATE_REGIONS})"
+_BANK = (
+    "(?:[가-힣A-Za-z]{0,6}(?:은행|뱅크|금고|증권|조합|카드|농협|수협|신협|우체국|국민|신한|우리|하나|기업|부산|대구|카카오"
+    "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
+)
+_MASK = "*＊●○◯•#Xx"
+_REGISTERED = (
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9{_MASK}][0-9{_MASK}]{{6,9}}|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{_MASK}])"
+    rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
+)
+
+
+class _Kind(NamedTuple):
+    """What is read beside the labels of one type. All are patterns."""
+
+    labels: str
+    """In RE2 syntax, too; without the word for number."""
+    values: str
+    digits: range
+    """Numbers of digits that are plausible."""
+    before: str = ""
+    """What may stand between label and value, in RE2 syntax, too."""
+    begins: str = "[0-9]"
+    """A character with which a value begins, in RE2 syntax, too."""
+
+
+_KINDS = {
+    "HEALTH_INSURANCE": _Kind(
+        "(?:건강|의료) ?보험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증|[^가-힣]증 ?번호"
+        "|[hH]ealth [iI]nsurance(?: [cC]ard)?",
+        _NUMERIC,
+        range(9, 15),
+    ),
+    "DRIVER_LICENSE": _Kind(
+        "면허 ?증?|[lL]icen[cs]e",
+        rf"(?:{_REGION}[ {DASH}]?)?{_NUMERIC}",
+        range(8, 15),
+        begins="(?:[0-9]|[가-힣]{2} ?-?[0-9])",
+    ),
+    "PASSPORT": _Kind(
+        "여권|[pP]assport|PASSPORT",
+        rf"[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
+        "|[A-Za-z][0-9]{3}[A-Za-z][0-9]{4}|[0-9]{9}",
+        range(6, 11),
+        begins="[0-9A-Za-z]",
+    ),
+    "RRN": _Kind("주민 ?(?:등록)?|민증|RRN|rrn|[rR]esident [rR]egistration", _REGISTERED, range(6, 14)),
+    "FRN": _Kind(
+        "외국인 ?(?:등록)? ?증?|거소 ?(?:신고)? ?증?|ARC|FRN|frn|[aA]lien [rR]egistration(?: [cC]ard)?",
+        _REGISTERED,
+        range(6, 14),
+    ),
+    "BRN": _Kind("사업자 ?(?:등록)? ?증?|BRN|brn|[bB]usiness [rR]egistration", _NUMERIC, range(9, 15)),
+    "BANK_ACCOUNT": _Kind("계좌|통장|[aA]ccount", _NUMERIC, range(9, 17), _BANK),
+    "CARD": _Kind("카드|[cC]ard", _NUMERIC, range(13, 20), _BANK),
+    "VEHICLE_PLATE": _Kind(
+        "차량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번",
+        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
+        range(5, 8),
+        "(?:제 ?)?",
+        "(?:[0-9]|[가-힣]{2} ?[0-9])",
+    ),
+    "TEL": _Kind(
+        r"전화|연락처|핸드폰|휴대폰|팩스|[tT]el|TEL|[pP]hone|[mM]obile|[fF]ax|FAX|[hH]\.?[pP]|☎|☏|📞",
+        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?P=gap)[0-9]{{3,5}}",
+        range(9, 12),
+        begins="0[0-9]",
+    ),
+}
+_NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
+"""Types whose label says enough only with the word for number (번호판 holds it)."""
+_DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
+"""Types whose values are told from other numbers in a table whose columns are not clear."""
+_LATIN = r"(?<![A-Za-z])"
+_END = rf"(?![0-9A-Za-z{_MASK[:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
+_PATTERNS = {
+    name: re.compile(
+        rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?(?P<joint>{_PARTICLE}|{_JOINT})"
+        rf"(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}(?P<value>{kind.values}){_END}"
+    )
+    for name, kind in _KINDS.items()
+}
+_CELLS = {
+    name: re.compile(rf"{kind.before}(?P<value>{kind.values}){_END}") for name, kind in _KINDS.items() if name != "TEL"
+}
+_HEADERS = {
+    name: re.compile(rf"[가-힣A-Za-z ]{{0,8}}(?:{kind.labels})(?:{_NUMBER}){'?' if name == 'PASSPORT' else ''}(?:{_REMARK})?")
+    for name, kind in _KINDS.items()
+}
+_FIRM = re.compile("[:：=]")
+_OWN = (TEL, RRN, FRN)
+"""Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
+_COUNTED = re.compile(
+    r" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|회(?![가-힣])|%|점(?![가-힣])|만 ?원|억|년|월|달러|매(?![가-힣])|장(?![가-힣])|톤)"
+)
+_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}(?P<gap>[^0-9]{1,3})(?:0?[1-9]|1[0-2])(?P=gap)(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])"
+)
+
+
+def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield the values of a type that stand behind one of its labels, or in a table below one."""
+    for match in _PATTERNS[name].finditer(text, start, min(len(text), end + 64)):
+        if match.start() >= end:
+            break
+        firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
+        if (match["below"] and not firm) or (name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3])):
+            continue
+        yield from _value(name, text, match, firm)
+    if name not in _CELLS:
+        return
+    for first, last, own in cells_below(text, start, end, _HEADERS[name]):
+        cell = _CELLS[name].match(text, first)
+        if cell and cell.end() == last and (own or name in _DISTINCT):
+            yield from _value(name, text, cell, True)
+
+
+def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Hidden]:
+    start, end = match.span("value")
+    value = match["value"]
+    if " " in value and (plain := re.match("[0-9]+ ", value)) and len(plain[0]) > _KINDS[name].digits.start:
+        end = start + len(plain[0]) - 1  # what follows a whole number is another
+        value = text[start:end]
+    digits = digits_of(value)
+    if len(digits) not in _KINDS[name].digits or not int(digits):
+        return
+    if _COUNTED.match(text, end) or _DATE.match(text, start):
+        return
+    if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
+        return
+    yield Hidden(start, end, name, value)
+
+
+def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
+    match = kind.pattern.match(text, start)
+    return match is not None and match.end() == end and kind.check(text, match) is not None
+
+
+def _gate(name: str) -> str:
+    kind = _KINDS[name]
+    direct = rf"(?:{kind.labels})(?:{_NUMBER})?(?:{_REMARK})?(?:{_PARTICLE}|{_JOINT}){kind.before}{kind.begins}"
+    if name == "TEL":
+        return direct
+    return rf"{direct}|(?:{kind.labels})(?:{_NUMBER}|(?:{_REMARK})? ?[:：=])"
+
+
+LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]] = {
+    f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
+}
+"""As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
