@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
-from data.pii.types.base import BESIDE, DASH, labelled
-from data.pii.types.identity import PASSPORT_LABEL
+from data.pii.types.base import BESIDE, DASH, MASK, labelled
+from data.pii.types.identity import BIRTH, OTHER_NUMBER, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE
 from data.pii.url import url_end
 
@@ -57,6 +57,19 @@ def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
     for match in _PASSPORT.finditer(text, start, end):
         if " " in match[0][2:] and labelled(PASSPORT_LABEL, text, *match.span()):
             yield Hidden(*match.span(), "PASSPORT", match[0].replace(" ", ""))
+
+
+_MASKED = re.compile(
+    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH}(?: ?[{DASH}] ?)(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
+)
+MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
+
+
+def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield registration numbers of which birth and sex stand and the rest is stars (900101-1******)."""
+    for match in _MASKED.finditer(text, start, end):
+        if OTHER_NUMBER.search(text[max(0, match.start() - BESIDE) : match.start()]) is None:
+            yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
 
 
 _FIRST = rf"(?:01[016789]|02|0[3-6][1-5]|0[78]0)[)]?[ .{DASH}]?[0-9]{{3,4}}[ .{DASH}]?[0-9]{{4}}"

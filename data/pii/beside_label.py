@@ -15,14 +15,14 @@ from typing import NamedTuple
 from data.pii.apart import Hidden
 from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
-from data.pii.types.base import DASH, PiiType, digits_of
+from data.pii.types.base import DASH, GATE_GAP, MASK, PiiType, digits_of
 from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
 _JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
 _PARTICLE = "[은는이가도] ?"
 _NUMBER = r" ?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
-_REMARK = r" ?[(\[（][가-힣A-Za-z ,·]{1,15}[)\]）]"
+_REMARK = r" ?[(\[（][가-힣A-Za-z0-9 ,·]{1,15}[)\]）]"
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
 )
@@ -31,9 +31,8 @@ _BANK = (
     "(?:[가-힣A-Za-z]{0,6}(?:은행|뱅크|금고|증권|조합|카드|농협|수협|신협|우체국|국민|신한|우리|하나|기업|부산|대구|카카오"
     "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
 )
-_MASK = "*＊●○◯•#Xx"
 _REGISTERED = (
-    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9{_MASK}][0-9{_MASK}]{{6,9}}|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{_MASK}])"
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9{MASK}][0-9{MASK}]{{6,9}}|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
     rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
 )
 
@@ -100,7 +99,7 @@ _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
 _LATIN = r"(?<![A-Za-z])"
-_END = rf"(?![0-9A-Za-z{_MASK[:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
+_END = rf"(?![0-9A-Za-z{MASK[:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
 _PATTERNS = {
     name: re.compile(
         rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?(?P<joint>{_PARTICLE}|{_JOINT})"
@@ -112,15 +111,16 @@ _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values}){_END}") for name, kind in _KINDS.items() if name != "TEL"
 }
 _HEADERS = {
-    name: re.compile(rf"[가-힣A-Za-z ]{{0,8}}(?:{kind.labels})(?:{_NUMBER}){'?' if name == 'PASSPORT' else ''}(?:{_REMARK})?")
+    name: re.compile(
+        rf"[가-힣A-Za-z ]{{0,8}}(?:{kind.labels})(?:{_NUMBER}){'?' if name == 'PASSPORT' else ''}(?:{_REMARK})?"
+    )
     for name, kind in _KINDS.items()
 }
+_BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _FIRM = re.compile("[:：=]")
 _OWN = (TEL, RRN, FRN)
 """Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
-_COUNTED = re.compile(
-    r" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|회(?![가-힣])|%|점(?![가-힣])|만 ?원|억|년|월|달러|매(?![가-힣])|장(?![가-힣])|톤)"
-)
+_COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}(?P<gap>[^0-9]{1,3})(?:0?[1-9]|1[0-2])(?P=gap)(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])"
 )
@@ -156,7 +156,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
         return
-    yield Hidden(start, end, name, value)
+    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value))
 
 
 def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
@@ -166,13 +166,22 @@ def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
 
 def _gate(name: str) -> str:
     kind = _KINDS[name]
-    direct = rf"(?:{kind.labels})(?:{_NUMBER})?(?:{_REMARK})?(?:{_PARTICLE}|{_JOINT}){kind.before}{kind.begins}"
+    joint = _JOINT.replace("{0,6}", "*")  # without counting, the automaton is smaller
+    before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
+    value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
     if name == "TEL":
-        return direct
-    return rf"{direct}|(?:{kind.labels})(?:{_NUMBER}|(?:{_REMARK})? ?[:：=])"
+        return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
+    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（])"
 
 
 LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]] = {
     f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
+LABEL_GATE = (
+    rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
+    r"|여권|[pP]assport|PASSPORT|번호판|차번"
+    r"|(?:주민|민증|면허|면허증|보험|보험증|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차량|자동차) ?번 ?호"
+)
+"""Found on each line on which one of them finds something: by the values, which are rarer in text than the labels, and
+by the headers of tables. The gates of the finders themselves then say, on a line let through, which label it is."""
