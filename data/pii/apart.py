@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
 from data.pii.types.base import BESIDE, DASH, MASK, labelled
-from data.pii.types.identity import BIRTH, OTHER_NUMBER, PASSPORT_LABEL
+from data.pii.types.identity import BIRTH, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE
 from data.pii.url import url_end
 
@@ -62,13 +62,14 @@ def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
 _MASKED = re.compile(
     rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH}(?: ?[{DASH}] ?)(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
 )
+_REGISTERED = re.compile("주민|민증|생년|외국인|거소")
 MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 
 
 def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield registration numbers of which birth and sex stand and the rest is stars (900101-1******)."""
+    """Yield registration numbers whose end is stars (900101-1******), beside a word for them or for a birth."""
     for match in _MASKED.finditer(text, start, end):
-        if OTHER_NUMBER.search(text[max(0, match.start() - BESIDE) : match.start()]) is None:
+        if labelled(_REGISTERED, text, *match.span(), BESIDE):
             yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
 
 

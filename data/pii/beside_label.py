@@ -89,7 +89,7 @@ _KINDS = {
     ),
     "TEL": _Kind(
         r"전화|연락처|핸드폰|휴대폰|팩스|[tT]el|TEL|[pP]hone|[mM]obile|[fF]ax|FAX|[hH]\.?[pP]|☎|☏|📞",
-        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?P=gap)[0-9]{{3,5}}",
+        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}",
         range(9, 12),
         begins="0[0-9]",
     ),
@@ -149,6 +149,8 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
     if " " in value and (plain := re.match("[0-9]+ ", value)) and len(plain[0]) > _KINDS[name].digits.start:
         end = start + len(plain[0]) - 1  # what follows a whole number is another
         value = text[start:end]
+    elif " " in value and re.match(" [0-9]", text[end : end + 2]):
+        return  # a row of numbers
     digits = digits_of(value)
     if len(digits) not in _KINDS[name].digits or not int(digits):
         return

@@ -9,13 +9,15 @@ _TAIL = re.compile(r"(?::[0-9]{1,5})?(?:[/?#][^\s\"'<>`{}|\\^“”‘’「」�
 look at all that follows."""
 _HANGUL = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]")
 _RUN = re.compile("[가-힣ㄱ-ㅎㅏ-ㅣ]+")
-_AFTER_JOINT = re.compile("[/=_%+&#(\\[:,.~-]")
+_AFTER_JOINT = re.compile("[/=_%+&#-]")
 _GOES_ON = re.compile("[/=_%+&#?-][A-Za-z0-9가-힣%(]|[0-9A-Za-z]|[(\\[][가-힣]")
 """What follows a piece in Hangul that is not the last of a URL."""
 _SURE = (
     "에서|에게|에는|에도|으로|로부터|부터|까지|라고|이라고|라는|이라는|은|는|을|를|에|란|이란|처럼|보다|및|등|하고|랑|이랑|입니다"
     "|이며|이고|인데|이에요|예요"
 )
+_EITHER = re.compile(r"(?:을\(를|를\(을|은\(는|는\(은|이\(가|가\(이|와\(과|과\(와)\)|\([으이]\)[가-힣]")
+"""A particle in both its forms: 을(를), (으)로."""
 _VERBS = "이다|합니다|하세요|하십시오|하여|해서|하면|하는|됩니다|되는|되어"
 _OTHER = "의|도|로|와|과|이|가|만|나|이나|인"
 """Particles with which words end, too: 문의, 지도, 도로, 학과."""
@@ -45,12 +47,15 @@ def url_end(text: str, start: int) -> int:
     hangul = _HANGUL.search(text, start, end)
     while hangul:
         at = hangul.start()
+        if _EITHER.match(text, at) or _EITHER.match(text, at - 1):
+            end = at - (text[at - 1] == "(")
+            break
         run = _RUN.match(text, at, end).end()  # type: ignore[union-attr]
         bracket = _open_bracket(text, start, at)
         if bracket >= 0:
             whole = _BRACKET.match(text, bracket, end)
             # behind Hangul, a joint or before more of the URL: a part of it, else a remark
-            joined = own or text[bracket - 1] in "/=_%" or (whole and _GOES_ON.match(text, whole.end()))
+            joined = own or text[bracket - 1] in "=_%" or (whole and _GOES_ON.match(text, whole.end()))
             if whole is None or not joined:
                 end = bracket
                 break

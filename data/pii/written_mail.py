@@ -14,20 +14,24 @@ _BRAND = "|".join(MAIL_BRANDS)
 _PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
 _END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
 _ANY_END = f"[a-z]{{2,18}}|{'|'.join(_ENDS)}|한국"
-_MARKED = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
-_AT = rf" ?@ ?|#| ?[\[(] ?a ?[\])] ?(?=(?:{_PROVIDER})\.)"
-_DOT = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?| ?\. ?|,|[_-]dot[_-]"
-_WORD_DOT = r" dot | ?\(dot|닷| 닷| 쩜 | 점 | ?\[dot"
+_MARKED = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?"
+_AT = (
+    rf" ?@ ?|#| ?[\[(] ?a ?[\])] ?(?=(?:{_PROVIDER})\.)|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
+    rf"| (?:at|앳|에이티) (?=(?:{_PROVIDER})\.(?:com|net|co\.kr))"
+)
+_SPOKEN = r" (?:at|앳|에이티) (?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 쩜 | 점 | ?\[dot))"
+_DOTS = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?|,|[_-]dot[_-]"
+_DOT = rf"(?:{_DOTS}| ?\. ?)"
+_SURE_DOT = rf"(?:{_DOTS}| \. |\.)"
+"""A full stop before a blank ends the sentence."""
 _MAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?)"
-    rf"(?:(?P<marked>{_MARKED})|(?P<at>{_AT})|(?P<spoken> (?:at|앳|에이티) )(?=[a-z0-9-]+(?:{_WORD_DOT}))"
-    rf"|(?P<word> (?:at|앳|에이티) )(?=(?:{_PROVIDER})\.(?:com|net|co\.kr)))"
+    rf"(?:(?P<sure>{_MARKED}|(?P<spoken>{_SPOKEN}))|(?P<at>{_AT}))"
     rf"(?P<host>(?P<provider>(?:{_PROVIDER}|{_BRAND})(?![A-Za-z0-9-]))|[A-Za-z0-9](?:[A-Za-z0-9-]{{0,40}}[A-Za-z0-9])?"
-    rf"|(?(marked)[가-힣]{{2,8}}(?= ?(?:닷|쩜) ?(?:컴|넷)|\.한국)|(?!)))"
-    rf"(?P<tail>(?(marked)(?:(?:{_DOT})(?<! )[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?<!\. )(?:{_ANY_END}))){{0,3}}"
-    rf"|(?(spoken)(?:(?:{_DOT})[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?:{_ANY_END}))){{0,3}}"
-    rf"|(?:(?:{_DOT})[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?:{_END}))){{0,2}}))"
-    rf"(?:(?:{_DOT})(?:(?(marked)(?<![a-z0-9]\. )(?:{_ANY_END})|(?(spoken)(?:{_ANY_END})|(?:{_END})))(?![A-Za-z0-9-]))))?",
+    r"|(?(sure)[가-힣]{2,8}(?= ?(?:닷|쩜) ?(?:컴|넷)|\.한국)|(?!)))"
+    r"(?P<tail>(?(sure)"
+    rf"(?:{_SURE_DOT}[A-Za-z0-9-]{{1,20}}(?={_SURE_DOT}(?:{_ANY_END}))){{0,3}}{_SURE_DOT}(?:{_ANY_END})"
+    rf"|(?:{_DOT}[A-Za-z0-9-]{{1,20}}(?={_DOT}(?:{_END}))){{0,2}}{_DOT}(?:{_END}))(?![A-Za-z0-9-]))?",
     re.IGNORECASE,
 )
 """Where the sign is marked as one (in brackets, or 골뱅이), or the dots are spoken, any top-level domain will do."""
@@ -68,7 +72,7 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield mail addresses hidden from harvesters: hong[at]naver[dot]com, hong 골뱅이 네이버 닷컴, hong @ naver.com."""
     for match in _MAIL.finditer(text, start, end):
         tail = match["tail"]
-        at = match["marked"] or match["at"] or match["spoken"] or match["word"]
+        at = match["sure"] or match["at"]
         provider = match["provider"]
         called = _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE) is not None
         if at == "#" and not (called or provider):
@@ -87,7 +91,7 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
         plain = tail is not None and re.fullmatch(r"(?:\.[A-Za-z0-9-]+)+", tail) is not None
         if at == "@" and plain and host not in MAIL_BRANDS:
             continue  # nothing is hidden
-        if match["word"] and plain and _is_english(text, match):
+        if not match["sure"] and at.strip().isalpha() and plain and _is_english(text, match):
             continue
         if match["spoken"] and (host in _ARTICLES or match["local"].lower() in _ENGLISH):
             continue

@@ -47,15 +47,16 @@ _MENTION = (
     r"(?P<title> ?님| 씨(?=[^가-힣]|[가는의를도와]|$)|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
 )
 _MENTION_LABEL = re.compile(
-    r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|스레드|댓글|팔로|맞팔|소환|디엠|계정"
-    r"|(?<![a-z])(?:rt|ig|x|dm|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
+    r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|스레드|댓글|팔로|맞팔|소환|디엠"
+    r"|(?<![a-z])(?:rt|ig|dm|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
     r"확인|부탁|답변|답장|검토|리뷰|공유|참고|봐 ?줘|봐주|주세요|줄래|해 ?줘|연락|전달|소환|맞팔|팔로|고마|감사|축하"
 )
 _ADDRESSED = re.compile(r" ?(?:님|씨(?![가-힣])|께서|에게|한테)|[!~♡♥]|,? ?(?:안녕|고마|감사|축하)")
-_PLACE = re.compile("(?:[동구시군도읍면리]|역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
+_PLACE = re.compile("(?:역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
+_DISTRICT = re.compile("[동구시군읍면리]$")
 _HONOURED = frozenset(
     [
         "하느",
@@ -112,7 +113,8 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
             return None if name in _HONOURED else (start, end)
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
-        called = not _PLACE.search(name) and labelled(_MENTION_LABEL, text, start, start, BESIDE)
+        place = _PLACE.search(name) or _DISTRICT.search(name)
+        called = not place and labelled(_MENTION_LABEL, text, start, start, BESIDE)
         return (start, end) if asked or called else None
     handle = match["handle"]
     called = labelled(_MENTION_LABEL, text, start, end, BESIDE)

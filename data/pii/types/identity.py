@@ -35,7 +35,7 @@ BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
 _DOTTED_BIRTH = r"[0-9]{2}(?P<dot>[./])(?:0[1-9]|1[0-2])(?P=dot)(?:0[1-9]|[12][0-9]|3[01])"
 _EARLIEST_BIRTH, _LATEST_BIRTH = 1920, 2035
 """Years of birth of bare digits without a label. Fixed: what is found must not depend on the day of the run."""
-OTHER_NUMBER = re.compile(
+_OTHER_NUMBER = re.compile(
     r"(?:바코드|상품|제품|품번|모델|주문|송장|등기|우편|일련|시리얼|접수|예약|승인|거래|문서|코드|키|값|해시|포인트"
     r"|(?<![a-z])(?:isbn|ean|jan|upc|gtin|timestamp|time|order|tracking|invoice|serial|code|key|id|hash|seed|version))"
     r"(?:\s?번호)?[^0-9가-힣]{0,4}(?:[은는이가을를])?\s?$",
@@ -94,7 +94,7 @@ def _registered(label: re.Pattern[str]) -> Check:
             return None
         # a check digit that fits makes up for a blank, or for the check of another number that fits too; not for words
         # that say what else it is, nor for a birth that is still to come
-        other = OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
+        other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _COUNTED.match(text, end)
         if other or not _EARLIEST_BIRTH <= registration_born(digits) <= _LATEST_BIRTH:
             return None
         if registration_check_ok(digits):
