@@ -22,7 +22,7 @@ from data.pii.types.telephone import TEL
 _JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
 _PARTICLE = "[은는이가도] ?"
 _NUMBER = r" ?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
-_REMARK = r" ?[(\[（][가-힣A-Za-z0-9 ,·]{1,15}[)\]）]"
+_REMARK = r" ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]"
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
 )
@@ -102,11 +102,20 @@ _LATIN = r"(?<![A-Za-z])"
 _END = rf"(?![0-9A-Za-z{MASK[:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
 _PATTERNS = {
     name: re.compile(
-        rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?(?P<joint>{_PARTICLE}|{_JOINT})"
-        rf"(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}(?P<value>{kind.values}){_END}"
+        rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?"
+        rf"(?:(?P<joint>{_PARTICLE}|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}"
+        rf"|(?P<far>(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))))(?P<value>{kind.values}){_END}"
     )
     for name, kind in _KINDS.items()
 }
+_BEFORE_LABEL = {
+    name: re.compile(
+        rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])(?P<value>{kind.values}) ?[(\[（] ?(?:{kind.labels})(?:{_NUMBER})?[)\]）]"
+    )
+    for name, kind in _KINDS.items()
+    if name != "TEL"
+}
+"""The same with the label in brackets behind the value."""
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values}){_END}") for name, kind in _KINDS.items() if name != "TEL"
 }
@@ -118,6 +127,10 @@ _HEADERS = {
 }
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _FIRM = re.compile("[:：=]")
+_ANOTHER = re.compile(
+    "번호|전화|연락|문의|팩스|상담|센터|일자|날짜|일시|기간|시간|금액|수수료|코드|주문|송장|접수|승인|관리|고유|자리|형식|예시|예[:)]|[.!?] [가-힣]{5}"
+)
+"""Between a label and a number, what says that it is another's."""
 _OWN = (TEL, RRN, FRN)
 """Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
 _COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
@@ -131,12 +144,18 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
     for match in _PATTERNS[name].finditer(text, start, min(len(text), end + 64)):
         if match.start() >= end:
             break
+        if match["far"] is not None:
+            if _ANOTHER.search(match["far"]) is None:
+                yield from _value(name, text, match, False)
+            continue
         firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
         if (match["below"] and not firm) or (name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3])):
             continue
         yield from _value(name, text, match, firm)
     if name not in _CELLS:
         return
+    for match in _BEFORE_LABEL[name].finditer(text, start, end):
+        yield from _value(name, text, match, False)
     for first, last, own in cells_below(text, start, end, _HEADERS[name]):
         cell = _CELLS[name].match(text, first)
         if cell and cell.end() == last and (own or name in _DISTINCT):
@@ -173,7 +192,7 @@ def _gate(name: str) -> str:
     value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
-    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（])"
+    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）])"
 
 
 LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]] = {

@@ -117,12 +117,15 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
         called = not place and labelled(_MENTION_LABEL, text, start, start, BESIDE)
         return (start, end) if asked or called else None
     handle = match["handle"]
-    called = labelled(_MENTION_LABEL, text, start, end, BESIDE)
     first, *_, last = handle.split(".") * 2
     addressed = handle == handle.lower() and _ADDRESSED.match(text, end) is not None
-    if _IDENTIFIER.match(first) or first.isupper() or (first != handle and last in MAIL_ENDS and not called):
+    if _IDENTIFIER.match(first) or first.isupper():
         return None
-    if is_code_name(handle) and not ((is_field_name(handle) and called) or addressed):
+    if first != handle and last in MAIL_ENDS and not labelled(_MENTION_LABEL, text, start, end, BESIDE):
+        return None
+    if is_code_name(handle) and not (
+        (is_field_name(handle) and labelled(_MENTION_LABEL, text, start, end, BESIDE)) or addressed
+    ):
         return None
     # handles with dots are lower case; System.Exception and tf.keras are not
     member = first != handle and (
