@@ -9,8 +9,9 @@ FILE is JSON Lines, one object a line. Two kinds are known:
   are left out, and a value that a text repeats counts once.
 
 Without a file, the shared sets (under HUNMIN_SHARED_DATA or ../shared/data: pii/pii_cases.jsonl and
-pii/ko_pii/generated_540.jsonl) and tests/data/pii/obfuscated_forms.jsonl are scored, as far as they are there. A table a
-file is printed; --errors adds each miss and false alarm with its type and the text around it, masked unless --originals.
+pii/ko_pii/generated_540.jsonl) and tests/data/pii/obfuscated_forms.jsonl are scored, as far as they are there. A table
+a file is printed; --errors adds each miss and false alarm with its type and the text around it, masked unless
+--originals.
 Exit code 1 when precision or recall over all types of a file is below 0.98, 2 when there is nothing to score.
 """
 
@@ -40,7 +41,10 @@ SETS = (
 )
 OURS = {
     **{name: name for name in ("ADDRESS", "EMAIL", "RRN", "URL", "CARD", "IP", "DRIVER_LICENSE", "PASSPORT", "FRN")},
-    **{"PHONE": "TEL", "ACCOUNT": "BANK_ACCOUNT", "BUSINESS_REG": "BRN", "VEHICLE": "VEHICLE_PLATE"},
+    "PHONE": "TEL",
+    "ACCOUNT": "BANK_ACCOUNT",
+    "BUSINESS_REG": "BRN",
+    "VEHICLE": "VEHICLE_PLATE",
     "MEDICAL_INSURANCE": "HEALTH_INSURANCE",
 }
 """Label of ko-pii → type."""

@@ -21,7 +21,7 @@ from data.pii.types.telephone import TEL
 
 _JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
 _PARTICLE = "[은는이가도] ?"
-_NUMBER = r" ?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
+_NUMBER = r"[)\]）]?[ _]?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
 _REMARK = r" ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]"
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
@@ -53,42 +53,44 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "HEALTH_INSURANCE": _Kind(
-        "(?:건강|의료) ?보험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증|[^가-힣]증 ?번호"
+        "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증|[^가-힣]증 ?번호"
         "|[hH]ealth [iI]nsurance(?: [cC]ard)?",
         _NUMERIC,
         range(9, 15),
     ),
     "DRIVER_LICENSE": _Kind(
-        "면허 ?증?|[lL]icen[cs]e",
+        "면 ?허 ?증?|[lL]icen[cs]e|LICENSE|DL(?: ?[nN][oO])",
         rf"(?:{_REGION}[ {DASH}]?)?{_NUMERIC}",
         range(8, 15),
         begins="(?:[0-9]|[가-힣]{2} ?-?[0-9])",
     ),
     "PASSPORT": _Kind(
-        "여권|[pP]assport|PASSPORT",
+        "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
         rf"[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
         "|[A-Za-z][0-9]{3}[A-Za-z][0-9]{4}|[0-9]{9}",
         range(6, 11),
         begins="[0-9A-Za-z]",
     ),
-    "RRN": _Kind("주민 ?(?:등록)?|민증|RRN|rrn|[rR]esident [rR]egistration", _REGISTERED, range(6, 14)),
+    "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|RRN|rrn|[rR]esident [rR]egistration", _REGISTERED, range(6, 14)),
     "FRN": _Kind(
-        "외국인 ?(?:등록)? ?증?|거소 ?(?:신고)? ?증?|ARC|FRN|frn|[aA]lien [rR]egistration(?: [cC]ard)?",
+        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC|FRN|frn|[aA]lien [rR]egistration(?: [cC]ard)?",
         _REGISTERED,
         range(6, 14),
     ),
-    "BRN": _Kind("사업자 ?(?:등록)? ?증?|BRN|brn|[bB]usiness [rR]egistration", _NUMERIC, range(9, 15)),
-    "BANK_ACCOUNT": _Kind("계좌|통장|[aA]ccount", _NUMERIC, range(9, 17), _BANK),
-    "CARD": _Kind("카드|[cC]ard", _NUMERIC, range(13, 20), _BANK),
+    "BRN": _Kind(
+        "사 ?업 ?자 ?(?:등 ?록)? ?증?|BRN|brn|[bB]usiness [rR]egistration|[bB]iz(?: ?[nN][oO])", _NUMERIC, range(9, 15)
+    ),
+    "BANK_ACCOUNT": _Kind("계 ?좌|통장|[aA]ccount|ACCOUNT|A/C", _NUMERIC, range(9, 17), _BANK),
+    "CARD": _Kind("카 ?드|[cC]ard|CARD", _NUMERIC, range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번",
+        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번",
         rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
         range(5, 8),
         "(?:제 ?)?",
         "(?:[0-9]|[가-힣]{2} ?[0-9])",
     ),
     "TEL": _Kind(
-        r"전화|연락처|핸드폰|휴대폰|팩스|[tT]el|TEL|[pP]hone|[mM]obile|[fF]ax|FAX|[hH]\.?[pP]|☎|☏|📞",
+        r"전 ?화|연 ?락 ?처|핸드폰|휴대폰|팩스|[tT]el|TEL|[pP]hone|[mM]obile|[fF]ax|FAX|[hH]\.?[pP]|☎|☏|📞",
         rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}",
         range(9, 12),
         begins="0[0-9]",
@@ -165,7 +167,12 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
 def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Hidden]:
     start, end = match.span("value")
     value = match["value"]
-    if " " in value and (plain := re.match("[0-9]+ ", value)) and len(plain[0]) > _KINDS[name].digits.start:
+    if (
+        name not in _DISTINCT
+        and " " in value
+        and (plain := re.match("[0-9]+ ", value))
+        and len(plain[0]) > _KINDS[name].digits.start
+    ):
         end = start + len(plain[0]) - 1  # what follows a whole number is another
         value = text[start:end]
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
@@ -201,7 +208,7 @@ LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
-    r"|여권|[pP]assport|PASSPORT|번호판|차번"
+    r"|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
     r"|(?:주민|민증|면허|면허증|보험|보험증|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차량|자동차) ?번 ?호"
 )
 """Found on each line on which one of them finds something: by the values, which are rarer in text than the labels, and

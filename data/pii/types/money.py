@@ -56,7 +56,10 @@ _BANKS = (
     "광주|전북|제주|외환"
 )
 _CARD_LABEL = re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE)
-_BRN_LABEL = re.compile(r"사업자|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)", re.IGNORECASE)
+_BRN_LABEL = re.compile(
+    r"사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)",
+    re.IGNORECASE,
+)
 _ACCOUNT_LABEL = re.compile(
     rf"계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
     re.I,
