@@ -61,7 +61,7 @@ _KINDS = {
     "DRIVER_LICENSE": _Kind(
         "면 ?허 ?증?|[lL]icen[cs]e|LICENSE|DL(?: ?[nN][oO])",
         rf"(?:{_REGION}[ {DASH}]?)?{_NUMERIC}",
-        range(8, 15),
+        range(9, 15),
         begins="(?:[0-9]|[가-힣]{2} ?-?[0-9])",
     ),
     "PASSPORT": _Kind(
@@ -100,20 +100,23 @@ _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
 """Types whose label says enough only with the word for number (번호판 holds it)."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
+_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN"])
+"""Types whose label is a header without the word for number, too."""
 _LATIN = r"(?<![A-Za-z])"
+_FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
+"""A few words between a label with the word for number and its value: 면허번호 불러주세요, on the next line 네, …"""
+_BEGIN = rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])"
 _END = rf"(?![0-9A-Za-z{MASK[:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
 _PATTERNS = {
     name: re.compile(
         rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?"
         rf"(?:(?P<joint>{_PARTICLE}|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}"
-        rf"|(?P<far>(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))))(?P<value>{kind.values}){_END}"
+        rf"|(?P<far>{_FAR}))(?P<value>{kind.values}){_END}"
     )
     for name, kind in _KINDS.items()
 }
 _BEFORE_LABEL = {
-    name: re.compile(
-        rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])(?P<value>{kind.values}) ?[(\[（] ?(?:{kind.labels})(?:{_NUMBER})?[)\]）]"
-    )
+    name: re.compile(rf"{_BEGIN}(?P<value>{kind.values}) ?[(\[（] ?(?:{kind.labels})(?:{_NUMBER})?[)\]）]")
     for name, kind in _KINDS.items()
     if name != "TEL"
 }
@@ -123,14 +126,15 @@ _CELLS = {
 }
 _HEADERS = {
     name: re.compile(
-        rf"[가-힣A-Za-z ]{{0,8}}(?:{kind.labels})(?:{_NUMBER}){'?' if name == 'PASSPORT' else ''}(?:{_REMARK})?"
+        rf"[가-힣A-Za-z ]{{0,8}}(?:{kind.labels})(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?"
     )
     for name, kind in _KINDS.items()
 }
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _FIRM = re.compile("[:：=]")
 _ANOTHER = re.compile(
-    "번호|전화|연락|문의|팩스|상담|센터|일자|날짜|일시|기간|시간|금액|수수료|코드|주문|송장|접수|승인|관리|고유|자리|형식|예시|예[:)]|[.!?] [가-힣]{5}"
+    "번호|전화|연락|문의|팩스|상담|센터|일자|날짜|일시|기간|시간|금액|수수료|코드|주문|송장|접수|승인|관리|고유|자리|형식|예시|예[:)]"
+    "|[.!?] [가-힣]{5}"
 )
 """Between a label and a number, what says that it is another's."""
 _OWN = (TEL, RRN, FRN)
@@ -208,8 +212,10 @@ LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
-    r"|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
-    r"|(?:주민|민증|면허|면허증|보험|보험증|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차량|자동차) ?번 ?호"
+    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
+    r"|(?:주민|민증|면허|면허증|보험|보험증|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차)"
+    r"[)\]）]?[ _]?번 ?호"
+    r"|(?:차 ?량|차|자동차|[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"
 )
 """Found on each line on which one of them finds something: by the values, which are rarer in text than the labels, and
 by the headers of tables. The gates of the finders themselves then say, on a line let through, which label it is."""

@@ -38,8 +38,8 @@ _BRACKET = re.compile(r"\([^()\s]{1,60}\)|\[[^\[\]\s]{1,60}\]")
 def url_end(text: str, start: int) -> int:
     """Return the end of the URL whose scheme and host end at `start`.
 
-    Hangul belongs to it as a path or query part (…/wiki/한국), also in brackets (…/wiki/서울_(동음이의)); a particle behind
-    it does not, nor a remark in brackets behind a path without Hangul (…/page(새 창)).
+    Hangul belongs to it as a path or query part (…/wiki/한국), also in brackets (…/wiki/서울_(동음이의)); a particle
+    behind it does not, nor a remark in brackets behind a path without Hangul (…/page(새 창)).
     """
     match = _TAIL.match(text, start)
     end = match.end() if match else start
@@ -60,15 +60,15 @@ def url_end(text: str, start: int) -> int:
                 end = bracket
                 break
             run = whole.end()
-        elif _PARTICLE.match(text, at) and not _GOES_ON.match(text, run):
-            end = at
-            break
-        elif not own and not _AFTER_JOINT.match(text, at - 1):
-            end = at
-            break
-        elif not _GOES_ON.match(text, run) and (particle := _particle(text, at)) >= 0:
-            end = particle
-            break
+        else:
+            last = not _GOES_ON.match(text, run)
+            glued = not own and not _AFTER_JOINT.match(text, at - 1)
+            if glued or (last and _PARTICLE.match(text, at)):
+                end = at
+                break
+            if last and (particle := _particle(text, at)) >= 0:
+                end = particle
+                break
         own = True
         hangul = _HANGUL.search(text, run, end)
     return _strip(text, start, end)

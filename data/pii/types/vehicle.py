@@ -64,7 +64,7 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
         return (start, end) if labelled(_MOTORCYCLE_LABEL if joined else _PLATE_LABEL, text, start, end) else None
     if match["region"] is not None or match["mission"] is not None:
         return start, end
-    article = match["usage"] in _COUNTERS and text[start - 1 : start] == "제"
+    article = match["usage"] in "조호" and text[start - 1 : start] == "제"
     if article or _AFTER_PLATE.match(text, end) or labelled(_COURT, text, start, end):
         return None
     if labelled(_LABEL, text, start, end):
