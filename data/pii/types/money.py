@@ -94,8 +94,8 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     start, end = match.span()
     if match["plain"] is not None:
         other = _AMOUNT.match(text, end) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start])
-        other = other or _of_something_else(text, start)
-        return (start, end) if not other and labelled(_ACCOUNT_LABEL, text, start, end) else None
+        own = not other and not _of_something_else(text, start)
+        return (start, end) if own and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
     if not 10 <= sum(groups) <= 14 or groups == (6, 7) or (match["sep"] in " ./" and len(groups) < 3):
         return None
