@@ -21,8 +21,9 @@ from data.pii.types.telephone import TEL
 
 _JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
 _PARTICLE = "[은는이가도] ?"
-_NUMBER = r"[)\]）]?[ _]?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
-_REMARK = r" ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]"
+_OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
+_NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
+_REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사항)"
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
 )
@@ -53,8 +54,8 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "HEALTH_INSURANCE": _Kind(
-        "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증|[^가-힣]증 ?번호"
-        "|[hH]ealth [iI]nsurance(?: [cC]ard)?",
+        "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
+        "|(?:(?m:^)|[^가-힣])증 ?번호|[hH]ealth [iI]nsurance(?: [cC]ard)?",
         _NUMERIC,
         range(9, 15),
     ),
@@ -182,7 +183,8 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
         return  # a row of numbers
     digits = digits_of(value)
-    if len(digits) not in _KINDS[name].digits or not int(digits):
+    length = len(digits) + 2 * (name == "DRIVER_LICENSE" and not value[0].isdigit())  # a region is a number of two
+    if length not in _KINDS[name].digits or not int(digits):
         return
     if _COUNTED.match(text, end) or _DATE.match(text, start):
         return
@@ -201,6 +203,8 @@ def _gate(name: str) -> str:
     joint = _JOINT.replace("{0,6}", "*")  # without counting, the automaton is smaller
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
     value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
+    if name in _SHORT:
+        return kind.labels
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）])"
@@ -213,6 +217,7 @@ LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]
 LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
+    rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     r"|(?:주민|민증|면허|면허증|보험|보험증|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차)"
     r"[)\]）]?[ _]?번 ?호"
     r"|(?:차 ?량|차|자동차|[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"

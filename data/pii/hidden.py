@@ -150,9 +150,15 @@ _ODD = re.compile(
 _CLOSING = (")", "]", "}")
 _PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
 _ODD_GATE = (
+    rf"010[{DASH}.][0-9]{{2,5}}[{DASH}.][0-9]{{3,6}}|"
     r"(?:01[016789]|02|0[3-8][0-5]|050[0-9]?)"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
+)
+
+
+_OTHER_GROUPS = re.compile(
+    rf"(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010[{DASH}.](?P<middle>[0-9]{{2,5}})[{DASH}.](?P<last>[0-9]{{3,6}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
 )
 
 
@@ -168,6 +174,10 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
         if first == second or match["open"] or first in (")", "]"):
             last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
             yield Hidden(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
+    for match in _OTHER_GROUPS.finditer(text, start, end):
+        whole = len(match["middle"] + match["last"]) == 8 and len(match["last"]) != 4
+        if whole and labelled(TEL_LABEL, text, *match.span()):
+            yield Hidden(*match.span(), "TEL", match[0])
 
 
 _CUT = re.compile(
