@@ -57,7 +57,7 @@ _UNIT = (
 )
 """A part of a building: 101동, 제3층, B동 301호, B01호, 203-1호."""
 _QUARTER = (
-    r" ?\([가-힣0-9]{1,8}(?:동|리|가|읍|면)(?:[0-9]가)?(?:, ?[가-힣A-Za-z0-9 ]{2,20})?\)"
+    r" ?\([가-힣0-9]{1,8}(?:동|리|가|읍|면)(?:[0-9]가)?(?: ?(?:산 ?)?[0-9]{1,4}(?:-[0-9]{1,4})?(?: ?번지)?)?(?:, ?[가-힣A-Za-z0-9 ]{2,20})?\)"
     rf"| ?\([가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS}|밸리|센터|번지)\)"
 )
 """What an address holds in brackets: the quarter of a road, or a building. Anything else is a remark."""
