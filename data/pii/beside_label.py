@@ -20,7 +20,7 @@ from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
 _JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
-_PARTICLE = "[은는이가도] ?"
+_PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
 _OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
 _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
 _REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사항)"
@@ -33,7 +33,8 @@ _BANK = (
     "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
 )
 _REGISTERED = (
-    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9{MASK}][0-9{MASK}]{{6,9}}|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9]?[{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}})"
+    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
     rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
 )
 
@@ -107,7 +108,8 @@ _LATIN = r"(?<![A-Za-z])"
 _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
 """A few words between a label with the word for number and its value: 면허번호 불러주세요, on the next line 네, …"""
 _BEGIN = rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])"
-_END = rf"(?![0-9A-Za-z{MASK[:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
+_END = rf"(?!\*{{0,2}}[0-9A-Za-z]|\*{{1,2}}[{DASH}]|\*\*\*|[{MASK[1:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
+"""The value is whole: no letter and no masked digit goes on, but the stars of bold type may."""
 _PATTERNS = {
     name: re.compile(
         rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?"
@@ -156,7 +158,7 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
                 yield from _value(name, text, match, False)
             continue
         firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
-        if (match["below"] and not firm) or (name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3])):
+        if name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3]):
             continue
         yield from _value(name, text, match, firm)
     if name not in _CELLS:
@@ -207,20 +209,20 @@ def _gate(name: str) -> str:
         return kind.labels
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
-    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）])"
+    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 
 LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]] = {
     f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
+_FEW = "주민|민증|면허|면허증|건보|보험|보험증|가입자|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차"
 LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
     rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
-    r"|(?:주민|민증|면허|면허증|보험|보험증|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차)"
-    r"[)\]）]?[ _]?번 ?호"
-    r"|(?:차 ?량|차|자동차|[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"
+    rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"
+    r"|(?:[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"
 )
 """Found on each line on which one of them finds something: by the values, which are rarer in text than the labels, and
 by the headers of tables. The gates of the finders themselves then say, on a line let through, which label it is."""
