@@ -89,7 +89,9 @@ def write_onnx(folder: Path, model: PreTrainedModel) -> None:
 
 
 def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False
+    )
     return tokenizer
 
 

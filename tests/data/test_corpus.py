@@ -178,8 +178,10 @@ def test_rejects_are_set_aside_without_text(corpora, tmp_path):
 
 
 def test_too_many_rejects_fail_the_run_with_counts_and_path(corpora, tmp_path):
-    source = {"path": str(corpora / "a.jsonl"), "text_field": "body"}
-    with pytest.raises(HunminError, match=r"400 of 400 lines .*no field 'body': 400") as caught:
+    path = corpora / "a.jsonl"
+    path.write_bytes(b'{"id": 0, "body": "a first line that has the field"}\n' + path.read_bytes())
+    source = {"path": str(path), "text_field": "body"}
+    with pytest.raises(HunminError, match=r"400 of 401 lines .*no field 'body': 400") as caught:
         build(settings(corpora, inputs=[source]), tmp_path / "out")
     assert "rejects.jsonl" in str(caught.value)
     assert (tmp_path / "out/rejects/rejects.jsonl").read_text().count("\n") == 400
