@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections import Counter
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
-from common.lock import locked
+from common.lock import LOCK, locked
+from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from data.executors.slurm import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
@@ -28,6 +30,8 @@ from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
 from klue.tasks import get_task
 
+FEATURES = re.compile(r"features(-\w+-\d+)?")
+"""Names of folders with features, of a whole command or an element of an array."""
 LOG_TAIL = 12
 """Lines of a failed job's log that are shown."""
 POLL = 0.5
@@ -59,6 +63,7 @@ def run_klue(
         HunminError: jobs failed; all others were run first.
         ShareDone: the element's jobs are finished, and others' are not.
     """
+    _refuse_foreign(out)
     plan = plan_stage(settings, model, out)
     say(str(plan))
     with locked(out, share=element is not None):
@@ -77,11 +82,23 @@ def run_klue(
         write_results(plan.jobs, plan.model, data, out, test)  # two elements that end at once write the same bytes
         if failures:  # what is there can be looked at
             raise failed(failures, len(plan.jobs))
-        for left in out.glob("features*"):  # by what was killed
-            shutil.rmtree(left, ignore_errors=True)
+        for left in out.iterdir():  # by what was killed
+            if FEATURES.fullmatch(left.name):
+                shutil.rmtree(left, ignore_errors=True)
         rows = with_test_scores(rows, out) if test else rows
     scores = summarize(rows)
     return {"jobs": len(rows), "examples": {n: s.counts for n, s in plan.splits.items()}, "scores": scores}
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Raise a UserError for a folder that holds other files than those of such jobs."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file", "jobs write a folder", "name a new folder")
+    names = {path.name for path in out.iterdir()} - {RECORD} if out.is_dir() else set()
+    if names and not names & {LOCK, ".work.json"}:
+        raise UserError(
+            f"{out} holds other files ({sorted(names)[0]} …)", "jobs write a folder of their own", "name a new folder"
+        )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@ import shutil
 
 import pytest
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
+from common.manifest import Manifest, describe_outputs, write_manifest
 from klue.model_folder import check_weights, read_model_folder
 
 
@@ -41,6 +42,18 @@ def test_folders_that_are_no_encoder(folder):
         read_model_folder(folder)
     edit(folder, architectures=["LlamaModel"], model_type="llama")
     with pytest.raises(UserError, match=r"holds a decoder \(LlamaModel\)"):
+        read_model_folder(folder)
+
+
+def test_a_changed_export_is_not_scored(folder):
+    manifest = Manifest(stage="export", settings={}, inputs={}, outputs=describe_outputs(folder))
+    write_manifest(folder, manifest)
+    (folder / "README.md").write_text("a note of the user's")  # beside what the export wrote
+    read_model_folder(folder)
+    content = bytearray((folder / "model.safetensors").read_bytes())
+    content[-5] ^= 0x20
+    (folder / "model.safetensors").write_bytes(bytes(content))
+    with pytest.raises(HunminError, match=r"model\.safetensors is damaged or was changed"):
         read_model_folder(folder)
 
 
