@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from common.secrets import masked
+
 EXIT_FAILED = 1
 EXIT_MISUSED = 2
 EXIT_INTERRUPTED = 130
@@ -20,7 +22,8 @@ class HunminError(Exception):
     exit_code = EXIT_FAILED
 
     def __init__(self, problem: str, rule: str = "", remedy: str = "") -> None:
-        self.problem, self.rule, self.remedy = problem, rule, remedy
+        # they are printed, written to logs and told to other processes
+        self.problem, self.rule, self.remedy = masked(problem), masked(rule), masked(remedy)
         super().__init__(str(self))
 
     def __str__(self) -> str:

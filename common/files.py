@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import bz2
 import errno
-import gzip
 import hashlib
-import io
-import lzma
 import os
+import secrets
 import shutil
-import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice, product
 from pathlib import Path
 from typing import IO, Any
+from unicodedata import normalize
 
 import xxhash
-import zstandard
 
+from common.compressed import COMPRESSED as COMPRESSED
+from common.compressed import decompressed, without_compression
+from common.compressed import decompression_errors as decompression_errors
 from common.errors import DiskFullError, UserError
+from common.secrets import MASK
 
-ZSTD_MAX_WINDOW = 1 << 31
-"""Largest zstd window accepted, in bytes: archives made with --long=27 to --long=31 open without a flag."""
-
-
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-"""Suffixes of files that are decompressed as they are read."""
+CONNECT_SECONDS, ANSWER_SECONDS = 30.0, 60.0
+"""How long a web server may take to be reached, and between two pieces of an answer."""
 HUB = "hf:"
 """What paths of data sets on the hub begin with."""
-RATIO_SAMPLE_BYTES = 1 << 20
+
+
+MOST_FORMS = 1024
+"""Ways to write a path that are looked for: three for each of its names that are not ASCII."""
 
 
 def is_remote(path: str | Path) -> bool:
@@ -50,13 +49,30 @@ def expand(pattern: str) -> list[str]:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot look for {pattern[:100]!r}: {reason}", "an input path names files") from None
     if not found:
-        raise UserError(f"nothing found at {pattern}", "an input path names a file, a folder or a glob with files")
+        raise UserError(
+            f"nothing found at {pattern}",
+            "an input path names a file, a folder or a glob with files",
+            "check the path: it is relative to the folder that the command is started in",
+        )
     return sorted(found)
 
 
 def _found(pattern: str) -> list[str]:
     if is_remote(pattern):
         return [pattern] if pattern.startswith(("http://", "https://")) else _expand_remote(pattern)
+    found = {path for form in _forms(pattern) for path in _found_here(form)}
+    return list(found)
+
+
+def _forms(pattern: str) -> list[str]:
+    """Return the ways in which file systems may write a name: macOS decomposes the Hangul that keyboards compose."""
+    if pattern.isascii() or Path(pattern).exists():
+        return [pattern]
+    parts = [dict.fromkeys([part, *(normalize(form, part) for form in ("NFC", "NFD"))]) for part in pattern.split("/")]
+    return ["/".join(chosen) for chosen in islice(product(*parts), MOST_FORMS)]
+
+
+def _found_here(pattern: str) -> list[str]:
     path = Path(pattern).expanduser()
     if path.is_dir():
         return [str(p) for p in path.rglob("*") if not _is_hidden(str(p.relative_to(path))) and p.is_file()]
@@ -88,6 +104,12 @@ def _expand_remote(pattern: str) -> list[str]:
 
 
 def _unreachable(what: str, url: str, error: Exception) -> UserError:
+    if MASK in url:
+        return UserError(
+            f"cannot {what} {url}: what logs in there is masked",
+            "a run's folder holds no passwords and signatures",
+            "give the recipe that the run was begun with, or the URL again as key=value",
+        )
     return UserError(
         f"cannot {what} {url}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
         "a URL is one that fsspec opens",
@@ -97,21 +119,16 @@ def _unreachable(what: str, url: str, error: Exception) -> UserError:
 
 
 def stem(path: str) -> str:
-    """Return a file's name without its folder, compression suffix and format suffix."""
+    """Return a file's name, composed (NFC), without its folder, compression suffix and format suffix."""
     if path.startswith(HUB):
         return path.removeprefix(HUB).split("@", 1)[0].replace("/", "-")
-    name = path.rstrip("/").rsplit("/", 1)[-1]
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
+    name = normalize("NFC", without_compression(path.rstrip("/").rsplit("/", 1)[-1]))
     return name.rsplit(".", 1)[0] if "." in name[1:] else name
 
 
 def suffix_of(path: str) -> str:
     """Return a file's format suffix in lower case, without the compression suffix."""
-    name = path.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return Path(name).suffix
+    return Path(without_compression(path).lower()).suffix
 
 
 def open_bytes(path: str | Path, carry: Callable[[str, IO[bytes]], Any] | None = None) -> IO[bytes]:
@@ -130,7 +147,25 @@ def open_bytes(path: str | Path, carry: Callable[[str, IO[bytes]], Any] | None =
         raw = _open_remote(name) if is_remote(name) else Path(name).open("rb")
     except OSError as error:
         raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
-    return _decompressed(name, carry(name, raw) if carry and is_remote(name) else raw)
+    return decompressed(name, carry(name, raw) if carry and is_remote(name) else raw)
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a URL and the name that the file has there.
+
+    Web servers that stop answering are given up after `CONNECT_SECONDS` and `ANSWER_SECONDS`; clients of other stores
+    have limits of their own.
+    """
+    import fsspec
+
+    options: dict[str, Any] = {}
+    if url.startswith(("http://", "https://")):
+        import aiohttp
+
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=ANSWER_SECONDS)
+        options["client_kwargs"] = {"timeout": limits}
+    system, name = fsspec.core.url_to_fs(url, **options)
+    return system, str(name)
 
 
 def _open_remote(url: str) -> Any:
@@ -139,119 +174,25 @@ def _open_remote(url: str) -> Any:
     Raises:
         UserError: it cannot be reached or read.
     """
-    import fsspec
-
     try:
-        return fsspec.open(url, "rb").open()
+        system, name = store_of(url)
+        return system.open(name, "rb")
     except Exception as error:  # each file system raises what its own client does
         raise _unreachable("open", url, error) from None
 
 
-def compression_ratio(path: str | Path) -> float:
-    """Return how many bytes of content a stored byte of a local file gives, by its beginning; 1 if that cannot tell."""
-    try:
-        with Path(path).open("rb") as stream:
-            sample = stream.read(RATIO_SAMPLE_BYTES)
-    except OSError:
-        return 1.0
-    count = 0
-    with suppress(EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError):  # a sample ends in mid-stream
-        content = _decompressed(str(path), io.BytesIO(sample))
-        while piece := content.read(1 << 16):
-            count += len(piece)
-    return count / len(sample) if count else 1.0
-
-
-def _decompressed(name: str, raw: Any) -> IO[bytes]:
-    if name.endswith(".gz"):
-        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
-    if name.endswith(".bz2"):
-        return bz2.BZ2File(raw)
-    if name.endswith(".xz"):
-        return lzma.LZMAFile(raw)
-    if name.endswith(".zst"):
-        return io.BufferedReader(_ZstdFile(raw), 1 << 20)
-    return raw
-
-
-def open_zstd_from(path: str | Path, start: int, end: int) -> IO[bytes]:
-    """Return a stream of the content of a local zstd file's frames from byte `start`, where one begins, to `end`."""
-    raw = Path(path).open("rb")
-    raw.seek(start)
-    return io.BufferedReader(_ZstdFile(_Bounded(raw, end - start)), 1 << 20)  # type: ignore[arg-type]
-
-
-class _Bounded:
-    """A stream that ends after so many bytes."""
-
-    def __init__(self, raw: IO[bytes], left: int) -> None:
-        self._raw, self._left = raw, left
-
-    def read(self, count: int) -> bytes:
-        found = self._raw.read(min(count, self._left))
-        self._left -= len(found)
-        return found
-
-    def close(self) -> None:
-        self._raw.close()
-
-
-class _ZstdFile(io.RawIOBase):
-    """A zstd stream that reports truncation: zstandard's own reader takes a cut file for a finished one."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw = raw
-        self._context = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW)
-        self._object: Any = None
-        self._pending = memoryview(b"")
-        self._input = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with decompressed bytes and return how many; 0 at the end of the last whole frame."""
-        while not self._pending:
-            data = self._input or self._raw.read(1 << 17)
-            self._input = b""
-            if not data:
-                if self._object is not None:
-                    raise EOFError("the zstd stream ends before its end mark")
-                return 0
-            if self._object is None:
-                self._object = self._context.decompressobj()
-            self._pending = memoryview(self._object.decompress(data))
-            if self._object.eof:
-                self._input, self._object = self._object.unused_data, None
-        count = min(len(buffer), len(self._pending))
-        buffer[:count] = self._pending[:count]
-        self._pending = self._pending[count:]
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-@contextmanager
-def decompression_errors(path: str | Path) -> Iterator[None]:
-    """Turn a truncated or damaged archive into one clear error."""
-    try:
-        yield
-    except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile) as error:
-        raise UserError(
-            f"{path} is damaged or cut short: {error}",
-            "a compressed input is read to its end",
-            "fetch or compress the file again, or take it out of the recipe",
-        ) from None
-
-
 @contextmanager
 def disk_errors(path: str | Path) -> Iterator[None]:
-    """Turn "no space left" and "quota exceeded" into one clear error that says what stays intact."""
+    """Turn "no space left", "quota exceeded" and "file too large" into one clear error that says what stays intact."""
     try:
         yield
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise DiskFullError(
+                f"files may not be as large here: could not write {path}",
+                "what was finished before stays intact",
+                "raise the limit (ulimit -f unlimited) or use another file system, and run the same command again",
+            ) from None
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFullError(
                 f"the disk is full: could not write {path}",
@@ -273,20 +214,33 @@ def atomic_write(path: str | Path, mode: str = "w", **kwargs: Any) -> Iterator[I
         kwargs.setdefault("encoding", "utf-8")
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with temporary.open(mode, **kwargs) as stream:
+            with temporary.open(mode.replace("w", "x"), **kwargs) as stream:  # its mode is the umask's
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            temporary.chmod(0o644)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         fsync_folder(path.parent)
+
+
+def follow_umask(*paths: Path) -> None:
+    """Give files of one folder the mode that `open` creates files with there: safetensors makes its own 0600.
+
+    Args:
+        paths: files, in a folder that may be written to.
+    """
+    if not paths:
+        return
+    probe = paths[0].with_name(f".{secrets.token_hex(4)}.tmp")
+    with probe.open("xb") as stream:
+        mode = os.fstat(stream.fileno()).st_mode & 0o777
+    probe.unlink()
+    for path in paths:
+        path.chmod(mode)
 
 
 def remove_leftovers(folder: str | Path) -> None:
@@ -306,9 +260,23 @@ def fsync_folder(folder: str | Path) -> None:
             os.close(descriptor)
 
 
-def publish_folder(temporary: str | Path, final: str | Path) -> None:
-    """Rename a finished folder to its final name, replacing what stood there, after making its files durable."""
+def publish_folder(temporary: str | Path, final: str | Path, replace: bool = False) -> None:
+    """Give a finished folder its final name, after making its files durable.
+
+    At every moment a whole folder is there: what is replaced keeps its bytes, under a hidden name, until the new one
+    has the name.
+
+    Args:
+        temporary: the finished folder, on the same file system.
+        final: its name.
+        replace: a folder of that name is this program's own, and goes; else only an empty one may be there.
+
+    Raises:
+        UserError: without `replace`, something else has the name.
+        DiskFullError: no space; both folders stay.
+    """
     temporary, final = Path(temporary), Path(final)
+    old: Path | None = None
     with disk_errors(final):
         for file in temporary.rglob("*"):
             if file.is_file():
@@ -317,32 +285,56 @@ def publish_folder(temporary: str | Path, final: str | Path) -> None:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
-        if final.exists():
-            old = final.with_name(f".{final.name}.old")
-            shutil.rmtree(old, ignore_errors=True)
+        if replace and final.exists():
+            old = free_name(final.with_name(f".{final.name}.old"))
             final.rename(old)
-            temporary.rename(final)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            temporary.rename(final)
+        try:
+            temporary.rename(final)  # onto an empty folder, too
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            raise UserError(
+                f"{final} holds something else", "a result never replaces what is not its own", "give another name"
+            ) from None
         fsync_folder(final.parent)
+    if old is not None:
+        remove_folder(old)
+
+
+def free_name(path: Path) -> Path:
+    """Return `path`, or the first of path-2, path-3 … that nothing has yet."""
+    number, found = 1, path
+    while os.path.lexists(found):
+        number += 1
+        found = path.with_name(f"{path.name}-{number}")
+    return found
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder of this program's own, as far as that is allowed; of a link only the link."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def sha256_file(path: str | Path) -> str:
     """Return the SHA-256 of a local file's bytes as 64 hex digits."""
-    return _digest(path, hashlib.sha256())
+    return hash_file(path, hashlib.sha256())[0]
 
 
 def xxh3_file(path: str | Path) -> str:
     """Return the 128-bit xxh3 of a local file's bytes as 32 hex digits: fast, but no guard against forgers."""
-    return _digest(path, xxhash.xxh3_128())
+    return hash_file(path, xxhash.xxh3_128())[0]
 
 
-def _digest(path: str | Path, digest: Any) -> str:
-    with Path(path).open("rb") as stream:
+def hash_file(path: str | Path, *digests: Any) -> list[str]:
+    """Return the hex digits of several hashes of a local file's bytes, which are read once."""
+    with Path(path).open("rb", buffering=0) as stream:
         while block := stream.read(1 << 20):
-            digest.update(block)
-    return str(digest.hexdigest())
+            for digest in digests:
+                digest.update(block)
+    return [str(digest.hexdigest()) for digest in digests]
 
 
 def human_size(count: float) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from common.errors import HunminError
-from common.files import atomic_write, sha256_file
+from common.files import atomic_write, hash_file, sha256_file, xxh3_file
 from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
@@ -28,7 +32,7 @@ class Manifest(BaseModel):
     inputs: dict[str, str]
     """Name of each input → its hash (a file's, or an upstream manifest's)."""
     outputs: dict[str, dict[str, Any]]
-    """Path inside the folder → {"bytes", "sha256"}."""
+    """Path inside the folder → {"bytes", "sha256", "xxh3"}; manifests of earlier versions lack the last one."""
     counts: dict[str, Any] = {}
     """What the stage counted (documents, tokens, rejects …)."""
     versions: dict[str, str] = {}
@@ -40,7 +44,8 @@ class Manifest(BaseModel):
     @property
     def fingerprint(self) -> str:
         """Return 16 hex digits that identify the stage's output bytes and settings; downstream stages record it."""
-        return settings_hash({"settings": self.settings, "inputs": self.inputs, "outputs": self.outputs})
+        outputs = {path: {name: facts[name] for name in ("bytes", "sha256")} for path, facts in self.outputs.items()}
+        return settings_hash({"settings": self.settings, "inputs": self.inputs, "outputs": outputs})
 
 
 def package_versions(*names: str) -> dict[str, str]:
@@ -54,22 +59,32 @@ def package_versions(*names: str) -> dict[str, str]:
     return found
 
 
-def describe_outputs(folder: str | Path) -> dict[str, dict[str, Any]]:
-    """Return {"path": {"bytes", "sha256"}} of every file under `folder`, but the manifest and what is not output.
+def described_files(folder: str | Path) -> Iterator[tuple[str, Path]]:
+    """Yield (path inside the folder, path) of every file that a manifest describes, sorted.
 
-    Left out: names that start with "." (marks), and folders named `logs` (they hold times and rates) or
+    Left out: the manifest, names that start with "." (marks), and folders named `logs` (they hold times and rates) or
     `checkpoints` (they come and go).
     """
     folder = Path(folder)
-    found = {}
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
-        if not path.is_file() or relative.name == MANIFEST:
-            continue
-        if any(part.startswith(".") or part in ("logs", "checkpoints") for part in relative.parts):
-            continue
-        found[relative.as_posix()] = {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
-    return found
+        hidden = any(part.startswith(".") or part in ("logs", "checkpoints") for part in relative.parts)
+        if path.is_file() and relative.name != MANIFEST and not hidden:
+            yield relative.as_posix(), path
+
+
+def describe_outputs(folder: str | Path) -> dict[str, dict[str, Any]]:
+    """Return {"path": {"bytes", "sha256", "xxh3"}} of every file under `folder` that is output (`described_files`).
+
+    SHA-256 identifies the bytes to everyone; xxh3 (128 bits) is what a stage checks before it reads them, at the speed
+    of the disk.
+    """
+    return {name: _describe(path) for name, path in described_files(folder)}
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    sha256, xxh3 = hash_file(path, hashlib.sha256(), xxhash.xxh3_128())
+    return {"bytes": path.stat().st_size, "sha256": sha256, "xxh3": xxh3}
 
 
 def write_manifest(folder: str | Path, manifest: Manifest) -> None:
@@ -92,14 +107,33 @@ def read_manifest(folder: str | Path) -> Manifest | None:
         return Manifest.model_validate_json(path.read_bytes())
     except ValidationError:
         raise HunminError(
-            f"{path} is damaged",
+            f"{path} is damaged or was not written by hunmin",
             "a finished folder holds a readable manifest",
-            f"delete {folder} and run again",
+            f"restore {MANIFEST} from a copy, or move {folder} away and run again",
         ) from None
 
 
+def made_by(folder: str | Path, stage: str) -> bool:
+    """Return whether a folder bears the manifest of a stage: nothing else that stands there may be replaced.
+
+    Args:
+        folder: any path.
+        stage: name of the stage.
+    """
+    try:
+        manifest = read_manifest(folder)
+    except (HunminError, OSError):
+        return False
+    return manifest is not None and manifest.stage == stage
+
+
+def added_files(folder: str | Path, manifest: Manifest) -> list[str]:
+    """Return the files in a finished folder that its manifest does not describe: somebody else's."""
+    return [name for name, _ in described_files(folder) if name not in manifest.outputs]
+
+
 def missing_outputs(folder: str | Path, manifest: Manifest) -> list[str]:
-    """Return the recorded outputs that are gone or have another size (hashes are not recomputed: sizes are free)."""
+    """Return the recorded outputs that are gone or have another size; their bytes are not read."""
     folder = Path(folder)
     bad = []
     for name, facts in manifest.outputs.items():
@@ -107,3 +141,28 @@ def missing_outputs(folder: str | Path, manifest: Manifest) -> list[str]:
         if not path.is_file() or path.stat().st_size != facts["bytes"]:
             bad.append(name)
     return bad
+
+
+def damaged_outputs(folder: str | Path, manifest: Manifest, unread: Sequence[str] = ()) -> list[str]:
+    """Return the recorded outputs that are gone or whose bytes are not those recorded; all of them are read.
+
+    Args:
+        folder: the finished folder.
+        manifest: its manifest.
+        unread: patterns of names that are passed over.
+    """
+    folder = Path(folder)
+    missing = missing_outputs(folder, manifest)
+    return [
+        name
+        for name, facts in manifest.outputs.items()
+        if not any(fnmatch(name, pattern) for pattern in unread)
+        and (name in missing or not _is_whole(folder / name, facts))
+    ]
+
+
+def _is_whole(path: Path, facts: dict[str, Any]) -> bool:
+    try:
+        return xxh3_file(path) == facts["xxh3"] if "xxh3" in facts else sha256_file(path) == facts["sha256"]
+    except OSError:  # a bad sector, say
+        return False

@@ -13,6 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+SAFE_PATH = "PYTHONSAFEPATH=1"
+"""For a child `python -m …`: from Python 3.11 on it imports nothing of the folder that the command is given in."""
+
 
 class Terminated(BaseException):
     """This process was asked to end (SIGTERM); raised in the main thread, so that what must be undone is undone."""
@@ -44,6 +47,16 @@ def core_numbers() -> frozenset[int]:
 def available_cores() -> int:
     """Return the number of cores this process may use."""
     return len(core_numbers())
+
+
+def own_package() -> dict[str, str]:
+    """Return the variables by which a child imports this very package, and not what a `data.py` in the folder that the
+    command is given in would hide it by (before Python 3.11, which does not know the first one, it does).
+    """
+    clone = [str(Path(__file__).parents[1])] if __name__ == "common.process" else []  # a wheel's is hunmin.common…
+    # an empty name between two colons would be the current folder
+    paths = [*clone, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return {"PYTHONSAFEPATH": "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
 def running_children(pid: int) -> bool:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from types import TracebackType
+from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Task as RichTask
+from rich.segment import Segment
 from rich.text import Text
+
+from common.control_characters import escaped
+from common.secrets import masked
 
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines when stderr is not a terminal."""
@@ -18,16 +24,44 @@ PIPED_WIDTH = 200
 """Columns of a table that is written to a file or a pipe."""
 
 
+class _Console(Console):
+    """A console to which a string is text, not markup; what names hold of secrets and control characters is not shown.
+
+    Styles come by `Text` and by the options of tables.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as it is shown, so that columns are as wide as it."""
+        return super().render_str(shown(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the pieces of what is printed; rich's own control codes stand in pieces of their own kind."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else Segment(shown(piece.text), piece.style)
+
+
 def console(stderr: bool = True) -> Console:
     """Return a console; away from a terminal it drops colours, and tables take the width they need."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=None if stream.isatty() else PIPED_WIDTH)
+    return _Console(
+        stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True,
+        width=None if stream.isatty() else PIPED_WIDTH,
+    )  # fmt: skip
 
 
 def say(message: str, style: str = "") -> None:
-    """Print one line to stderr (`message` is text, not markup)."""
-    out = console()
-    out.print(Text(message, style=style))
+    """Print one line to stderr."""
+    console().print(Text(shown(message), style=style))
+
+
+def show(text: str) -> None:
+    """Print text that people read to stdout, as it is but for secrets and control characters."""
+    print(shown(text), end="")
+
+
+def shown(text: str) -> str:
+    """Return a text as a person may see it: secrets masked, control characters as escapes."""
+    return escaped(masked(text))
 
 
 def duration(seconds: float) -> str:
@@ -99,7 +133,7 @@ class ProgressBar:
         now = time.monotonic()
         if now - self._last_line >= PLAIN_EVERY:
             self._last_line = now
-            print(self._line(now), file=sys.stderr, flush=True)
+            print(shown(self._line(now)), file=sys.stderr, flush=True)
 
     def skip(self, amount: float) -> None:
         """Count `amount` units as done before this run began: they do not count into the rate."""

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -15,12 +15,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from common.errors import UserError, nearest
+from common.secrets import masked_urls
 
 
 class Settings(BaseModel):
-    """Base of every settings class: unknown keys are refused, values are frozen, field docstrings are kept."""
+    """Base of every settings class: unknown keys, infinity and NaN are refused; values are frozen, docstrings kept."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
+    )
 
 
 S = TypeVar("S", bound=Settings)
@@ -40,6 +43,7 @@ def dump_settings(settings: Settings, drop: str = "runtime") -> dict[str, Any]:
     """Return settings as a JSON-like tree without the fields marked `drop` ("runtime" or "secret").
 
     Without "runtime" fields the tree holds just what the output depends on; without "secret" fields it may be saved.
+    In either case what logs in at a URL is masked.
     """
     tree: dict[str, Any] = {}
     for name, field in type(settings).model_fields.items():
@@ -56,8 +60,8 @@ def _dump_value(value: Any, drop: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [_dump_value(item, drop) for item in value]
     if isinstance(value, dict):
-        return {str(key): _dump_value(item, drop) for key, item in value.items()}
-    return value
+        return {masked_urls(str(key)): _dump_value(item, drop) for key, item in value.items()}
+    return masked_urls(value) if isinstance(value, str) else value
 
 
 class _Loader(yaml.SafeLoader):
@@ -74,13 +78,40 @@ PLAIN_WITH_HASH = re.compile(r"(?![\s\[{\"'])(?:\S.*)?(?<!\S)#")
 """A value that YAML would end at a comment: neither quoted, nor a list or a mapping."""
 
 
+WRITTEN_KEY = re.compile(r"(\bkey\s*:\s*)\S.*")
+"""The key of the pseudonyms in a recipe."""
+MOST_YAML_VALUES = 100_000
+"""Values in a YAML text, each alias counted as all that it stands for; the longest recipes have some hundred."""
+
+
 def _parse_yaml(text: str) -> Any:
-    """Return the data in a YAML text; tags that would make other objects are errors."""
+    """Return the data in a YAML text.
+
+    Raises:
+        yaml.YAMLError: it is not YAML, has tags that would make other objects, or is nested too deeply or too large.
+    """
     loader = _Loader(text)
     try:
-        return loader.get_single_data()
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _values_in(node, {}) > MOST_YAML_VALUES:
+            raise yaml.YAMLError(f"it stands for more than {MOST_YAML_VALUES:,} values")
+        return loader.construct_document(node)
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deeply") from None
     finally:
         loader.dispose()
+
+
+def _values_in(node: Any, known: dict[int, int]) -> int:
+    """Return how many values a node of YAML stands for; `known` gets those of the nodes in it."""
+    if id(node) not in known:
+        known[id(node)] = 1  # of one that holds itself, too
+        items = [] if isinstance(node.value, str) else node.value
+        inner = [part for item in items for part in (item if isinstance(item, tuple) else (item,))]
+        known[id(node)] = 1 + sum(_values_in(part, known) for part in inner)
+    return known[id(node)]
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:
@@ -104,7 +135,8 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
     try:
         loaded = _parse_yaml(text)
     except yaml.YAMLError as error:
-        raise UserError(f"{path} is not valid YAML: {error}", remedy="mend the line named above") from None
+        told = WRITTEN_KEY.sub(r"\1***", str(error))  # it shows the line
+        raise UserError(f"{path} is not valid YAML: {told}", remedy="mend the line named above") from None
     if not isinstance(loaded, dict):
         raise UserError(f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings")
     return loaded
@@ -128,9 +160,11 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
         *parents, leaf = key.split(".")
         node: Any = tree
         for name in parents:
-            node = node.setdefault(name, {}) if isinstance(node, dict) else None
-            if node is None:
+            if not isinstance(node, dict):
                 break
+            if node.get(name) is None:  # a section that is left out, or empty
+                node[name] = {}
+            node = node[name]
         if not isinstance(node, dict):
             raise UserError(f"'{key}' runs through a value that is not a section", "a dotted key names sections")
         try:
@@ -141,11 +175,38 @@ def apply_overrides(tree: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     return tree
 
 
-def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
+def inside(overrides: Iterable[str], section: str) -> list[str]:
+    """Return overrides for a command whose settings are a section: `section.key=value` is `key=value` there."""
+    return [override.removeprefix(f"{section}.") for override in overrides]
+
+
+def under(overrides: Iterable[str], section: str, known: Container[str]) -> list[str]:
+    """Return overrides for a command that works on a section of a recipe: `key=value` is `section.key=value`.
+
+    Args:
+        overrides: as the command is given them.
+        section: that it works on.
+        known: names at the top of a recipe, which stay what they are.
+    """
+    return [one if re.split(r"[.=]", one, maxsplit=1)[0] in known else f"{section}.{one}" for one in overrides]
+
+
+REMEDY = "mend the recipe, or override with key=value"
+
+
+def parse_settings(
+    model: type[S],
+    tree: dict[str, Any],
+    source: str,
+    remedy: str = REMEDY,
+    options: Mapping[str, str] | None = None,
+) -> S:
     """Return `tree` as an instance of `model`.
 
     Args:
         source: where the values came from, for the message.
+        remedy: what to do about wrong values.
+        options: where the values are a command's options: names of those that are not called as the setting is.
 
     Raises:
         UserError: every value that broke a rule, with its dotted key, and for unknown keys the nearest known one.
@@ -153,29 +214,80 @@ def parse_settings(model: type[S], tree: dict[str, Any], source: str) -> S:
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        lines = [_explain(model, item) for item in error.errors()]
+        lines = [_explain(model, item, options) for item in error.errors()]
         raise UserError(
             f"{source}: {len(lines)} setting{'s' if len(lines) > 1 else ''} wrong\n"
             + "\n".join(f"  - {line}" for line in lines),
-            remedy="mend the recipe, or override with key=value",
+            remedy=remedy,
         ) from None
 
 
-def _explain(model: type[BaseModel], item: Any) -> str:
+def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | None) -> str:
     location = [part for part in item["loc"] if isinstance(part, int) or not str(part)[:1].isupper()]
     key = ".".join(str(part) for part in location)
+    if options is not None and key:
+        key = _option(key, options)
     if item["type"] == "extra_forbidden":
         fields = _fields_at(model, location[:-1])
         return f"unknown key '{key}'{nearest(str(location[-1]), fields)}"
     if item["type"] == "missing":
         return f"'{key}' is missing: give it in the recipe or as {key}=VALUE"
-    message = str(item["msg"]).removeprefix("Value error, ")
+    message = _spelled(str(item["msg"]).removeprefix("Value error, "), model, location, options)
     if isinstance(item["input"], (dict, list)) or not key:
         return f"{key}: {message}" if key else message
     return f"{key} = {item['input']!r}: {message}"
 
 
-def _fields_at(model: type[BaseModel], location: list[Any]) -> list[str]:
+def _spelled(message: str, model: type[BaseModel], location: list[Any], options: Mapping[str, str] | None) -> str:
+    """Return what a section's own check says, with the keys in it as whoever is told would write them."""
+    if not all(isinstance(part, str) for part in location):
+        return message  # an entry of a list has no key
+    section = location if class_at(model, location) else location[:-1]
+    kind = class_at(model, section)
+    if kind is None:
+        return message
+    if options is not None:
+        return _with_keys(message, kind, lambda key, equals: _option(key, options) + " " * bool(equals))
+    return qualified(message, kind, ".".join(map(str, section)))
+
+
+def qualified(message: str, kind: type[BaseModel], section: str) -> str:
+    """Return a message of a section's settings with its keys as a whole recipe has them.
+
+    >>> from common.settings import Settings
+    >>> class Training(Settings): steps: int
+    >>> qualified("set steps=5", Training, "pretrain")
+    'set pretrain.steps=5'
+    """
+    return _with_keys(message, kind, lambda key, equals: f"{section}.{key}{equals}" if section else key + equals)
+
+
+_KEY = re.compile(r"(?<![\w./-])([a-z_]\w*(?:\.[a-z_]\w*)*)(=?)")
+
+
+def _with_keys(message: str, kind: type[BaseModel], write: Callable[[str, str], str]) -> str:
+    """Return a message with its keys (`key=`, `key.key`) written anew; other words stay."""
+
+    def replaced(found: re.Match[str]) -> str:
+        key, equals = found.groups()
+        named = (equals or "." in key) and has_key(kind, key)
+        return write(key, equals) if named else found[0]
+
+    return _KEY.sub(replaced, message)
+
+
+def _option(key: str, options: Mapping[str, str]) -> str:
+    return options.get(key) or f"--{key.replace('_', '-')}"
+
+
+def has_key(model: type[BaseModel], key: str) -> bool:
+    """Return whether a dotted key is one of a settings class's."""
+    *section, leaf = key.split(".")
+    return leaf in _fields_at(model, section)
+
+
+def class_at(model: type[BaseModel], location: Sequence[Any]) -> type[BaseModel] | None:
+    """Return the settings class at a place of another one; None where there is none."""
     current: Any = model
     for part in location:
         if isinstance(part, int):
@@ -183,8 +295,13 @@ def _fields_at(model: type[BaseModel], location: list[Any]) -> list[str]:
         field = current.model_fields.get(part)
         current = _settings_class(field.annotation) if field else None
         if current is None:
-            return []
-    return list(current.model_fields)
+            return None
+    return current  # type: ignore[no-any-return]
+
+
+def _fields_at(model: type[BaseModel], location: Sequence[Any]) -> list[str]:
+    found = class_at(model, location)
+    return list(found.model_fields) if found else []
 
 
 def _settings_class(annotation: Any) -> type[BaseModel] | None:

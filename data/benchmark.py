@@ -52,6 +52,18 @@ class _NotRecognisedError(ValueError):
     """A file or record is of no known layout; the message says what it holds instead."""
 
 
+def benchmark_files(path: str) -> list[str]:
+    """Return the files at `path` that `load_benchmark` reads, sorted: licences and read-me files are passed over.
+
+    Args:
+        path: a file, a folder or a glob.
+
+    Raises:
+        UserError: nothing is there.
+    """
+    return [name for name in dict.fromkeys(expand(path)) if not _is_auxiliary_name(name)]
+
+
 def load_benchmark(
     path: str | Path | Sequence[str | Path], splitter: Splitter = split_sentences
 ) -> list[BenchmarkSentence]:
@@ -70,9 +82,8 @@ def load_benchmark(
     found: list[BenchmarkSentence] = []
     for one in [path] if isinstance(path, (str, Path)) else path:
         before = len(found)
-        for name in dict.fromkeys(expand(str(one))):
-            if not _is_auxiliary_name(name):
-                found += _read_file(name, splitter, contexts)
+        for name in benchmark_files(str(one)):
+            found += _read_file(name, splitter, contexts)
         if len(found) == before:
             raise UserError(
                 f"no benchmark sentence found at {one}", LAYOUTS, "name the folder that holds the task files"

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from common.errors import HunminError
 from data.benchmark import load_benchmark
+from data.composed import pseudonymize
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.lines import LINE_BYTES, line_batches
 from data.pii import Pseudonymizer
@@ -53,7 +54,7 @@ def pseudonymize_stream(input: IO[bytes], output: IO[bytes], key: bytes) -> Coun
     counts: Counters = {"read": 0, "written": 0, "rejects": {}, "pii": {}}
     pseudonymizer = Pseudonymizer(key)
     for batch in _batches(input, counts):
-        results = pseudonymizer.apply_many([record.value["text"] for record in batch])
+        results = pseudonymize(pseudonymizer, [record.value["text"] for record in batch])
         repeated = _pseudonymized_sentences(pseudonymizer, [record.value for record in batch])
         written = []
         for record, more, (text, replacements) in zip(batch, repeated, results, strict=True):
@@ -73,7 +74,7 @@ def _pseudonymized_sentences(pseudonymizer: Pseudonymizer, values: list[dict[str
     """Return what takes the place of each object's "sentences": nothing where it has none."""
     given = [value["sentences"] if isinstance(value.get("sentences"), list) else None for value in values]
     texts = [one for sentences in given for one in sentences or () if isinstance(one, str)]
-    replaced = iter(pseudonymizer.apply_many(texts))
+    replaced = iter(pseudonymize(pseudonymizer, texts))
     return [
         {}
         if sentences is None

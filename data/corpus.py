@@ -31,12 +31,13 @@ from common.settings import Settings, dump_settings, runtime, settings_hash
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
-from data.decontaminate import DecontaminateSettings, Decontaminator
+from data.decontaminate import NOT_DECONTAMINATED, DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.limits import memory_here, refuse_beyond
 from data.executors import Crew, ExecutorName, crew_of, open_executor
 from data.filters import FilterSettings, build_filters
 from data.mixture import MixtureSettings
+from data.nfc import nfc
 from data.pii import (
     PiiSettings,
     Pseudonymizer,
@@ -51,6 +52,7 @@ from data.shards import SCHEMA
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
+from data.units.fields import check_fields
 from data.units.runs import STAGE_DONE, do_units
 from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
@@ -99,10 +101,10 @@ class CorpusSettings(Settings):
     mixture: MixtureSettings | None = None
     """How often the documents of each source come, and which are held out of training. None takes each once, and leaves
     it to pretraining to hold out samples."""
-    shard_mb: float = Field(256, gt=0)
+    shard_mb: float = Field(256, ge=0.001)
     """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
     of a corpus are of about one size (before sentences go as duplicates)."""
-    unit_mb: float = Field(8, gt=0)
+    unit_mb: float = Field(8, ge=0.001)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")
     """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process
@@ -139,7 +141,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         units_only: end when the units are done, and leave duplicates and shards to a later call.
 
     Raises:
-        UserError: an input is missing; nothing was read, or nothing is left; no benchmark; no key.
+        UserError: an input is missing; nothing was read, or nothing is left; no key.
         HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
             others are done first.
         ShareDone: this is an element of an array, and others are still at work or have to end the stage; or the
@@ -151,6 +153,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         crew.ended("the shards are written; should no other element be left, --executor local ends the stage")
         return _finish(out)
     files = corpus_files(settings)
+    check_fields(files)
     check_unnamed(files)
     _refuse_beyond(settings.deduplicate, files)
     for rules in (settings.clean, *(file.settings.clean for file in files)):
@@ -201,7 +204,7 @@ def corpus_files(settings: CorpusSettings) -> list[InputFile]:
     """
     files = list_files(settings.inputs)
     if settings.pii.enabled:
-        refuse_personal_names([file.path for file in files], [file.settings.path for file in files])
+        refuse_personal_names([nfc(file.path) for file in files], [nfc(file.settings.path) for file in files])
         refuse_personal_labels([file.label for file in files])
     return files
 
@@ -234,7 +237,7 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Cr
         crew.ended(STAGE_DONE)
         raise
     decontaminator = None
-    if settings.decontaminate.enabled:
+    if settings.decontaminate.applies:
         threads = settings.workers or available_cores()
         decontaminator = Decontaminator.build(benchmark, settings.decontaminate, threads)
     types = tuple(settings.pii.types)
@@ -243,14 +246,10 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Cr
 
 def _benchmark(settings: CorpusSettings, key: bytes | None) -> list[BenchmarkSentence]:
     """Return the benchmark's sentences as they are, and as cleaning and pseudonymisation leave them."""
-    if not settings.decontaminate.enabled:
+    if not settings.decontaminate.applies:
+        if settings.decontaminate.enabled:
+            say(f"warning: {NOT_DECONTAMINATED}", style="yellow")
         return []
-    if not settings.decontaminate.benchmarks:
-        raise UserError(
-            "no benchmark to decontaminate against",
-            "decontamination is on and needs the evaluation data",
-            "set corpus.decontaminate.benchmark to its folder, or corpus.decontaminate.enabled=false",
-        )
     say("indexing the benchmark")
     with _uncollected():
         benchmark = load_benchmark(settings.decontaminate.benchmarks, split_sentences)

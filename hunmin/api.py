@@ -21,17 +21,20 @@ class TextEncoder:
     """Turns text into ids of a tokenizer folder, as the encode stage does: exactly `AutoTokenizer`'s, faster.
 
     Args:
-        tokenizer: folder that `hunmin tokenizer train`, a run, or an export has written.
+        tokenizer: folder that `hunmin tokenizer train`, a run, or an export has written; a run's folder; or a name on
+            the hub (OWNER/NAME[@REVISION]).
 
     Raises:
         HunminError: there is none, or it is not WordPiece with BERT's pre-tokenizer.
     """
 
     def __init__(self, tokenizer: str | Path) -> None:
+        from common.names import find
         from tokenizer.encoder import Encoder
         from tokenizer.save import load_tokenizer
 
-        self._encoder = Encoder(load_tokenizer(tokenizer), tokenizer)
+        folder = find(tokenizer, "tokenizer")
+        self._encoder = Encoder(load_tokenizer(folder), folder)
         self.special_ids: dict[str, int] = self._encoder.special_ids
         """Ids of "cls", "pad", "sep", "unk" and "mask"."""
         self.vocab_size: int = self._encoder.vocab_size
@@ -93,7 +96,7 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
     from hunmin.stages import Interrupted
     from hunmin.whole import run_whole
 
-    loaded = load_recipe(recipe, overrides)
+    loaded = load_recipe(recipe, overrides, fetch=True)
     try:
         run_whole(loaded, first, last)
     except Interrupted:
@@ -108,8 +111,9 @@ def finetune(
     and more; called again, it does what is not done.
 
     Args:
-        model: folder of an encoder that transformers loads.
-        data: folder with the benchmark's files.
+        model: folder of an encoder that transformers loads, a run's folder, or a name on the hub
+            (OWNER/NAME[@REVISION]).
+        data: folder with the benchmark's files, or a data set on the hub (klue/klue).
         out: folder to write.
         overrides: settings of a recipe's `klue` section, each "key=value" ("training.epochs=2").
         tasks: names as in the benchmark ("klue-nli"); none stands for all eight.
@@ -118,12 +122,18 @@ def finetune(
     Raises:
         HunminError: a setting is wrong, files are missing, or a job has failed.
     """
-    from common.settings import apply_overrides, parse_settings
+    from common.names import find, read_commits, write_commits
+    from common.settings import apply_overrides, inside, parse_settings
     from klue.report import read_rows
     from klue.runner import run_klue
     from klue.settings import KlueSettings
 
-    tree: dict[str, Any] = {"data": str(data), "seeds": seeds} | ({"tasks": list(tasks)} if tasks else {})
-    settings = parse_settings(KlueSettings, apply_overrides(tree, overrides), "finetune")
-    run_klue(settings, Path(model), Path(out))
+    commits = read_commits(Path(out))
+    folder = find(model, "model", commits)
+    tree: dict[str, Any] = {"data": str(find(data, "dataset", commits)), "seeds": seeds} | (
+        {"tasks": list(tasks)} if tasks else {}
+    )
+    settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides, "klue")), "finetune")
+    write_commits(Path(out), commits)
+    run_klue(settings, folder, Path(out))
     return read_rows(Path(out))

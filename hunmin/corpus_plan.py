@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from common.files import COMPRESSED
+from common.compressed import COMPRESSED, compression_of
 from data.corpus import corpus_files
 from data.deduplicate.equal_documents import partitions_of
 from data.deduplicate.groups import GROUP_PARTS
 from data.deduplicate.limits import memory_here, near_bytes, refuse_beyond
 from data.deduplicate.near import choose_bands
 from data.deduplicate.near_copies import ranges_of
+from data.units.fields import check_fields
 from data.units.survey import Surveyed, Way, document_bytes, survey
 from hunmin.cost import TEXT_RATES
 from hunmin.recipe import Recipe
@@ -136,6 +137,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
     """
     settings = recipe.corpus
     files, unit_bytes = corpus_files(settings), int(settings.unit_mb * 1e6)
+    check_fields(files)
     found = survey(files, unit_bytes)
     known = [one for one in found if one.stored is not None and one.text is not None]
     text = sum(one.text or 0.0 for one in known)
@@ -177,7 +179,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
 
 
 def _packing(path: str) -> str:
-    return next((suffix for suffix in COMPRESSED if path.endswith(suffix)), "")
+    return compression_of(path) or ""
 
 
 def _advice(volume: Volume, unit_bytes: int, large: list[Surveyed], cores: Sequence[int]) -> list[str]:

@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.files import is_remote
 from data.readers import HUB
 from hunmin import units
-from hunmin.recipe import NOT_NAMED, Recipe
+from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.refusals import (
     refuse_other_model,
     refuse_processes_without_gpu,
@@ -79,7 +79,10 @@ def cost_plan(
         None if price is None else price / named.count,
     )
     if fault := p.batch_fault(count):
-        raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
+        raise UserError(
+            fault,
+            "every device computes as many micro-batches of a global batch as the others",
+        )
     _refuse_settings(p, named)
     if not device:
         refuse_processes_without_gpu(recipe)
@@ -283,8 +286,8 @@ def _notes(recipe: Recipe, where: Machines, cost: RunCost) -> list[str]:
         half = p.model_copy(update={"dtype": "fp16"})
         hours = run_cost(half, recipe.tokenizer.vocab_size, where, half.chosen_engine).hours
         notes.append(
-            f"{device.name} has no bf16, so with dtype={p.dtype} this is the time of fp32; with pretrain.dtype=fp16, "
-            f"which its tensor cores compute, it is about {units.time(hours * 3600)}."
+            f"{device.name} has no bf16, so with pretrain.dtype={p.dtype} this is the time of fp32; with "
+            f"pretrain.dtype=fp16, which its tensor cores compute, it is about {units.time(hours * 3600)}."
         )
     if device.not_trained_on:
         notes.append(
@@ -320,8 +323,10 @@ def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
     inputs = [source if isinstance(source, str) else source.path for source in recipe.corpus.inputs]
     remote = _is_elsewhere(recipe)  # nobody is asked over a network
-    missing = [name for name, of in (("corpus.inputs", inputs), ("klue.data", [recipe.klue.data])) if NOT_NAMED in of]
+    data = [recipe.klue.data] if recipe.klue else []
+    missing = [name for name, of in (("corpus.inputs", inputs), ("klue.data", data)) if NOT_NAMED in of]
     found = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
+    found += [f"Warning: {one}." for one in warnings(recipe)]
     for stage in STAGES:
         if (stage.name == "corpus" and remote) or missing:
             continue

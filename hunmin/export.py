@@ -24,7 +24,7 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     model = out / ".export"
     step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
     export_checkpoint(checkpoint, model)
-    reference = model_class(recipe.pretrain).from_pretrained(trained, local_files_only=True)
+    reference = model_class(recipe.pretrain).from_pretrained(trained, local_files_only=True, trust_remote_code=False)
     difference = check_export(model, reference)
     for file in model.iterdir():
         file.replace(out / file.name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TOLD = "the job of the first process"
 
 
-def train_together(recipe: Recipe, path: str) -> None:
+def train_together(recipe: Recipe, path: str, restart: bool = False) -> None:
     """Do the training stage as one of several processes; all of a run call it, and the first one leads.
 
     It alone looks at the stages, writes the job and publishes the stage's folder. The others train what it tells them,
@@ -27,6 +27,7 @@ def train_together(recipe: Recipe, path: str) -> None:
     Args:
         recipe: the run.
         path: the recipe's file, for messages.
+        restart: begin anew; what is there is moved aside.
 
     Raises:
         HunminError: a stage before it is not done, or as in `hunmin.run.run` and `pretrain.train.train`.
@@ -43,7 +44,7 @@ def train_together(recipe: Recipe, path: str) -> None:
         with process.lifeline:
             if process.first:
                 require_done(recipe, "encode", path)
-                stopped = _lead(recipe, process)
+                stopped = _lead(recipe, process, restart)
             elif job := process.on_first(TOLD, _nothing):
                 stopped = train_job(job, TOLD, process) is None
         processes.leave_processes()  # what is left to push does not keep the others' devices
@@ -51,7 +52,7 @@ def train_together(recipe: Recipe, path: str) -> None:
             raise Interrupted
 
 
-def _lead(recipe: Recipe, process: Process) -> bool:
+def _lead(recipe: Recipe, process: Process, restart: bool) -> bool:
     """Do the stage as the first process, and return whether a stop was asked for."""
     from pretrain.train import train_job
 
@@ -66,7 +67,7 @@ def _lead(recipe: Recipe, process: Process) -> bool:
         return take_counts(out)
 
     try:
-        run(recipe, last="pretrain", works={"pretrain": work})
+        run(recipe, last="pretrain", works={"pretrain": work}, restart="pretrain" if restart else None)
     except Interrupted:
         return True
     if not told:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from rich.text import Text
 
 from common.errors import UserError
-from common.progress import console, say
-from hunmin.hub.names import local_folder
+from common.names import find
+from common.progress import console, say, show
 
 Form = Literal["table", "markdown", "latex", "json"]
 
@@ -79,7 +79,7 @@ def print_report(wanted: Wanted) -> None:
         return
     as_text, one = (markdown, markdown_grid) if wanted.form == "markdown" else (latex, latex_grid)
     ends = [f"{'% ' if wanted.form == 'latex' else ''}{note}\n" for note in notes]
-    print("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]), end="")
+    show("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]))
 
 
 def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:
@@ -106,7 +106,7 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
         more.setdefault("details", {})[name] = found
         grids += detail_grids(found, name)
         if wanted.worst and wanted.data:
-            examples = _examples(name, local_folder(wanted.data, "dataset"), found[0]["split"])
+            examples = _examples(name, find(wanted.data, "dataset"), found[0]["split"])
             more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
             grids += worst_grids(more["worst"][name], name)
     return more, grids, notes
@@ -138,7 +138,7 @@ def _published(wanted: Wanted, folders: list[tuple[str, Path]]) -> bool:
     if wanted.published is not None:
         return wanted.published
     recipes = [path.resolve().parent / "recipe.yaml" for _, path in folders]
-    return all(load_recipe(recipe, []).klue.published for recipe in recipes if recipe.is_file())
+    return all(load_recipe(recipe, []).published for recipe in recipes if recipe.is_file())
 
 
 def _examples(name: str, data: Path, split: str) -> list[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ from typer.core import TyperGroup
 from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERMINATED, HunminError
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
-from common.progress import say
+from common.progress import say, shown
 from hunmin.commands import corpus, doctor, klue, launch, model, run, tokenizer
 
 GOES_ON = "what is finished stays; the same command goes on from there"
@@ -69,6 +71,7 @@ app.add_typer(klue.app, name="klue")
 def main() -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 used wrongly, 130 interrupted, 143 terminated."""
     end_on_sigterm()
+    sys.excepthook = _show_fault
     sys.exit(run_command(sys.argv[1:]))
 
 
@@ -109,6 +112,11 @@ def run_command(arguments: list[str]) -> int:
             error.show()  # type: ignore[attr-defined]
             return EXIT_MISUSED
         raise
+
+
+def _show_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a fault of the program with its traceback; what logs in somewhere may stand in it, and is masked."""
+    print(shown("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 
 def _is_usage_error(error: Exception) -> bool:

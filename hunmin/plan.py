@@ -15,7 +15,8 @@ from common.manifest import read_manifest
 from common.process import available_cores
 from common.progress import console, duration, short_number
 from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
-from hunmin.recipe import Recipe
+from hunmin.pins import refuse_unknown_names
+from hunmin.recipe import Recipe, warnings
 from hunmin.refusals import (
     refuse_other_model,
     refuse_processes_without_gpu,
@@ -23,6 +24,7 @@ from hunmin.refusals import (
     refuse_shared_executor,
 )
 from hunmin.run import judge_all
+from hunmin.scores import NOT_SCORED
 from hunmin.stages import STAGE_NAMES
 from hunmin.state import Verdict
 from pretrain.metrics import read_metrics
@@ -31,13 +33,15 @@ START_SECONDS = 5
 """Of a stage, whatever it does."""
 
 
-def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[str, Any]:
-    """Return {"stages": what would run and why, size of what is there, expected seconds; "tokens", "seconds"}.
+def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: str | None = None) -> dict[str, Any]:
+    """Return {"stages": what would run and why, size of what is there, expected seconds; "tokens", "seconds",
+    "warnings"}.
 
     Raises:
         UserError: the run would be refused before it does anything.
     """
-    verdicts = judge_all(recipe, first, last)
+    refuse_unknown_names(recipe, ask=True)
+    verdicts = judge_all(recipe, first, last, restart)
     _refuse_as_run_does(recipe, verdicts, first, last)
     source_bytes, text = _input_bytes(recipe), text_bytes(recipe) or 0.0
     rows = []
@@ -50,7 +54,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[st
             {
                 "stage": verdict.stage.name,
                 "runs": not verdict.done,
-                "why": verdict.why,
+                "why": NOT_SCORED if verdict.stage.name == "klue" and recipe.klue is None else verdict.why,
                 "bytes": size,
                 "seconds": None if seconds is None else round(seconds, 1),
             }
@@ -61,6 +65,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None) -> dict[st
         "input_bytes": source_bytes,
         "tokens": recipe.pretrain.tokens,
         "stages": rows,
+        "warnings": warnings(recipe),
         "seconds": round(sum(known), 1),
     }
 
@@ -70,6 +75,11 @@ def _refuse_as_run_does(recipe: Recipe, verdicts: list[Verdict], first: str | No
     refuse_shared_executor(recipe, first, last)
     begin = STAGE_NAMES.index(first) if first else 0
     waiting = [v for v in verdicts if not v.done]
+    if any(v.stage.name == "corpus" for v in waiting):
+        from data.corpus import corpus_files
+        from data.units.fields import check_fields
+
+        check_fields(corpus_files(recipe.corpus))
     if waiting and STAGE_NAMES.index(waiting[0].stage.name) < begin:
         name = waiting[0].stage.name
         raise UserError(
@@ -105,7 +115,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
 
         # processes on one CPU share what it does
         return cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"] * 3600
-    return None if stage == "klue" else 10.0
+    return None if stage == "klue" and recipe.klue else 10.0
 
 
 def print_plan(plan: dict[str, Any]) -> None:
@@ -133,3 +143,5 @@ def print_plan(plan: dict[str, Any]) -> None:
         f"expected in all: {duration(plan['seconds'])} and what is marked ? "
         "(pretraining from a matrix product measured here; text stages from rates measured on one machine)"
     )
+    for warning in plan["warnings"]:
+        out.print(Text(f"warning: {warning}", style="yellow"))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import AfterValidator
 
+from common.control_characters import one_line
 from common.errors import UserError, nearest
 from common.files import atomic_write
-from common.settings import Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime
+from common.settings import REMEDY, Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime, under
 from data.corpus import CorpusSettings
-from hunmin.hub.names import PREFIX, local_folder
+from data.decontaminate import NOT_DECONTAMINATED
 from hunmin.hub.settings import HubSettings
+from hunmin.pins import pin_names
 from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
@@ -23,16 +26,15 @@ from tokenizer.train import TokenizerSettings
 NOT_NAMED = "(not named yet)"
 """Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
 
-_DATA = ("data", "benchmarks")
-"""Values of `klue` that may be names on the hub."""
+RESOLVED = "# Written by hunmin: every setting of the run.\n"
 
 
 class Recipe(Settings):
     """A run from raw text to the report. Paths are relative to the folder the command is started in."""
 
-    name: str
+    name: Annotated[str, AfterValidator(one_line)]
     """Name of the run: title of the report, name in wandb."""
-    out: str = runtime(...)
+    out: Annotated[str, AfterValidator(one_line)] = runtime(...)
     """Run folder; each stage has a folder below it."""
     seed: int = 42
     """Seed of every stage that draws at random and states none of its own."""
@@ -44,52 +46,66 @@ class Recipe(Settings):
     """Text shards to token shards."""
     pretrain: PretrainSettings = PretrainSettings()
     """Token shards to a model."""
-    klue: KlueSettings
-    """Model to KLUE scores."""
+    klue: KlueSettings | None = None
+    """Model to KLUE scores. Without it the stage `klue` is skipped, and the corpus is decontaminated only against
+    `corpus.decontaminate.benchmark`."""
     hub: HubSettings = HubSettings()
     """Model to the model hub."""
 
+    @property
+    def published(self) -> bool:
+        """Return whether published rows are shown beside the scores."""
+        return self.klue is not None and self.klue.published
 
-def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: bool = False) -> Recipe:
+
+def load_recipe(
+    path: str | Path,
+    overrides: Sequence[str] = (),
+    without_data: bool = False,
+    fetch: bool = False,
+    section: str | None = None,
+) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
     A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
-    data of other suites that are scored, unless stated. Names on the hub become folders of its cache.
+    data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
 
     Args:
         path: of the file.
         overrides: `key=value` each.
         without_data: `corpus.inputs` and `klue.data` may be missing, and are `NOT_NAMED` then.
+        fetch: fetch what is named on the hub and not in its cache.
+        section: that a command works on, whose keys may stand in `overrides` without it.
 
     Raises:
-        UserError: the file or a value is wrong, data named on the hub is not in the cache, or the key of the pseudonyms
-            would stand beside them.
+        UserError: the file or a value is wrong, what is named on the hub cannot be fetched, or the key of the
+            pseudonyms would stand beside them.
     """
     path = recipe_file(path)
     if not path.exists():
         raise _no_recipe(path)
     written = load_yaml(path)
-    tree = apply_overrides(written, overrides)
+    tree = apply_overrides(written, under(overrides, section, Recipe.model_fields) if section else overrides)
     for section in ("tokenizer", "pretrain"):
         part = tree.setdefault(section, {})
         if isinstance(part, dict):
             part.setdefault("seed", tree.get("seed", 42))
     if without_data:
         for section, key, value in (("corpus", "inputs", [NOT_NAMED]), ("klue", "data", NOT_NAMED)):
-            part = tree.setdefault(section, {})
+            part = tree.get(section)
             if isinstance(part, dict):
                 part.setdefault(key, value)
     corpus, klue = tree.get("corpus"), tree.get("klue")
-    if isinstance(klue, dict) and not without_data:
-        for key in _DATA:
-            if str(klue.get(key)).startswith(PREFIX):
-                klue[key] = str(local_folder(klue[key], "dataset"))
+    if not without_data:
+        pin_names(tree, Path(path), fetch)
     if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
             decontaminate.setdefault("benchmark", _benchmark(klue))
-    recipe = parse_settings(Recipe, tree, str(path))
+    no_data = isinstance(klue, dict) and not klue.get("data")
+    remedy = REMEDY + ("; klue=null runs without scores" if no_data else "")
+    recipe = parse_settings(Recipe, tree, str(path), remedy)
     if _has_key(written) and Path(path).resolve().is_relative_to(Path(recipe.out).resolve()):
         raise UserError(
             f"{path} holds corpus.pii.key and lies in the run folder {recipe.out}",
@@ -97,6 +113,16 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = (), without_data: b
             f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
         )
     return recipe
+
+
+def warnings(recipe: Recipe) -> list[str]:
+    """Return what a run of the recipe leaves out that one may expect of it, as sentences without a full stop."""
+    found = []
+    if recipe.klue is None:
+        found.append("the recipe has no klue section: the model is not scored")
+    if recipe.corpus.decontaminate.enabled and not recipe.corpus.decontaminate.applies:
+        found.append(NOT_DECONTAMINATED)
+    return found
 
 
 def _benchmark(klue: dict[str, Any]) -> str | list[str]:
@@ -132,6 +158,22 @@ def save_recipe(recipe: Recipe, path: Path, drop: str = "secret") -> None:
     Args:
         drop: "secret", or "runtime" to leave out all that the results do not depend on, the run folder among it.
     """
-    tree: dict[str, Any] = dump_settings(recipe, drop=drop)
     with atomic_write(path) as stream:
-        yaml.safe_dump(tree, stream, allow_unicode=True, sort_keys=False)
+        stream.write(RESOLVED + _as_yaml(dump_settings(recipe, drop=drop)))
+
+
+def _as_yaml(tree: dict[str, Any]) -> str:
+    return str(yaml.safe_dump(tree, allow_unicode=True, sort_keys=False))
+
+
+def is_resolved_recipe(path: Path) -> bool:
+    """Return whether a file is as `save_recipe` writes it, and nobody has put a word of their own into it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if text.startswith(RESOLVED) and text.count("#") == 1:
+            return True
+        text = text.removeprefix(RESOLVED)
+        tree = yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return False
+    return isinstance(tree, dict) and Recipe.model_fields.keys() - {"klue"} <= tree.keys() and _as_yaml(tree) == text

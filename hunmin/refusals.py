@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from common.errors import UserError
+from common.names import find_here, with_prefix
 from hunmin.recipe import Recipe
 
 SHARED_STAGE = "corpus"
@@ -53,13 +52,14 @@ def refuse_processes_without_gpu(recipe: Recipe) -> None:
 
 
 def refuse_other_model(recipe: Recipe) -> None:
-    """Refuse a model to go on from that lies in a local folder and has another kind or shape than the recipe's.
+    """Refuse a model to go on from that is here, and has another kind or shape than the recipe's.
 
     Raises:
         UserError: it has.
     """
     source = recipe.pretrain.init_from
-    if source and Path(source).is_dir():
+    folder = find_here(with_prefix(source), "model") if source else None
+    if source and folder and folder.is_dir():
         from pretrain.continuation import check_model
 
         check_model(source, recipe.pretrain)

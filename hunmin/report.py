@@ -18,8 +18,10 @@ from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
 from hunmin.hub.index import index_of
 from hunmin.recipe import Recipe
+from hunmin.scores import NOT_SCORED, score_rows
+from klue.grid import md
 from klue.plot import draw_scores
-from klue.report import markdown, read_rows, results_table
+from klue.report import markdown, results_table
 from klue.synthetic import all_synthetic, synthetic_tasks
 from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
@@ -42,7 +44,8 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     with atomic_write(out / "report.md") as stream:
         stream.write(as_markdown(collected))
     draw_loss(metrics, out / "loss.png")
-    draw_scores(collected["klue"], collected["published"], out / "klue.png")
+    if collected["klue"]:
+        draw_scores(collected["klue"], collected["published"], out / "klue.png")
     with atomic_write(out / "model-index.yaml") as stream:
         yaml.safe_dump(index_of(recipe.name, collected["klue"]), stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}
@@ -66,7 +69,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
     def end(rows: list[dict[str, Any]], at: int, *names: str) -> dict[str, Any] | None:
         return {name: rows[at][name] for name in ("step", *names)} if rows else None
 
-    rows = read_rows(run / "klue")
+    rows = score_rows(run)
     return {
         "name": recipe.name,
         "seed": recipe.seed,
@@ -78,7 +81,7 @@ def collect(recipe: Recipe, run: Path, metrics: list[dict[str, Any]]) -> dict[st
         },
         "klue": rows,
         "contamination": contamination(run / "corpus" / "hits.jsonl"),
-        "published": published_for(rows, recipe.klue.published),
+        "published": published_for(rows, recipe.published),
         "synthetic": sorted(synthetic_tasks(rows)),
     }
 
@@ -95,18 +98,21 @@ def contamination(hits: Path) -> dict[str, int]:
 
 def as_markdown(report: dict[str, Any]) -> str:
     """Return the report as Markdown."""
-    lines = [f"# {report['name']}", "", "| stage | what came out |", "|---|---|"]
+    lines = [f"# {md(report['name'])}", "", "| stage | what came out |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in summary(report)]
     others = any(SUITE_OF[row["task"]] != "klue" for row in report["klue"])
     heading = (
         "## Synthetic tasks, dev sets"
         if all_synthetic(report["klue"])
         else "## Scores"
-        if others
+        if others or not report["klue"]
         else "## KLUE, dev sets"
     )
     lines += ["", "![loss](loss.png)", "", heading, ""]
-    lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
+    if report["klue"]:
+        lines += [markdown(report["klue"], report["published"], report["contamination"]), "![scores](klue.png)", ""]
+    else:
+        lines += [f"{NOT_SCORED.capitalize()}.", ""]
     return "\n".join(lines)
 
 
@@ -143,6 +149,8 @@ def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any]) ->
         case "export":
             return f"{short_number(counts['parameters'])} parameters, logits equal to the training model's"
         case "klue":
+            if counts.get("skipped"):
+                return NOT_SCORED
             return f"{counts['jobs']:,} fine-tunings on {len(counts['examples'])} tasks"
     return ""
 
@@ -223,11 +231,14 @@ def print_report(run: Path, page: Path) -> None:
     """Print a finished run's report to stdout and name its files, its page among them."""
     report = read_report(run)
     out = console(stderr=False)
-    table = Table(title=report["name"], show_header=False)
+    table = Table(title=Text(report["name"]), show_header=False)
     for name, text in summary(report):
         table.add_row(name, text)
     out.print(table)
-    out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
+    if report["klue"]:
+        out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
+    else:
+        out.print(f"klue:   {NOT_SCORED}")
     out.print(f"report: {run / 'report' / 'report.md'}")
     out.print(f"page:   {page}")
     model = run / "export" / "model.safetensors"

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import atomic_write, publish_folder, remove_leftovers
+from common.files import atomic_write, publish_folder, remove_folder, remove_leftovers
 from common.lock import locked
 from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import Recipe, save_recipe
 from hunmin.refusals import refuse_shared_executor
+from hunmin.replacing import (
+    TIMING,
+    clear_way,
+    given_up,
+    refuse_foreign,
+    refuse_loss,
+    remove_replaced,
+    set_aside,
+    work_seconds,
+)
 from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
 from hunmin.state import WORK_MARK, RunFolder, Verdict, begun_with, judge
 
@@ -34,21 +43,70 @@ def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
     return STAGES[: end + 1]
 
 
-def judge_all(recipe: Recipe, first: str | None = None, last: str | None = None) -> list[Verdict]:
+def judge_all(
+    recipe: Recipe, first: str | None = None, last: str | None = None, restart: str | None = None
+) -> list[Verdict]:
     """Return a verdict for each stage up to `last`, as if all that must be done were done in this run."""
-    folder = RunFolder(Path(recipe.out))
+    return _judge_all(RunFolder(Path(recipe.out)), recipe, selected(first, last), first, restart)
+
+
+def _judge_all(
+    folder: RunFolder, recipe: Recipe, stages: Sequence[Stage], first: str | None, restart: str | None
+) -> list[Verdict]:
     verdicts: list[Verdict] = []
     redone: set[str] = set()
-    for stage in selected(first, last):
-        verdict = judge(folder, recipe, stage, redone, force=stage.name == first)
+    for stage in stages:
+        verdict = judge(folder, recipe, stage, redone, _asks(stage, first, restart))
         if not verdict.done:
             redone.add(stage.name)
         verdicts.append(verdict)
     return verdicts
 
 
+def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
+    """Return the option that asks for a stage even if it is done, or ""."""
+    return "--restart" if stage.name == restart else "--from" if stage.name == first else ""
+
+
+def refuse_replacing(
+    recipe: Recipe,
+    first: str | None = None,
+    last: str | None = None,
+    restart: str | None = None,
+    folder: RunFolder | None = None,
+) -> list[Verdict]:
+    """Return `judge_all`, unless the run would replace what is not its own, or work that nobody gave up.
+
+    Args:
+        recipe: the run.
+        first: `--from`.
+        last: `--until`.
+        restart: `--restart`.
+        folder: the run's; None opens it.
+
+    Raises:
+        UserError: it would; see `hunmin.replacing`.
+    """
+    folder, stages = folder or RunFolder(Path(recipe.out)), selected(first, last)
+    if first and restart:
+        raise UserError(
+            "--from with --restart", "both name the stage to do again; --restart also gives up its unfinished work",
+            "give one of them",
+        )  # fmt: skip
+    if restart and stage_named(restart) not in stages:
+        raise UserError(f"--restart {restart} comes after --until {last}", "a stage that is to be done again is done")
+    refuse_foreign(folder, stages)
+    verdicts = _judge_all(folder, recipe, stages, first, restart)
+    refuse_loss(folder, verdicts, given_up(verdicts, restart or first))
+    return verdicts
+
+
 def run(
-    recipe: Recipe, first: str | None = None, last: str | None = None, works: Mapping[str, Work] | None = None
+    recipe: Recipe,
+    first: str | None = None,
+    last: str | None = None,
+    works: Mapping[str, Work] | None = None,
+    restart: str | None = None,
 ) -> list[Verdict]:
     """Do every stage that is not done, and return the verdicts it went by.
 
@@ -57,9 +115,12 @@ def run(
         first: do this stage in any case (and those after it that its new output touches).
         last: stop after this stage.
         works: stage → what does it instead of its own function.
+        restart: do this stage from its beginning, and those after it; what is there of them may be replaced.
 
     Raises:
-        UserError: another command is at work in the run folder, or a stage before `first` is not done.
+        UserError: another command is at work in the run folder, a stage before `first` is not done, or the run would
+            replace what is not its own, or more than a minute of work that nobody gave up.
+        HunminError: what a stage reads is damaged.
         Interrupted: a stage was asked to stop; its state is saved.
         ShareDone: this process is an element of an array, and another one finishes the stage.
     """
@@ -69,18 +130,23 @@ def run(
     for stage in stages:
         stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
+    folder = RunFolder(root)
+    given = set() if share else given_up(refuse_replacing(recipe, first, last, restart, folder), restart or first)
     with locked(root, share):
-        folder = RunFolder(root)
+        if share:
+            refuse_foreign(folder, stages)
         save_recipe(recipe, root / "recipe.yaml")
         verdicts = []
         for stage in stages:
-            if share and read_manifest(folder.final(stage)) is None:
+            final = folder.final(stage)
+            if share and read_manifest(final) is None:
                 # nothing to compare the inputs with: not every element has to hash them all
-                _do(folder, recipe, stage, share)
+                _do(folder, recipe, stage, None)
                 continue
-            verdict = judge(folder, recipe, stage, set(), force=stage.name == first)
+            verdict = judge(folder, recipe, stage, set(), _asks(stage, first, restart))
             verdicts.append(verdict)
             if verdict.done:
+                (final / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
                 say(f"{stage.name:<10} done", style="green")
                 continue
             if first and STAGE_NAMES.index(stage.name) < STAGE_NAMES.index(first):
@@ -89,9 +155,12 @@ def run(
                     f"--from {first} needs every stage before it",
                     f"run without --from, or with --from {stage.name}",
                 )
+            if not share:
+                refuse_loss(folder, [verdict], given)
             say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
-            _do(folder, recipe, stage, share)
+            _do(folder, recipe, stage, None if share else verdict, anew=stage.name == restart)
         folder.save_cache()
+        remove_replaced(folder, stages)
     return verdicts
 
 
@@ -115,36 +184,46 @@ def require_done(recipe: Recipe, last: str, path: str) -> None:
             )
 
 
-def _do(folder: RunFolder, recipe: Recipe, stage: Stage, share: bool) -> None:
-    """Do a stage and publish its folder; with `share` several processes at once work in the unfinished folder."""
+def _do(folder: RunFolder, recipe: Recipe, stage: Stage, verdict: Verdict | None, anew: bool = False) -> None:
+    """Do a stage and publish its folder.
+
+    Args:
+        verdict: why it is done; None where several processes at once work in the unfinished folder.
+        anew: give up an unfinished attempt, even one of the same settings and inputs.
+    """
     began = time.monotonic()
     settings = stage.settings(recipe)
     partial, final = folder.partial(stage), folder.final(stage)
-    inputs = None if share else _begin(folder, recipe, stage, settings)
-    partial.mkdir(parents=True, exist_ok=True)
-    counts = stage.work(recipe, folder.path, partial)
-    remove_leftovers(partial)
-    outputs = describe_outputs(partial)
-    manifest = Manifest(
-        stage=stage.name,
-        settings=settings,
-        inputs=inputs or folder.inputs(recipe, stage) or {},
-        outputs=outputs,
-        counts=counts,
-        versions=package_versions("hunmin", *stage.packages),
-        rules=stage.rules(),
-    )
-    write_manifest(partial, manifest)
-    (partial / WORK_MARK).unlink(missing_ok=True)
-    if stage.keep and final.exists():
-        _set_aside(final, final)
-    publish_folder(partial, final)
+    if verdict:
+        for name in stage.after:
+            folder.check_outputs(stage_named(name), stage.unread)
+    inputs = _begin(folder, recipe, stage, settings, anew) if verdict else None
+    if inputs is None or not folder.is_finished(stage, begun_with(stage, settings, inputs)):
+        partial.mkdir(parents=True, exist_ok=True)
+        counts = stage.work(recipe, folder.path, partial)
+        remove_leftovers(partial)
+        manifest = Manifest(
+            stage=stage.name,
+            settings=settings,
+            inputs=inputs or folder.inputs(recipe, stage) or {},
+            outputs=describe_outputs(partial),
+            counts=counts,
+            versions=package_versions("hunmin", *stage.packages),
+            rules=stage.rules(),
+        )
+        write_manifest(partial, manifest)
     seconds = time.monotonic() - began
-    _note_time(folder.path, {"stage": stage.name, "seconds": round(seconds, 2)})
+    row = {"stage": stage.name, "seconds": round(seconds, 2)}
+    if (whole := work_seconds(folder, stage, partial)) is not None:
+        row["since_begin"] = round(whole, 2)
+    # the mark stays until the folder has its name: without it, a killed command's work would be nobody's
+    publish_folder(partial, final, replace=clear_way(stage, final, verdict.changes if verdict else ()))
+    (final / WORK_MARK).unlink(missing_ok=True)
+    _note_time(folder.path, row)
     say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
 
 
-def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, Any]) -> dict[str, str]:
+def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, Any], anew: bool) -> dict[str, str]:
     """Make the unfinished folder ready for these settings and inputs, and return the inputs."""
     inputs = folder.inputs(recipe, stage)
     if inputs is None:
@@ -153,14 +232,17 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
         )
     folder.save_cache()
     partial, final = folder.partial(stage), folder.final(stage)
-    mark = begun_with(stage, settings, inputs)
-    if partial.exists() and folder.work_mark(stage) != mark:
+    mark, found = begun_with(stage, settings, inputs), folder.work_mark(stage)
+    if partial.exists() and (anew or found != mark) and (anew or not folder.is_finished(stage, mark)):
+        remove_leftovers(partial)
         if stage.reopen:
             stage.reopen(partial)
-        elif stage.keep and folder.work_mark(stage) is not None:
-            _set_aside(partial, final)
-        else:
-            shutil.rmtree(partial)
+        elif any(partial.iterdir()):
+            if stage.keep or found is None:
+                why = "without its mark" if found is None else "begun anew" if anew else "of other settings or inputs"
+                set_aside(stage, partial, final, f"{stage.name}: unfinished work {why}")
+            else:
+                remove_folder(partial)
     partial.mkdir(parents=True, exist_ok=True)
     if folder.work_mark(stage) != mark:
         with atomic_write(partial / WORK_MARK) as stream:
@@ -168,17 +250,8 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
     return inputs
 
 
-def _set_aside(folder: Path, final: Path) -> None:
-    """Move training that no longer fits the recipe out of the way: hours of work are never deleted unasked."""
-    number = 1
-    while (target := final.with_name(f"{final.name}.before-{number}")).exists():
-        number += 1
-    folder.rename(target)
-    say(f"{folder.name}: other settings or inputs; moved to {target.name}, delete it when you like", style="yellow")
-
-
 def _note_time(root: Path, row: dict[str, Any]) -> None:
-    path = root / "logs" / "timing.jsonl"
+    path = root / TIMING
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(row) + "\n")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from common.manifest import read_manifest
 from hunmin.recipe import Recipe
 from klue.results import metrics_of
 from klue.tasks import SUITE_OF, SUITES, TASKS
@@ -25,6 +26,21 @@ HUB_TASKS = {
     "korquad": "question-answering",
 }
 """The hub's names for kinds of tasks; those that are not named classify text."""
+
+NOT_SCORED = "skipped: the recipe has no klue section"
+"""What is said of the stage `klue` of a run without one."""
+
+
+def score_rows(run: Path) -> list[dict[str, Any]]:
+    """Return the result rows of a run's finished stage `klue`; none where it was skipped.
+
+    Raises:
+        UserError: the results are missing or damaged.
+    """
+    from klue.report import read_rows
+
+    manifest = read_manifest(run / "klue")
+    return [] if manifest and manifest.counts.get("skipped") else read_rows(run / "klue")
 
 
 def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -53,7 +69,7 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
     from common.settings import dump_settings
     from pretrain.metrics import MetricsLog, read_metrics
 
-    p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe.klue)}
+    p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]
     log = MetricsLog(folder, step - 1, p.wandb, p.wandb_project, config)
     for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from common.errors import UserError
+
 FOLDER = "configs"
+SAMPLE = "runs/sample"
+"""Folder that the recipes on the embedded sample read, below the one that a command is given in."""
 
 
 def shipped_recipes() -> dict[str, Path]:
@@ -27,3 +32,20 @@ def recipe_file(name: str | Path) -> Path:
     if path.parent == Path(FOLDER) and path.suffix == ".yaml":
         return shipped_recipes().get(path.stem, path)
     return path
+
+
+def refuse_without_sample(inputs: Sequence[str]) -> None:
+    """Refuse inputs that are of the embedded sample where it has not been written.
+
+    Args:
+        inputs: paths of a recipe's corpora.
+
+    Raises:
+        UserError: the sample is not there.
+    """
+    if any(path.startswith(f"{SAMPLE}/") for path in inputs) and not Path(SAMPLE).exists():
+        raise UserError(
+            f"the sample is not in {Path(SAMPLE).absolute()}",
+            "the recipe reads it from there, below the folder that the command is given in",
+            f"hunmin sample --out {SAMPLE}, then the same command again",
+        )

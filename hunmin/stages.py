@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +12,16 @@ from typing import Any
 from common.errors import HunminError, UserError
 from common.files import atomic_write, expand
 from common.manifest import read_manifest
-from common.process import available_cores, run_child
+from common.names import Part, find, hub_name, with_prefix
+from common.process import available_cores, own_package, run_child
+from common.progress import say
 from common.settings import Settings, dump_settings
 from hunmin.recipe import Recipe
-from hunmin.version import in_clone
+from hunmin.shipped import refuse_without_sample
 from pretrain.train import JOB, STOPPED_MARK
+
+READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
+"""Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
 
 Counts = dict[str, Any]
 Work = Callable[[Recipe, Path, Path], Counts]
@@ -46,6 +49,9 @@ class Stage:
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
         reopen: makes an unfinished folder of other settings or inputs fit to go on in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
+        section: the recipe's section that `settings` is, "" where it is none.
+        unread: patterns of the files of stages before it that it does not read.
+        extent: folder → how far the work in it has come, for messages.
     """
 
     name: str
@@ -59,12 +65,15 @@ class Stage:
     keeps: Callable[[Recipe], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
+    section: str = ""
+    unread: tuple[str, ...] = ()
+    extent: Callable[[Path], str] = lambda folder: ""
 
 
 def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
     def settings(recipe: Recipe) -> dict[str, Any]:
-        section: Settings = getattr(recipe, name)
-        return dump_settings(section)
+        section: Settings | None = getattr(recipe, name)
+        return dump_settings(section) if section else {}
 
     return settings
 
@@ -80,11 +89,14 @@ def _corpus_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _corpus_files(recipe: Recipe) -> list[str]:
+    from data.benchmark import benchmark_files
     from data.corpus import corpus_files
 
-    benchmarks = recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else []
+    refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
+    files = [file.path for file in corpus_files(recipe.corpus)]
+    benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
-    return [*(file.path for file in corpus_files(recipe.corpus)), *benchmarks, *models]
+    return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark))), *models]
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -114,12 +126,15 @@ def _tokenizer(recipe: Recipe, run: Path, out: Path) -> Counts:
     return train_tokenizer(recipe.tokenizer, run / "corpus", out)
 
 
-def _published_model(recipe: Recipe) -> list[str]:
-    """Return the files of the model that pretraining begins from; none for a name on the hub (NAME or OWNER/NAME)."""
-    source = recipe.pretrain.init_from
-    if not source or (not Path(source).exists() and re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", source)):
-        return []
-    return expand(source)
+def _here(names: list[str]) -> list[str]:
+    """Return the paths among names: what is named on the hub, and not fetched yet, is no file."""
+    return [name for name in names if hub_name(name) is None]
+
+
+def _files_of(name: str | None, part: Part) -> list[str]:
+    """Return the files that are read of a model or tokenizer; of a name on the hub none: its commit tells all."""
+    found = expand(str(find(name, part))) if name and hub_name(with_prefix(name)) is None else []
+    return [path for path in found if Path(path).suffix in READ_SUFFIXES]
 
 
 def _encode(recipe: Recipe, run: Path, out: Path) -> Counts:
@@ -160,7 +175,7 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
-    code = run_child(command, {**environment, **_same_package()})
+    code = run_child(command, {**environment, **own_package()})
     counts = out / "counts.json"
     if not code and (out / "logs" / STOPPED_MARK).exists():
         raise Interrupted
@@ -173,15 +188,6 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
             "where it names no other command, the same one goes on from the last checkpoint",
         )
     return take_counts(out)
-
-
-def _same_package() -> dict[str, str]:
-    """Return the variables by which a child imports this very package, and not what a `data.py` in the folder that the
-    command is given in would hide it by (before Python 3.11, which does not know the first one, it does).
-    """
-    paths = [str(Path(__file__).parents[1])] if in_clone() else []
-    paths += filter(None, [os.environ.get("PYTHONPATH")])
-    return {"PYTHONSAFEPATH": "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
 def take_counts(out: Path) -> Counts:
@@ -206,16 +212,37 @@ def _parent(branch_from: str | None, run: Path) -> str | None:
     return branch_from
 
 
+def _steps_done(folder: Path) -> str:
+    steps = [int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
+    return f"{max(steps):,} steps" if steps else "no checkpoint"
+
+
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
     from hunmin.export import export_run
 
     return export_run(recipe, run, out)
 
 
+def _klue_files(recipe: Recipe) -> list[str]:
+    from klue.examples import task_files
+    from klue.tasks import TASKS
+
+    if recipe.klue is None:
+        return []
+    klue = recipe.klue
+    for folder in _here(klue.inputs):
+        expand(folder)  # says where there is nothing
+    found = [task_files(TASKS[name], klue.folder_of(name), klue.source_of(name)) for name in klue.tasks]
+    return [str(path) for paths in found for path in paths]
+
+
 def _klue(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.scores import log_scores
+    from hunmin.scores import NOT_SCORED, log_scores
     from klue.runner import run_klue
 
+    if recipe.klue is None:
+        say(f"klue       {NOT_SCORED}", style="yellow")
+        return {"skipped": True}
     counts = run_klue(recipe.klue, run / "export", out)
     trained = read_manifest(run / "pretrain")
     tokens = trained.counts.get("tokens") if trained else None
@@ -233,24 +260,29 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "corpus", "corpus", (), _corpus_settings, _corpus, _corpus_files,
         packages=("pyarrow", "google-re2", "numba"), rules=_corpus_rules,
-        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus,
+        keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus, section="corpus",
     ),
     Stage(
         "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
-        lambda recipe: expand(recipe.tokenizer.base) if recipe.tokenizer.base else [],
-        packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"),
+        lambda recipe: _files_of(recipe.tokenizer.base, "tokenizer"),
+        packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"), section="tokenizer",
     ),
-    Stage("encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",)),
     Stage(
-        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain, _published_model,
-        packages=("torch", "transformers", "deepspeed"), keep=True,
+        "encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",),
+        section="encode",
+    ),
+    Stage(
+        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
+        lambda recipe: _files_of(recipe.pretrain.init_from, "model"),
+        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
-    Stage("klue", "klue", ("export",), _section("klue"), _klue, lambda recipe: recipe.klue.inputs,
-          packages=("torch", "transformers")),
+    Stage("klue", "klue", ("export",), _section("klue"), _klue, _klue_files,
+          packages=("torch", "transformers"), section="klue"),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
-          lambda recipe: {"name": recipe.name, "published": recipe.klue.published}, _report, packages=("matplotlib",)),
+          lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",),
+          unread=("shards/*", "*.bin", "*.safetensors")),
 )  # fmt: skip
 
 STAGE_NAMES = [stage.name for stage in STAGES]

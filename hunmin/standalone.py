@@ -6,14 +6,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import expand, publish_folder, remove_leftovers
-from common.manifest import MANIFEST, Manifest, describe_outputs, package_versions, write_manifest
+from common.manifest import (
+    MANIFEST,
+    Manifest,
+    damaged_outputs,
+    describe_outputs,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
+from common.names import find
 from common.settings import dump_settings, settings_hash
 from data.shards import SHARDS
 from tokenizer.extend import extend_tokenizer, stated
 from tokenizer.save import read_tokenizer
 from tokenizer.train import TokenizerSettings, train_tokenizer
+
+MARK = ".unfinished"
+"""Tells an unfinished result of these commands from a folder of the user's."""
 
 
 def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) -> dict[str, Any]:
@@ -36,6 +48,7 @@ def extend_tokenizer_folder(
     """
     if corpus is not None:
         _refuse_unfinished(corpus)
+    folder = str(find(folder, "tokenizer"))
     inputs = {"tokenizer": settings_hash(read_tokenizer(folder).to_str())}
     inputs |= {"words": settings_hash(words)} if words else {}
     described = stated(settings, folder, settings.vocab_size, corpus is not None)
@@ -45,13 +58,20 @@ def extend_tokenizer_folder(
 
 
 def _refuse_unfinished(corpus: str) -> None:
-    """Raise a UserError when a corpus is not there, or a corpus folder is not finished."""
+    """Raise a UserError when a corpus is not there or its folder is not finished, a HunminError when it is damaged."""
     expand(corpus)
     if (Path(corpus) / SHARDS).is_dir() and not (Path(corpus) / MANIFEST).is_file():
         raise UserError(
             f"{corpus} holds no {MANIFEST}", "a corpus folder is read when it is finished",
             "finish it with the command that began it",
         )  # fmt: skip
+    manifest = read_manifest(corpus) if Path(corpus).is_dir() else None
+    if manifest and (damaged := damaged_outputs(corpus, manifest)):
+        raise HunminError(
+            f"{Path(corpus) / damaged[0]} is damaged: its bytes are not those that were written",
+            "a corpus folder is read as its manifest describes it",
+            "restore the file from a copy, or build the corpus again",
+        )
 
 
 def _publish(
@@ -59,7 +79,13 @@ def _publish(
 ) -> dict[str, Any]:
     refuse_full_folder(out)
     temporary = out.with_name(f"{out.name}.partial")
+    if temporary.exists() and any(temporary.iterdir()) and not (temporary / MARK).is_file():
+        raise UserError(
+            f"{temporary} holds something else", "an unfinished result has that name until it is whole",
+            "move it away, or give another --out",
+        )  # fmt: skip
     temporary.mkdir(parents=True, exist_ok=True)
+    (temporary / MARK).touch()
     counts = work(temporary)
     remove_leftovers(temporary)
     corpus = {"corpus": counts["corpus"] or "of a version nobody knows"} if "corpus" in counts else {}
@@ -73,6 +99,7 @@ def _publish(
     )
     write_manifest(temporary, manifest)
     publish_folder(temporary, out)
+    (out / MARK).unlink()
     return counts
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from common.errors import HunminError
 from common.files import atomic_write, expand, is_remote, sha256_file
-from common.manifest import missing_outputs, read_manifest
+from common.manifest import Manifest, damaged_outputs, missing_outputs, read_manifest
+from common.secrets import masked_urls
 from common.settings import changed_keys, settings_hash
 from data.readers import HUB
 from data.readers.volume import file_version
@@ -18,6 +20,9 @@ from hunmin.stages import STAGES, Stage
 WORK_MARK = ".work.json"
 UNKNOWN = "remote"
 """Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
+SHOWN_CHANGES = 4
+
+Cause = Literal["", "new", "asked", "changed", "upstream", "missing"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,13 @@ class Verdict:
     why: str
     resumes: bool = False
     """An unfinished attempt with the same settings and inputs is there to go on from."""
+    cause: Cause = ""
+    """Kind of the reason: nothing is there, `--from` or `--restart` asks for it, settings, inputs or rules changed, a
+    stage before it is done again, an output is missing."""
+    changes: tuple[str, ...] = ()
+    """What differs from what the work that is there was made of: settings as "key: old → new", files, rules."""
+    upstream: tuple[str, ...] = ()
+    """Stages before it that are done again."""
 
 
 class RunFolder:
@@ -38,6 +50,8 @@ class RunFolder:
         self.path = path
         self._cache_path = path / "logs" / "input-hashes.json"
         self._cache: dict[str, list[Any]] = {}
+        self._versions: dict[str, str] = {}
+        self._whole: set[str] = set()
         if self._cache_path.exists():
             try:
                 self._cache = json.loads(self._cache_path.read_bytes())
@@ -56,15 +70,17 @@ class RunFolder:
         """Return path → SHA-256 of every file the patterns stand for.
 
         A local file is hashed again only when its size or time changed. Of a URL or a data set of the hub it is the
-        hash of the version that its store tells, or `UNKNOWN`.
+        hash of the version that its store tells, or `UNKNOWN`, under its name without what logs in there.
         """
-        found = {}
+        found: dict[str, str] = {}
         for pattern in patterns:
             hub = pattern.startswith(HUB)
             for name in [pattern] if hub else expand(pattern):
                 if hub or is_remote(name):
-                    version = file_version(name).facts
-                    found[name] = UNKNOWN if version is None else settings_hash(version)
+                    if name not in self._versions:  # asked once a command
+                        version = file_version(name).facts
+                        self._versions[name] = UNKNOWN if version is None else settings_hash(version)
+                    found[_name(name, found)] = self._versions[name]
                     continue
                 facts = Path(name).stat()
                 key = str(Path(name).resolve())
@@ -94,9 +110,58 @@ class RunFolder:
         """Return the settings, inputs and rules an unfinished attempt was begun with, or None."""
         try:
             loaded: dict[str, Any] = json.loads((self.partial(stage) / WORK_MARK).read_bytes())
-            return loaded
-        except (OSError, ValueError):
+            return loaded if {"settings", "inputs", "rules"} <= loaded.keys() else None
+        except (OSError, ValueError, AttributeError):
             return None
+
+    def is_finished(self, stage: Stage, mark: dict[str, Any]) -> bool:
+        """Return whether an unfinished folder holds the whole output of this mark: its command was stopped between its
+        last file and its name."""
+        partial = self.partial(stage)
+        try:
+            manifest = read_manifest(partial)
+        except HunminError:
+            return False
+        return (
+            manifest is not None
+            and manifest.stage == stage.name
+            and _mark_of(manifest) == mark
+            and not damaged_outputs(partial, manifest)
+        )
+
+    def check_outputs(self, stage: Stage, unread: tuple[str, ...] = ()) -> None:
+        """Read a finished stage's outputs, once, and compare them with its manifest.
+
+        Args:
+            stage: a finished stage.
+            unread: patterns of outputs that are not going to be read.
+
+        Raises:
+            HunminError: their bytes are not those that the stage wrote.
+        """
+        manifest = read_manifest(self.final(stage))
+        if manifest is None or stage.name in self._whole:
+            return
+        if damaged := damaged_outputs(self.final(stage), manifest, unread):
+            raise HunminError(
+                f"{self.final(stage) / damaged[0]} is damaged"
+                + (f", and {len(damaged) - 1} more" if len(damaged) > 1 else "")
+                + ": its bytes are not those that the stage wrote",
+                "a stage reads only what its manifest describes",
+                f"restore the file from a copy, or make it again with --from {stage.name}",
+            )
+        if not unread:
+            self._whole.add(stage.name)
+
+
+def _name(url: str, taken: dict[str, str]) -> str:
+    """Return a URL's name without what logs in there; URLs that differ in that alone are numbered."""
+    name = fresh = masked_urls(url)
+    number = 1
+    while fresh != url and fresh in taken:
+        number += 1
+        fresh = f"{name} ({number})"
+    return fresh
 
 
 def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str]) -> dict[str, Any]:
@@ -104,40 +169,82 @@ def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str]) -
     return {"settings": settings, "inputs": inputs, "rules": stage.rules()}
 
 
-def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], force: bool = False) -> Verdict:
+def _mark_of(manifest: Manifest) -> dict[str, Any]:
+    """Return the mark of the attempt that a manifest ended."""
+    return {"settings": manifest.settings, "inputs": manifest.inputs, "rules": manifest.rules}
+
+
+def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], force: str = "") -> Verdict:
     """Return whether a stage is done for this recipe.
 
     Args:
         redone: stages before it that are to be done again in the same run.
-        force: do it even if it is done (`--from`).
+        force: the option that asks for it even if it is done (`--from`, `--restart`), else "".
     """
     manifest = read_manifest(folder.final(stage))
     settings = stage.settings(recipe)
-    upstream = [name for name in stage.after if name in redone]
+    upstream = tuple(name for name in stage.after if name in redone)
     inputs = None if upstream else folder.inputs(recipe, stage)
     mark = folder.work_mark(stage)
-    resumes = bool(mark) and inputs is not None and mark == begun_with(stage, settings, inputs)
+    now = None if inputs is None else begun_with(stage, settings, inputs)
+    resumes = mark is not None and mark == now
+
+    def verdict(cause: Cause, why: str, changes: list[str] | None = None) -> Verdict:
+        return Verdict(stage, False, why, resumes, cause, tuple(changes or ()), upstream)
+
+    before = mark if manifest is None else _mark_of(manifest)
+    changes = _changes(stage, before, settings, inputs) if before else {}
     if manifest is None:
-        return Verdict(stage, False, "unfinished: goes on" if resumes else "not done yet", resumes)
+        if now is not None and folder.is_finished(stage, now):
+            return Verdict(stage, False, "finished, but for its name", True, "new")
+        listed = [line for lines in changes.values() for line in lines]
+        if mark and not resumes and (listed or upstream):
+            return verdict("changed" if listed else "upstream", _reason(changes, upstream), listed)
+        return verdict("new", "unfinished: goes on" if resumes else "not done yet")
     if force:
-        return Verdict(stage, False, "asked for by --from", resumes)
-    changed = changed_keys(manifest.settings, settings)
-    if changed:
-        return Verdict(stage, False, "setting changed: " + "; ".join(changed[:4]), resumes)
-    rules = changed_names(manifest.rules, stage.rules())
-    if rules and not stage.keeps(recipe):
-        why = f"made by other rules: {', '.join(rules[:4])}; {stage.name}.keep_finished=true leaves it as it is"
-        return Verdict(stage, False, why, resumes)
+        return verdict("asked", f"asked for by {force}")
+    if stage.keeps(recipe):
+        changes.pop("made by other rules", None)
+    if listed := [line for lines in changes.values() for line in lines]:
+        why = _reason(changes, ())
+        if "made by other rules" in changes and not changes.get("setting changed"):
+            why += f"; {stage.name}.keep_finished=true leaves it as it is"
+        return verdict("changed", why, listed)
     if upstream:
-        return Verdict(stage, False, f"reads {', '.join(upstream)}, to be done before it", resumes)
-    names = changed_names(manifest.inputs, inputs or {})
-    names = [name for name in names if UNKNOWN not in (manifest.inputs.get(name), (inputs or {}).get(name))]
-    if names:
-        return Verdict(stage, False, "input changed: " + ", ".join(names[:4]), resumes)
+        return verdict("upstream", _reason({}, upstream))
     missing = missing_outputs(folder.final(stage), manifest)
     if missing:
-        return Verdict(stage, False, "output missing or cut short: " + ", ".join(missing[:4]), resumes)
+        return verdict("missing", "output missing or cut short: " + ", ".join(missing[:SHOWN_CHANGES]))
     return Verdict(stage, True, "done")
+
+
+def _changes(
+    stage: Stage, before: dict[str, Any], settings: dict[str, Any], inputs: dict[str, str] | None
+) -> dict[str, list[str]]:
+    """Return what differs from what work was begun with, by kind; kinds without a difference are left out."""
+    was = before["inputs"]
+    names = [] if inputs is None else changed_names(was, inputs)
+    known = inputs or {}
+    found = {
+        "setting changed": changed_keys(before["settings"], settings, stage.section),
+        "made by other rules": changed_names(before["rules"], stage.rules()),
+        "input changed": [
+            f"the output of '{name}'"
+            if name in stage.after
+            else name + ("" if name in was and name in known else " (new)" if name in known else " (gone)")
+            for name in names
+            if UNKNOWN not in (was.get(name), known.get(name))
+        ],
+    }
+    return {kind: lines for kind, lines in found.items() if lines}
+
+
+def _reason(changes: dict[str, list[str]], upstream: tuple[str, ...]) -> str:
+    """Return the first kind of change in one line."""
+    for kind, lines in changes.items():
+        joint = "; " if kind == "setting changed" else ", "
+        return f"{kind}: " + joint.join(lines[:SHOWN_CHANGES])
+    return f"reads {', '.join(upstream)}, to be done before it"
 
 
 def changed_names(before: dict[str, str], now: dict[str, str]) -> list[str]:

@@ -44,7 +44,11 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
         raise UserError(
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
-    recipe = load_recipe(recipe_file, [f"out={run}", *overrides])
+    recipe = load_recipe(recipe_file, [f"out={run}", *overrides], fetch=True, section="klue")
+    if recipe.klue is None:
+        raise UserError(
+            f"the recipe of {run} has no klue section", "checkpoints are scored on its data", "add klue.data=FOLDER"
+        )
     if training_folder(run) is None and once:
         raise UserError(f"training of {run} has not begun", "there are no checkpoints yet", "run without --once")
     with locked(run / FOLDER):
@@ -63,7 +67,10 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
         ended = training == run / "pretrain" and read_manifest(training) is not None
         there = checkpoints(run)
         for step in sorted(missed - {step for step, _ in there}):
-            say(f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or keep_every")
+            say(
+                f"watch: checkpoint {step:,} is gone before its turn; keep more with pretrain.keep_last or "
+                "pretrain.keep_every"
+            )
         missed.clear()
         # what other trainings in this folder, or other settings, have left does not count
         wanted = identity(recipe, read_metadata(there[-1][1]) or {} if there else {})
@@ -120,6 +127,7 @@ def identity(recipe: Recipe, saved: dict[str, Any]) -> dict[str, Any]:
     from klue.tasks import get_task
 
     k = recipe.klue
+    assert k is not None  # `watch` refuses a recipe without
     return {
         "settings": settings_hash(dump_settings(k)),
         "data": settings_hash([files_hash(get_task(n), k.folder_of(n), k.source_of(n)) for n in k.tasks]),
@@ -143,6 +151,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     from pretrain.checkpoint import read_metadata
     from pretrain.export import export_checkpoint
 
+    assert recipe.klue is not None  # `watch` refuses a recipe without
     folder = _folder(run, step)
     model = folder / "model"
     saved = read_metadata(checkpoint) or {}

@@ -8,7 +8,9 @@ from hunmin.recipe import Recipe
 from hunmin.state import Verdict
 
 
-def run_whole(recipe: Recipe, first: str | None = None, last: str | None = None) -> list[Verdict]:
+def run_whole(
+    recipe: Recipe, first: str | None = None, last: str | None = None, restart: str | None = None
+) -> list[Verdict]:
     """Do every stage that is not done, as `hunmin.run.run`; push its checkpoints as `hub` in the recipe says; where the
     run ends with its report, write its page, and push the last checkpoint with its scores. Return the verdicts.
 
@@ -16,6 +18,7 @@ def run_whole(recipe: Recipe, first: str | None = None, last: str | None = None)
         recipe: the run.
         first: do this stage in any case.
         last: stop after this stage.
+        restart: do this stage from its beginning.
 
     Raises:
         HunminError, Interrupted: as `run` and `publish_run`.
@@ -28,7 +31,7 @@ def run_whole(recipe: Recipe, first: str | None = None, last: str | None = None)
     whole = last in (None, "report")
     folder = Path(recipe.out)
     with following(recipe, folder, last=not whole):
-        verdicts = run(recipe, first, last)
+        verdicts = run(recipe, first, last, restart=restart)
     if whole:
         if not (folder / PAGE).exists() or not all(verdict.done for verdict in verdicts):
             write_page(folder)

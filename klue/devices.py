@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 from common.errors import HunminError
-from common.process import available_cores
+from common.process import available_cores, own_package
 from klue.plan import Job
 from klue.settings import KlueSettings
 from klue.tasks import get_task
@@ -120,7 +121,7 @@ def shape_of(model: str) -> Shape:
     """Return the shape of the encoder in a folder."""
     from transformers import AutoConfig
 
-    config: Any = AutoConfig.from_pretrained(model, local_files_only=True)
+    config: Any = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
     return Shape(config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.vocab_size)
 
 
@@ -146,7 +147,8 @@ def memory_needed(job: Job, shape: Shape) -> float:
 
 def _free_bytes() -> list[float]:
     """Return the free memory of each GPU; asked by a process of its own, since asking takes memory of them all."""
-    answer = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=False)
+    environment = {**os.environ, **own_package()}
+    answer = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, check=False, env=environment)
     if answer.returncode:
         raise HunminError(
             "the GPUs do not say how much memory is free: " + (answer.stderr.strip().splitlines() or [""])[-1],

@@ -103,8 +103,22 @@ def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     Raises:
         UserError: see `find_file`.
     """
+    return settings_hash([sha256_file(path) for path in task_files(task, data, source)])
+
+
+def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
+    """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder.
+
+    Args:
+        task: the task.
+        data: the suite's folder.
+        source: see `load_splits`.
+
+    Raises:
+        UserError: see `find_file`.
+    """
     files = [find_file(task, data, split) for split in ("train", "dev", "test")] + [lent_file(task, data, source)]
-    return settings_hash([sha256_file(path) for path in files if path is not None])
+    return [path for path in files if path is not None]
 
 
 def read_examples(task: Task, path: Path) -> list[Example]:
@@ -241,7 +255,7 @@ def _no_file(task: Task, data: Path, split: str) -> UserError:
     return UserError(
         f"no {split} file of {task.name} in {data / task.folder}",
         f"the data folder has the official layout, {task.file(split)}{hub}",
-        f"mend {folder}, or take the task out of klue.tasks",
+        f"mend {folder} (of a command --data), or take the task out of klue.tasks",
     )
 
 

@@ -33,7 +33,9 @@ def load_tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, model_max_length=sys.maxsize)
+        return AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False, model_max_length=sys.maxsize
+        )
     except Exception as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(

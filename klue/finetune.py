@@ -51,7 +51,7 @@ class Outcome:
 
 def preload(model: str) -> None:
     """Import all that building the model in a folder imports, without giving it weights or starting threads."""
-    config = AutoConfig.from_pretrained(model, local_files_only=True)
+    config = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
     with torch.device("meta"):
         AutoModel.from_config(config)
 

@@ -5,24 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from common.control_characters import escaped
 
 Grid = tuple[str, list[str], list[list[str]]]
 """Title, head and rows."""
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 """Digits of the marks of notes."""
+TEX = {
+    **{sign: f"\\{sign}" for sign in "&%#_{}$"}, "\\": "\\textbackslash{}", "^": "\\textasciicircum{}",
+    "~": "\\textasciitilde{}", "±": "$\\pm$", "×": "$\\times$", "–": "--", "−": "$-$", "†": "$^\\dagger$",
+    "‡": "$^\\ddagger$",
+}  # fmt: skip
+"""Sign → how LaTeX writes it."""
 
 
 def terminal_grid(grid: Grid) -> Table:
     """Return a grid as a table for the terminal; columns of numbers stand to the right."""
     title, head, rows = grid
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=Text(title), title_justify="left")
     for number, name in enumerate(head):
         figures = bool(rows) and all(re.match(r"[+−–-]?\d|–|undefined", row[number]) for row in rows)
-        table.add_column(escape(name), justify="right" if figures else "left")
+        table.add_column(Text(name), justify="right" if figures else "left")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -30,7 +38,7 @@ def markdown_grid(grid: Grid) -> str:
     """Return a grid as Markdown, its title as a heading."""
     title, head, rows = grid
     lines = [markdown_line(head), markdown_line(["---"] * len(head)), *map(markdown_line, rows)]
-    return "\n".join([f"#### {title}", "", *lines, ""])
+    return "\n".join([f"#### {md(title)}", "", *lines, ""])
 
 
 def latex_grid(grid: Grid) -> str:
@@ -54,13 +62,21 @@ def latex_grid(grid: Grid) -> str:
 
 
 def markdown_line(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table; bars in a cell are escaped."""
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    """Return a row of a Markdown table; what would be markup in a cell is text."""
+    return f"| {' | '.join(map(md, cells))} |"
+
+
+def md(text: str) -> str:
+    """Return text for Markdown, in one line: signs that make HTML, links, tables, code or emphasis escaped."""
+    return re.sub(r"([\\`*\[\]<>|~$&])", r"\\\1", escaped(" ".join(text.split())))
 
 
 def tex(text: str) -> str:
     """Return text for LaTeX: its signs escaped, marks of notes raised."""
-    text = re.sub(r"([&%#_])", r"\\\1", text)
-    text = re.sub(f"[{RAISED}]+", lambda mark: f"$^{{{''.join(str(RAISED.index(c)) for c in mark[0])}}}$", text)
-    signs = {"±": "$\\pm$", "×": "$\\times$", "–": "--", "−": "$-$", "†": "$^\\dagger$", "‡": "$^\\ddagger$"}
-    return "".join(signs.get(character, character) for character in text)
+    return re.sub(f"[{RAISED}]+|.", _tex_sign, text, flags=re.DOTALL)
+
+
+def _tex_sign(found: re.Match[str]) -> str:
+    if found[0][0] in RAISED:
+        return f"$^{{{''.join(str(RAISED.index(c)) for c in found[0])}}}$"
+    return TEX.get(found[0], found[0])

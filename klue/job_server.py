@@ -40,7 +40,7 @@ def fork_job(job: str, log: str) -> int:
     try:
         die_with(server)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         silence = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((silence, 0), (output, 1), (output, 2)):
             os.dup2(source, target)

@@ -9,6 +9,7 @@ from typing import Any
 
 from common.errors import UserError
 from common.files import sha256_file
+from common.names import shown_name
 from common.settings import load_yaml, settings_hash
 
 OFFSET_POSITIONS = (
@@ -179,10 +180,7 @@ def _name(folder: Path) -> str:
     recipe = folder / "hunmin-recipe.yaml"
     if recipe.is_file():
         return str(load_yaml(recipe).get("name", folder.name))
-    whole = folder.resolve()
-    if whole.parent.name == "snapshots":  # the hub's cache: models--OWNER--NAME/snapshots/HASH
-        return whole.parent.parent.name.removeprefix("models--").replace("--", "/")
-    return whole.name
+    return shown_name(folder)
 
 
 def _is_decoder(kind: str) -> bool:

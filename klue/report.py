@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Group
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from common.errors import UserError
-from klue.grid import tex
+from klue.grid import md, tex
 from klue.results import summarize
 from klue.tables import Line, Scores, tables
+
+T = TypeVar("T")
 
 METRIC_WIDTH = 38
 """Columns of the terminal that names of metrics take at most."""
@@ -49,13 +50,13 @@ def _terminal(scores: Scores, width: int) -> Table:
     notes = list(scores.notes)
     if len(shown) < len(scores.lines):
         notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
-    table = Table(title=scores.title, title_justify="left", caption="\n".join(notes), caption_justify="left")
+    table = Table(title=scores.title, title_justify="left", caption=Text("\n".join(notes)), caption_justify="left")
     table.add_column("metric")
     for line in shown:
-        title = escape(line.title.removeprefix("published: ")).replace("-", "-\n", 2).replace(" ", "\n")
+        title = line.title.removeprefix("published: ").replace("-", "-\n", 2).replace(" ", "\n")
         seeds = f"\n{line.seeds} seed{'' if line.seeds == '1' else 's'}" if line.seeds else ""
-        table.add_column(title + seeds, justify="right", style="" if line.seeds else "dim")
-    styled = [_with_best(scores, line, "[bold]{}[/]") for line in shown]
+        table.add_column(Text(title + seeds), justify="right", style="" if line.seeds else "dim")
+    styled = [_with_best(scores, line, Text, lambda cell: Text(cell, style="bold")) for line in shown]
     for number, column in enumerate(scores.columns):
         table.add_row(column, *(cells[number] for cells in styled))
     if scores.extra:
@@ -79,14 +80,14 @@ def markdown(
 
 
 def _markdown(scores: Scores) -> str:
-    columns = [_escaped(name) for name in ("model", "seeds", *scores.columns)]
-    body = [[_escaped(line.title), line.seeds, *_with_best(scores, line, "**{}**")] for line in scores.lines]
+    columns = [md(name) for name in ("model", "seeds", *scores.columns)]
+    body = [[md(line.title), line.seeds, *_with_best(scores, line, md, "**{}**".format)] for line in scores.lines]
     text = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)]), *map(_line, body), ""]
     if scores.extra:
-        titles = [_escaped(line.title) for line in scores.lines if line.seeds]
+        titles = [md(line.title) for line in scores.lines if line.seeds]
         text += [_line(["beside the paper's metrics", *titles]), _line(["---", *["---:"] * len(titles)])]
-        text += [*(_line([name, *cells]) for name, cells in scores.extra), ""]
-    return "\n".join([*text, *(f"{_escaped(note)}\n" for note in scores.notes)])
+        text += [*(_line([*map(md, (name, *cells))]) for name, cells in scores.extra), ""]
+    return "\n".join([*text, *(f"{md(note)}\n" for note in scores.notes)])
 
 
 def latex(
@@ -100,10 +101,7 @@ def latex(
 
 
 def _latex(scores: Scores) -> str:
-    body = [
-        " & ".join([tex(line.title), line.seeds, *(tex(cell) for cell in _with_best(scores, line, "\\textbf{{{}}}"))])
-        for line in scores.lines
-    ]
+    body = [" & ".join([tex(line.title), line.seeds, *_with_best(scores, line, tex, _bold)]) for line in scores.lines]
     ours = sum(bool(line.seeds) for line in scores.lines)
     if 0 < ours < len(body):
         body[ours] = f"\\midrule\n{body[ours]}"
@@ -136,15 +134,15 @@ def as_tree(
     return {"rows": list(rows), "summary": summarize(rows), "published": published, "contamination": known}
 
 
-def _with_best(scores: Scores, line: Line, form: str) -> list[str]:
+def _bold(cell: str) -> str:
+    return f"\\textbf{{{tex(cell)}}}"
+
+
+def _with_best(scores: Scores, line: Line, plain: Callable[[str], T], best: Callable[[str], T]) -> list[T]:
     return [
-        form.format(cell) if number not in line.flagged and value is not None and value == scores.best(number) else cell
+        (best if number not in line.flagged and value is not None and value == scores.best(number) else plain)(cell)
         for number, (cell, value) in enumerate(zip(line.cells, line.values, strict=True))
     ]
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([*|])", r"\\\1", text)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from common.errors import UserError
-from common.files import publish_folder
+from common.files import follow_umask, publish_folder
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job
@@ -47,9 +47,10 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     ours = {id(part) for part in [*inner.parameters(), *inner.buffers()]}
     rest = {name: part.detach().cpu() for name, part in _tensors(model).items() if id(part) not in ours}
     save_file({name: part.contiguous().clone() for name, part in rest.items()}, folder / REST)
+    follow_umask(*folder.iterdir())
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
-            shutil.copy(Path(job.model) / name, folder / name)
+            shutil.copyfile(Path(job.model) / name, folder / name)
     # where it was made is nobody's business
     facts = {
         "job": {**job.model_dump(), **dict.fromkeys(_PLACES, "")},
@@ -59,7 +60,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     }
     (folder / FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(_card(task, job, scores), encoding="utf-8")
-    publish_folder(folder, Path(job.out) / FOLDER)
+    publish_folder(folder, Path(job.out) / FOLDER, replace=True)  # of an earlier attempt at this job
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

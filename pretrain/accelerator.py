@@ -69,7 +69,7 @@ def check_device(settings: PretrainSettings, device: torch.device) -> None:
         return
     if settings.chosen_engine == "deepspeed":
         raise UserError(
-            f"pretrain.engine={settings.engine} with zero_stage={settings.zero_stage} on a TPU",
+            f"pretrain.engine={settings.engine} with pretrain.zero_stage={settings.zero_stage} on a TPU",
             "DeepSpeed does not know TPUs",
             "set pretrain.engine=auto and pretrain.zero_stage=0",
         )

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors, fsync_folder, publish_folder, xxh3_file
+from common.files import atomic_write, disk_errors, follow_umask, fsync_folder, publish_folder, xxh3_file
 from common.manifest import read_manifest
 from common.progress import say
 from common.settings import changed_keys, settings_hash
@@ -65,8 +65,17 @@ def read_metadata(path: Path) -> dict[str, Any] | None:
 
 def is_sound(path: Path, saved: dict[str, Any]) -> bool:
     """Return whether the files of a checkpoint hold what its metadata says: they are read for it, all of them."""
+    return not damaged_files(path, saved)
+
+
+def damaged_files(path: Path, saved: dict[str, Any]) -> list[str]:
+    """Return the files of a checkpoint that do not hold what its metadata says."""
+    return [name for name, (_, content) in saved["files"].items() if not _holds(path / name, content)]
+
+
+def _holds(path: Path, content: str) -> bool:
     try:
-        return all(xxh3_file(path / name) == content for name, (_, content) in saved["files"].items())
+        return xxh3_file(path) == content
     except OSError:  # a bad sector, say
         return False
 
@@ -121,13 +130,14 @@ def save_checkpoint(
         temporary.mkdir(parents=True)
         save_file(weights, temporary / WEIGHTS)
         save_file({**tensors, "updates": torch.tensor(state.steps)}, temporary / OPTIMIZER)
+        follow_umask(temporary / WEIGHTS, temporary / OPTIMIZER)
         for path in beside:
             shutil.copyfile(path, temporary / path.name)
         names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
         files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
         with atomic_write(temporary / METADATA) as stream:
             json.dump({"format": FORMAT, "step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
-        publish_folder(temporary, final)
+        publish_folder(temporary, final, replace=True)  # a damaged one of this step
         # those of later steps are damaged ones that this run was resumed before: they must not count
         upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
         for done, path in upto[:-keep_last]:
@@ -240,8 +250,8 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
         raise UserError(
             f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would go on in "
             f"{metadata['dtype']}",
-            "a run is computed in one numeric type from its first step to its last (dtype=auto takes bf16 where the "
-            "device has it)",
+            "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
+            "where the device has it)",
             f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
         )
 
@@ -262,7 +272,7 @@ def check_format(path: Path, saved: dict[str, Any]) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove temporary folders that a killed run left behind; nobody may be writing there."""
-    for ending in ("tmp", "old"):
+    for ending in ("tmp", "old*"):
         for path in folder.glob(f".step-*.{ending}"):
             shutil.rmtree(path, ignore_errors=True)
     if folder.is_dir():

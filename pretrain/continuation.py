@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 
 from common.errors import UserError
+from common.names import find, with_prefix
 from pretrain.model import first_position, model_class
 from pretrain.positions import Longer, lengthen
 from pretrain.settings import ModelSettings, PretrainSettings
@@ -40,7 +42,7 @@ def load_model(
     al. 2020, section 5), and the run learns to tell them apart.
 
     Args:
-        source: a transformers folder, or a name on the model hub.
+        source: a transformers folder, a run's folder, or a name on the hub.
         config: the run's; dropout and special ids are taken from it, and its length is the least there will be.
         settings: the run, with the shape that the recipe states.
         vocabulary: the run's entries in the order of their ids.
@@ -50,6 +52,7 @@ def load_model(
         UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
             the recipe's, or its vocabulary does not begin the run's.
     """
+    named, source = source, str(find(with_prefix(source), "model"))
     theirs = _config(source, config.model_type)
     _check_shape(source, theirs, settings.model)
     _check_kind(source, theirs, config)
@@ -67,7 +70,7 @@ def load_model(
     model = _weights(source, theirs, model_class(settings))
     if len(vocabulary) > len(known):
         _extend(model, known, vocabulary)
-        tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {source}")
+        tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
         there = theirs.max_position_embeddings - first_position(theirs)
         model, longer = _lengthen(model, config.max_position_embeddings)
@@ -76,7 +79,7 @@ def load_model(
             if longer.components
             else "they are repeated, as no rotation goes on from them"
         )
-        tell(f"{source} has {there} positions, the run {settings.length}: {how}")
+        tell(f"{named} has {there} positions, the run {settings.length}: {how}")
     return model
 
 
@@ -84,22 +87,24 @@ def check_model(source: str, settings: PretrainSettings) -> None:
     """Refuse a model that a run cannot go on from, as far as its configuration shows it; nothing else is read.
 
     Args:
-        source: a transformers folder, or a name on the model hub.
+        source: a transformers folder, a run's folder, or a name on the hub.
         settings: the run, with the shape that the recipe states.
 
     Raises:
         UserError: there is none, or it has another kind or shape.
     """
+    source = str(find(with_prefix(source), "model"))
     _check_shape(source, _config(source, settings.model.type), settings.model)
 
 
 def _config(source: str, kind: str) -> Any:
     try:
-        config = AutoConfig.from_pretrained(source)
+        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
+        _refuse_own_code(source, error)
         raise UserError(
-            f"{source} is no model that transformers can load: {str(error).splitlines()[0]}",
-            "pretrain.init_from names a transformers folder or a model on the hub",
+            f"{source} is no model that transformers can load: {_first_line(error)}",
+            "pretrain.init_from names a transformers folder, a run's folder, or a model on the hub (OWNER/NAME)",
             "check the name; a gated model needs a login (hf auth login)",
         ) from None
     if config.model_type != kind:
@@ -137,8 +142,11 @@ def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -
 def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel]) -> PreTrainedModel:
     """Return the model, all of whose weights are there: transformers would begin missing ones at random."""
     try:
-        model, found = kind.from_pretrained(source, config=config, dtype=torch.float32, output_loading_info=True)
-    except (OSError, SafetensorError) as error:
+        model, found = kind.from_pretrained(
+            source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True,
+            trust_remote_code=False,
+        )  # fmt: skip
+    except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
         raise _not_whole(source, "weights", error) from None
     missing = sorted(found["missing_keys"])
     if missing:
@@ -152,7 +160,7 @@ def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel])
 
 def _not_whole(source: str, part: str, error: Exception) -> UserError:
     return UserError(
-        f"{source} has no {part} that transformers can load: {str(error).splitlines()[0]}",
+        f"{source} has no {part} that transformers can load: {_first_line(error)}",
         "pretrain.init_from holds configuration, weights and tokenizer",
         "fetch the whole model again",
     )
@@ -161,10 +169,27 @@ def _not_whole(source: str, part: str, error: Exception) -> UserError:
 def _vocabulary(source: str) -> list[str]:
     """Return the entries of a model's tokenizer in the order of their ids, those added to it too."""
     try:
-        ids: dict[str, int] = AutoTokenizer.from_pretrained(source).get_vocab()
+        ids: dict[str, int] = AutoTokenizer.from_pretrained(
+            source, local_files_only=True, trust_remote_code=False
+        ).get_vocab()
     except (OSError, ValueError) as error:
+        _refuse_own_code(source, error)
         raise _not_whole(source, "tokenizer", error) from None
     return sorted(ids, key=ids.__getitem__)
+
+
+def _refuse_own_code(source: str, error: Exception) -> None:
+    """Refuse a folder whose classes stand in Python files of its own (`auto_map`)."""
+    if "trust_remote_code" in str(error):
+        raise UserError(
+            f"{source} brings Python code of its own (auto_map), which is not run",
+            "a model is loaded by the classes of transformers alone",
+            "name a model of an architecture that transformers has",
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @torch.no_grad()

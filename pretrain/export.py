@@ -15,8 +15,16 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, disk_errors
-from pretrain.checkpoint import TOKENIZER_FILES, WEIGHTS, check_format, library_disk_errors, put_weights, read_metadata
+from common.files import atomic_write, disk_errors, follow_umask
+from pretrain.checkpoint import (
+    TOKENIZER_FILES,
+    WEIGHTS,
+    check_format,
+    is_sound,
+    library_disk_errors,
+    put_weights,
+    read_metadata,
+)
 from pretrain.export_check import check_folder
 from pretrain.model import CLASSES, first_position, model_class
 from pretrain.onnx import FILE as ONNX_FILE
@@ -43,7 +51,7 @@ def save_hub_model(
     """Write weights (safetensors), configuration and tokenizer files into `out`, replacing it as a whole.
 
     The tokenizer there states the model's own length (`model_max_length`), so that `truncation=True` cuts what is too
-    long for its positions.
+    long for its positions, and returns token types only where the model has two of them.
 
     Args:
         model: in the type that its weights are written in.
@@ -57,6 +65,7 @@ def save_hub_model(
     with disk_errors(out), library_disk_errors(out):
         temporary.mkdir(parents=True)
         model.save_pretrained(temporary)
+        follow_umask(*temporary.iterdir())
         for name in TOKENIZER_FILES:
             if (tokenizer / name).exists():
                 shutil.copyfile(tokenizer / name, temporary / name)
@@ -64,6 +73,9 @@ def save_hub_model(
         if configuration.exists():
             settings = json.loads(configuration.read_bytes())
             settings["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
+            if model.config.type_vocab_size < 2:  # the second text of a pair has no type that the model knows
+                names = settings.get("model_input_names", ["input_ids", "attention_mask"])
+                settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
             with atomic_write(configuration) as stream:
                 json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
                 stream.write("\n")
@@ -103,7 +115,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
 
     Raises:
         UserError: it is not a whole checkpoint, or one of an earlier version.
-        HunminError: its weights are damaged.
+        HunminError: its files are damaged.
     """
     saved = read_metadata(checkpoint)
     if saved is None:
@@ -113,6 +125,12 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "choose another step-* folder",
         )
     check_format(checkpoint, saved)
+    if not is_sound(checkpoint, saved):
+        raise HunminError(
+            f"{checkpoint} is damaged: its bytes are not those that were written",
+            "the files of a checkpoint are those that its complete.json describes",
+            "restore it from a copy, or choose another step-* folder",
+        )
     if "config" not in saved:
         raise UserError(
             f"{checkpoint} was written by an earlier version, whose checkpoints hold no configuration",
@@ -200,7 +218,7 @@ def check_export(folder: Path, reference: PreTrainedModel) -> float:
     Raises:
         HunminError: they are not equal bit for bit.
     """
-    loaded = type(reference).from_pretrained(folder, local_files_only=True).eval()
+    loaded = type(reference).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
     reference = reference.eval()
     generator = torch.Generator().manual_seed(0)
     length = min(64, loaded.config.max_position_embeddings - first_position(loaded.config))

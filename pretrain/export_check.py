@@ -113,7 +113,7 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
     pairs = isinstance(model, BertForPreTraining)
     for auto in (AutoModel, AutoModelForMaskedLM, *([AutoModelForPreTraining] if pairs else [])):
         loaded, information = auto.from_pretrained(
-            folder, local_files_only=True, dtype="auto", output_loading_info=True
+            folder, local_files_only=True, trust_remote_code=False, dtype="auto", output_loading_info=True
         )
         loaded.eval()
         # a bare encoder begins with a pooler of its own, which masked language modelling has not
@@ -137,7 +137,7 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
 
 def _check_tokenizer(folder: Path, model: PreTrainedModel) -> None:
     """Refuse a tokenizer whose ids are not those of training, and a fill-mask pipeline that gives other words."""
-    hub = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    hub = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     encoder = Encoder(load_tokenizer(folder), folder)
     if encoder.vocab_size != model.config.vocab_size or len(hub) != model.config.vocab_size:
         raise _fail(f"{len(hub)} entries of the tokenizer, {model.config.vocab_size} of the model")
@@ -151,7 +151,7 @@ def _check_tokenizer(folder: Path, model: PreTrainedModel) -> None:
     logits = model(encoded["input_ids"], attention_mask=encoded["attention_mask"])[0]
     place = int((encoded["input_ids"][0] == hub.mask_token_id).nonzero()[0])
     odds = logits[0, place].softmax(-1)
-    masked = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True, dtype="auto")
+    masked = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True, trust_remote_code=False, dtype="auto")
     fill = pipeline("fill-mask", model=masked, tokenizer=hub, device="cpu")
     filled = fill(words, top_k=5, tokenizer_kwargs={"truncation": True})
     # in 16 bits some are alike, and any of those may come first

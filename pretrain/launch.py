@@ -7,6 +7,7 @@ take: torchrun would kill them after 30 seconds. Their exit code is this process
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -38,6 +39,7 @@ def launch(command: list[str], processes: int, logs: Path | None = None) -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    prefix = secrets.token_hex(16)
     children: list[subprocess.Popen[bytes]] = []
     copies: list[threading.Thread] = []
 
@@ -56,6 +58,7 @@ def launch(command: list[str], processes: int, logs: Path | None = None) -> int:
             "LOCAL_WORLD_SIZE": str(processes),
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port),
+            "HUNMIN_STORE_PREFIX": prefix,  # `pretrain.stores`, which this process would import torch for
         }
         # a terminal's Ctrl-C reaches this process alone, which passes it on once
         if logs and (rank or not sys.stderr.isatty()):
@@ -95,7 +98,7 @@ def _copy(pipe: int, log: Path) -> None:
     kept: int | None = None
     with suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
-        kept = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        kept = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     while some := os.read(pipe, 1 << 16):
         for descriptor in (2, kept):
             with suppress(OSError):

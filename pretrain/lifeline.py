@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import secrets
 import socket
 import threading
 import time
@@ -34,6 +35,8 @@ from common.progress import say
 from pretrain.addresses import own_address
 from pretrain.heartbeat import Heartbeat
 from pretrain.signs import CLOSED, RELEASED, RUNNING, TOLD, UNMET, Sign, read_sign
+from pretrain.stores import is_local, join_store, open_store
+from pretrain.world import LOOPBACK
 
 T = TypeVar("T")
 
@@ -95,23 +98,24 @@ class Lifeline:
         if world == 1:
             return line
         patience = timedelta(seconds=JOIN_SECONDS)
-        opened: tuple[str, int, str] = ("", 0, "")
+        opened: tuple[str, int, str, str] = ("", 0, "", "")
         if rank == 0:
             try:
-                line._store = dist.TCPStore("127.0.0.1", 0, None, True, patience, wait_for_workers=False)
+                store, prefix = open_store(is_local(address), 0, patience), secrets.token_hex(16)
+                line._store = dist.PrefixStore(prefix, store)
                 unmet = [Sign(UNMET, 0, 0, "an unknown host").text()] * world
                 line._store.multi_set([f"sign/{other}" for other in range(world)], unmet)
                 line._sign(line._store)
-                opened = own_address(address), line._store.port, ""
+                opened = own_address(address), store.port, prefix, ""
             except (RuntimeError, OSError) as error:
-                opened = "", 0, _describe(error)
-        address, port, fault = share(opened)
+                opened = "", 0, "", _describe(error)
+        address, port, prefix, fault = share(opened)
         if fault:
             raise HunminError(f"rank 0 cannot open a port for the run's processes: {fault}")
-        host = "127.0.0.1" if rank == 0 else address
+        host = LOOPBACK if rank == 0 or is_local(address) else address
         try:
-            line._own = dist.TCPStore(host, port, None, False, patience, wait_for_workers=False)
-            line._store = line._store or dist.TCPStore(host, port, None, False, patience, wait_for_workers=False)
+            line._own = join_store(host, port, prefix, patience)
+            line._store = line._store or join_store(host, port, prefix, patience)
             line._first_host = read_sign(line._store.get("sign/0")).host
         except (RuntimeError, OSError) as error:
             raise UserError(

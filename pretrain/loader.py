@@ -97,7 +97,8 @@ class Loader:
             mean_budget(self._by_ordinary, rate) for rate in (settings.masking.rate, settings.masking.last_rate)
         ):
             raise HunminError(
-                f"at masking.rate={settings.masking.rate} no sample of {tokens} is long enough to predict a token of",
+                f"at pretrain.masking.rate={settings.masking.rate} no sample of {tokens} is long enough to predict a "
+                "token of",
                 "the share of a sample's tokens, rounded, is at least 1 in some of them",
                 "raise pretrain.masking.rate or pretrain.length, or give the corpus stage longer texts",
             )

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from common.files import atomic_write, disk_errors
 from common.progress import say
+from common.secrets import masked_tree
 
 STARTS = "starts.jsonl"
 """File in the logs of a run that has a line for each start of its training."""
@@ -99,14 +100,22 @@ def _start_wandb(folder: Path, mode: str, project: str, config: dict[str, Any]) 
         if chosen is None:
             logged_in = bool(os.environ.get("WANDB_API_KEY")) or _has_netrc_login()
             chosen = "online" if mode == "auto" and logged_in else "offline"
-        settings = wandb.Settings(silent=True, console="off", x_disable_stats=True, init_timeout=30)
+        settings = wandb.Settings(silent=True, console="off", init_timeout=30, **_private(wandb.Settings))
         return wandb.init(
-            project=project, dir=str(folder), config=config, mode=chosen, settings=settings,  # type: ignore[arg-type]
+            project=project, dir=str(folder), config=masked_tree(config), mode=chosen, settings=settings,  # type: ignore[arg-type]
             id=_run_id(folder), resume="allow",
         )  # fmt: skip
     except Exception as error:
         say(f"warning: wandb did not start ({type(error).__name__}); metrics go to metrics.jsonl alone", style="yellow")
         return None
+
+
+def _private(settings: Any) -> dict[str, Any]:
+    """Return the settings by which wandb sends what it is told and nothing else: no command line, machine or code."""
+    switches = ("x_disable_stats", "x_disable_meta", "x_disable_machine_info", "disable_git", "disable_code")
+    wanted: dict[str, Any] = dict.fromkeys((*switches, "disable_job_creation"), True)
+    wanted |= {"save_code": False, "x_save_requirements": False, "host": "", "program": ""}
+    return {name: value for name, value in wanted.items() if name in settings.model_fields}
 
 
 def _run_id(folder: Path) -> str:

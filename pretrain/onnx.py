@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from common.errors import HunminError, UserError
 from pretrain.model import first_position
@@ -30,15 +30,17 @@ class _Logits(torch.nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """Return the logits."""
-        arguments = {"attention_mask": attention_mask, "token_type_ids": token_type_ids}
-        logits: Tensor = self.model(input_ids, **arguments, return_dict=False)[0]
+        types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        logits: Tensor = self.model(input_ids, attention_mask=attention_mask, return_dict=False, **types)[0]
         return logits
 
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
-"""Of the inputs."""
+"""Of the inputs that a graph may have; it has those that the tokenizer beside it returns."""
+TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다. " * 2)
+"""What a graph is checked with: each text alone, both in a batch, and as a pair."""
 
 
 def refuse_onnx(dtype: str) -> None:
@@ -65,24 +67,46 @@ def refuse_onnx(dtype: str) -> None:
 def write_onnx(folder: Path, model: PreTrainedModel) -> None:
     """Write `FILE` into an export; it holds nothing of this machine: no path, no line of code.
 
-    Inputs: input_ids, attention_mask, token_type_ids, all int64 (batch, sequence); output: logits.
+    Inputs: those of `NAMES` that the export's tokenizer returns, all int64 (batch, sequence); output: logits.
 
     Args:
-        folder: of the export.
+        folder: of the export, with its tokenizer.
         model: that is there, in fp32.
     """
     path = folder / FILE
+    names = _input_names(_tokenizer(folder))
     path.parent.mkdir(exist_ok=True)
     longest = model.config.max_position_embeddings - first_position(model.config)
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("sequence", max=longest)}
     model.set_attn_implementation("eager")
     with _quiet():
         torch.onnx.export(
-            _Logits(model).eval(), _batch(model, 2, min(8, longest)), str(path), input_names=NAMES,
-            output_names=["logits"], dynamic_shapes=dict.fromkeys(NAMES, sizes), dynamo=True, external_data=False,
+            _Logits(model).eval(), _batch(model, 2, min(8, longest))[: len(names)], str(path), input_names=names,
+            output_names=["logits"], dynamic_shapes=dict.fromkeys(names, sizes), dynamo=True, external_data=False,
             verbose=False,
         )  # fmt: skip
     _strip(path)
+
+
+def _tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    return tokenizer
+
+
+def _input_names(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
+    """Return the names of what a tokenizer returns, in the order of `NAMES`.
+
+    Raises:
+        HunminError: there are others among them, or ids or mask are not.
+    """
+    returned = set(tokenizer(TEXTS[0]))
+    if not set(NAMES[:2]) <= returned <= set(NAMES):
+        raise HunminError(
+            f"the export's tokenizer returns {', '.join(sorted(returned))}",
+            f"an ONNX graph takes {NAMES[0]}, {NAMES[1]} and perhaps {NAMES[2]}",
+            "mend model_input_names in its tokenizer_config.json, or export without --onnx",
+        )
+    return tuple(name for name in NAMES if name in returned)
 
 
 @contextmanager
@@ -124,24 +148,35 @@ def _parts(message: Any) -> Iterator[Any]:
 
 @torch.no_grad()
 def check_onnx(folder: Path, model: PreTrainedModel) -> float:
-    """Return how far the logits of `FILE` are from the model's at most.
+    """Return how far the logits of `FILE` are from the model's at most, on fixed ids and on what the tokenizer returns.
 
     Args:
-        folder: of the export.
+        folder: of the export, with its tokenizer.
         model: that is there, in fp32.
 
     Raises:
-        HunminError: the graph gives other logits.
+        HunminError: the graph gives other logits, or takes other inputs than the tokenizer returns.
     """
     import onnxruntime
 
-    longest = model.config.max_position_embeddings - first_position(model.config)
+    tokenizer = _tokenizer(folder)
+    names = _input_names(tokenizer)
     session = onnxruntime.InferenceSession(str(folder / FILE), providers=["CPUExecutionProvider"])
+    if {one.name for one in session.get_inputs()} != set(names):
+        raise HunminError(
+            f"the ONNX graph asks for {', '.join(sorted(one.name for one in session.get_inputs()))}",
+            f"its tokenizer returns {', '.join(names)}",
+            "export again",
+        )
+    longest = model.config.max_position_embeddings - first_position(model.config)
+    options = {"return_tensors": "pt", "padding": True, "truncation": True, "max_length": longest}
+    batches = [dict(zip(names, _batch(model, size, length), strict=False)) for size, length in _sizes(longest)]
+    batches += [dict(tokenizer(list(texts), **options)) for texts in (TEXTS[:1], TEXTS)]
+    batches += [dict(tokenizer([TEXTS[0]], [TEXTS[1]], **options))]
     difference = 0.0
-    for size, length in ((1, 5), (3, min(64, longest))):
-        batch = _batch(model, size, length)
-        found = session.run(["logits"], {name: each.numpy() for name, each in zip(NAMES, batch, strict=True)})[0]
-        wanted = _Logits(model).eval()(*batch).numpy()
+    for batch in batches:
+        found = session.run(["logits"], {name: each.numpy() for name, each in batch.items()})[0]
+        wanted = _Logits(model).eval()(**batch).numpy()
         difference = max(difference, float(np.abs(found - wanted).max()))
     if not difference <= TOLERANCE:
         raise HunminError(
@@ -150,6 +185,11 @@ def check_onnx(folder: Path, model: PreTrainedModel) -> float:
             "report this with the versions of torch and onnxruntime; export without --onnx meanwhile",
         )
     return difference
+
+
+def _sizes(longest: int) -> tuple[tuple[int, int], ...]:
+    """Return sizes and lengths of batches that a graph is checked with."""
+    return (1, min(5, longest)), (3, min(64, longest))
 
 
 def _batch(model: PreTrainedModel, size: int, length: int) -> tuple[Tensor, Tensor, Tensor]:

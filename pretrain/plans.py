@@ -43,6 +43,7 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
             if not holds_groups(plans, index):
                 write_groups(plans, index, packed(shards.documents(index), settings.length))
     if not (plans / BY_ORDINARY).exists():
+        shards.check_ids()
         training, _ = read_parts(settings, shards, plans)
         with atomic_write(plans / BY_ORDINARY) as stream:
             json.dump(count_by_ordinary_tokens(shards, training, settings.length).tolist(), stream)

@@ -17,7 +17,8 @@ from common.errors import UserError
 from common.process import core_numbers
 from pretrain.accelerator import GROUPS, device_of
 from pretrain.lifeline import Lifeline
-from pretrain.world import WorldInfo, world_info
+from pretrain.stores import group_store
+from pretrain.world import LOOPBACK, WorldInfo, world_info
 
 T = TypeVar("T")
 
@@ -86,11 +87,13 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
     if device.type == "cuda":
         torch.cuda.set_device(device)  # before anything is put on the first one by default
     if info.world > 1:
+        patience = timedelta(minutes=COLLECTIVE_MINUTES)
         dist.init_process_group(
             GROUPS[device.type],
+            store=group_store(info, os.environ, patience),
             rank=info.rank,
             world_size=info.world,
-            timeout=timedelta(minutes=COLLECTIVE_MINUTES),
+            timeout=patience,
         )
     own = core_numbers()
     everywhere: list[Any] = [(info.host, own)]
@@ -99,7 +102,8 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
         dist.all_gather_object(everywhere, (info.host, own))
     here = [cores for host, cores in everywhere if host == info.host]
     torch.set_num_threads(threads or thread_count(own, here))
-    lifeline = Lifeline.start(info.rank, info.world, info.address, share)
+    address = LOOPBACK if info.local_world == info.world else info.address
+    lifeline = Lifeline.start(info.rank, info.world, address, share)
     return Process(info.rank, info.world, info.host, device, lifeline, tuple(host for host, _ in everywhere))
 
 

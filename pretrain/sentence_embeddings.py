@@ -70,11 +70,13 @@ def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         return
-    found = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    found = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False)
     vectors_BH = found.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     batch = tokenizer(list(TEXTS), padding=True, truncation=True, return_tensors="pt")
-    encoder = AutoModel.from_pretrained(folder, local_files_only=True, add_pooling_layer=False).eval()
+    encoder = AutoModel.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, add_pooling_layer=False
+    ).eval()
     hidden_BTH = encoder(**batch).last_hidden_state.float()
     mask_BT1 = batch["attention_mask"].unsqueeze(-1)
     means_BH = (hidden_BTH * mask_BT1).sum(1) / mask_BT1.sum(1)

@@ -149,8 +149,9 @@ class PretrainSettings(Settings):
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""
     init_from: str | None = None
-    """A model to go on from (further pretraining): a transformers folder or a name on the hub. `model` must state its
-    shape, and the tokenizer be its own, or one extended from it. None begins at random."""
+    """A model to go on from (further pretraining): a transformers folder, a finished run's folder, or a name on the hub
+    (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer be its own,
+    or one extended from it. None begins at random."""
     branch_from: str | None = None
     """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
     data, and goes on under another learning rate, schedule, number of steps, batch, numeric type or ZeRO stage. Not
@@ -298,17 +299,17 @@ class PretrainSettings(Settings):
 
     def batch_fault(self, processes: int) -> str:
         """Return why so many processes cannot share every global batch evenly, with a remedy; "" when they can."""
-        name, smallest, whole = "global_batch", self.global_batch, self.micro_batch * processes
+        name, smallest, whole = "pretrain.global_batch", self.global_batch, self.micro_batch * processes
         if self.batch_warmup:
-            name, smallest = "batch_warmup.start", self.batch_warmup.start
+            name, smallest = "pretrain.batch_warmup.start", self.batch_warmup.start
             if self.global_batch % smallest:
                 return (
-                    f"global_batch ({self.global_batch}) must be divisible by {name} ({smallest}), by which it grows; "
-                    f"e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
+                    f"pretrain.global_batch ({self.global_batch}) must be divisible by {name} ({smallest}), by which "
+                    f"it grows; e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
                 )
         if not smallest % whole:
             return ""
-        remedy = f"micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
+        remedy = f"pretrain.micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
         if smallest % processes:  # no micro-batch fits
             remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // whole) * whole}"
         return (

@@ -283,7 +283,7 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, peak
     from transformers import AutoTokenizer, DataCollatorForLanguageModeling
 
     tokens, tokenizer, gpu = options.tokens, options.tokenizer, torch.cuda.is_available()
-    text = AutoTokenizer.from_pretrained(tokenizer)
+    text = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
     text.model_max_length = 10**9
 
     def run(**changes: Any) -> PretrainSettings:

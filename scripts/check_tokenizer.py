@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=100, help="text of documents spread evenly (default 100)")
     options = parser.parse_args()
     encoder = Encoder(load_tokenizer(options.tokenizer), options.tokenizer)
-    auto = AutoTokenizer.from_pretrained(options.tokenizer, local_files_only=True)
+    auto = AutoTokenizer.from_pretrained(options.tokenizer, local_files_only=True, trust_remote_code=False)
     total = sum(batch.nbytes for batch in read_shards(options.corpus, ["sentences"])) / 1e6
     step = max(1, round(total / options.megabytes))
     sentences = size = tokens = different = number = 0

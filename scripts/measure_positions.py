@@ -100,7 +100,7 @@ def measure(source: Path, tokens: Path, times: list[int], read: int) -> list[Row
         UserError: the tokens are of another vocabulary.
     """
     shards = TokenShards(tokens)
-    model = AutoModelForMaskedLM.from_pretrained(source, attn_implementation="sdpa").eval()
+    model = AutoModelForMaskedLM.from_pretrained(source, attn_implementation="sdpa", trust_remote_code=False).eval()
     if model.config.vocab_size != shards.vocab_size:
         raise UserError(
             f"{tokens} has {shards.vocab_size:,} entries, {source} {model.config.vocab_size:,}",

@@ -43,6 +43,15 @@ def test_files_have_one_purpose_and_say_it(path: Path) -> None:
     assert path.stem not in {"utils", "helpers", "misc"}
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_model_folder_brings_code(path: Path) -> None:
+    """transformers would ask "run the custom code? [y/N]", and run it on y."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained":
+            given = ast.unparse(node)
+            assert "trust_remote_code=False" in given or "**where" in given, given
+
+
 def test_every_direct_dependency_is_pinned() -> None:
     import configparser
     import re

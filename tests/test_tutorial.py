@@ -50,6 +50,7 @@ def test_a_new_user_gets_to_the_end(tmp_path: Path) -> None:
         **{name: value for name, value in os.environ.items() if name != "HUNMIN_PII_KEY"},
         "PATH": f"{programs}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
+        "HOME": str(place),
         "HF_HUB_OFFLINE": "1",
         "COLUMNS": "160",
     }

@@ -16,12 +16,13 @@ from tokenizers import Tokenizer, normalizers
 
 from common.errors import UserError
 from common.files import decompression_errors, is_remote, open_bytes
+from common.names import find
 from tokenizer.counting import refuse_other_encodings
 from tokenizer.coverage import unknown_id
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import pre_tokenizer, split_eojeols
 from tokenizer.save import load_tokenizer
-from tokenizer.words import decode_line
+from tokenizer.words import decode_line, formatted_texts, is_formatted
 
 BOUNDARY_CHARACTERS = 1_000_000
 """Characters of the text, evenly spread over it, on which morpheme boundaries are compared (mecab-ko in context)."""
@@ -60,8 +61,9 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     - unused_ratio: share of the vocabulary that the text never uses.
 
     Args:
-        dirs: tokenizer folders (ours, or any with a tokenizer.json).
-        text_path: UTF-8 text, maybe compressed; of a few broken lines the bytes are replaced. Read twice.
+        dirs: tokenizer folders (ours, or any with a tokenizer.json), run folders, or names on the hub.
+        text_path: UTF-8 text, maybe compressed, or a file in one of the corpus's formats; of a few broken lines the
+            bytes are replaced. Read twice.
 
     Raises:
         UserError: the text or a tokenizer is missing, or the text is not UTF-8 or holds no word.
@@ -81,7 +83,7 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
     gold = _gold_cuts(_lines(text_path), max(1, -(-characters // BOUNDARY_CHARACTERS)))
     rows = []
     for folder in dirs:
-        tokenizer = load_tokenizer(folder)
+        tokenizer = load_tokenizer(find(folder, "tokenizer"))
         figures = _figures(tokenizer, eojeols, gold)
         rows.append({"tokenizer": str(folder), "vocab_size": tokenizer.get_vocab_size(), **figures})
     return rows
@@ -90,6 +92,10 @@ def compare(dirs: Sequence[str | Path], text_path: str | Path) -> list[dict[str,
 def _lines(path: str | Path) -> Iterator[list[str]]:
     """Yield the eojeol of each line of a text."""
     normalize = normalizers.NFC()
+    if is_formatted(str(path)):
+        for text in formatted_texts(str(path)):
+            yield split_eojeols(normalize.normalize_str(text or ""))
+        return
     lines = broken = 0
     with open_bytes(path) as stream, decompression_errors(path):
         for raw in stream:

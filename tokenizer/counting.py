@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from common.errors import UserError
-from common.files import is_remote
+from common.files import HUB, is_remote
 from common.process import available_cores
 from common.progress import ProgressBar, say
 from common.settings import dump_settings, settings_hash
@@ -62,7 +62,7 @@ def count_corpus(settings: TokenizerSettings, corpus: str | Path, work: Path) ->
 
     Args:
         settings: what to count.
-        corpus: a finished corpus folder, a text file (a document a line), or a glob of such.
+        corpus: a finished corpus folder, a file (see `corpus_pieces`), or a glob of such.
         work: folder for the counts; what a killed run with the same settings and corpus left there is used.
 
     Raises:
@@ -144,7 +144,7 @@ def _content_hash(pieces: list[Piece]) -> str | None:
     Names of files count, as documents of text files are drawn by them; folders do not.
     """
     paths = list(dict.fromkeys(piece.path for piece in pieces))
-    if any(is_remote(path) and file_version(path).facts is None for path in paths):
+    if any((is_remote(path) or path.startswith(HUB)) and file_version(path).facts is None for path in paths):
         return None
     if pieces and pieces[0].is_shard:
         return settings_hash([read_shard_manifest(Path(path))["sha256"] for path in paths])

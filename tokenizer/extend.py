@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
+from common.names import find, pinned_name, with_prefix
 from common.settings import dump_settings
 from tokenizer.card import write_card
 from tokenizer.counting import Counted, count_corpus
@@ -40,8 +41,9 @@ def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Pat
         UserError: as `extend_tokenizer`; or the size asked for is below that of the base.
     """
     assert settings.base is not None
-    base = read_tokenizer(settings.base)
-    size = vocabulary_size(base, settings.base)
+    folder = find(with_prefix(settings.base), "tokenizer")
+    base = read_tokenizer(folder)
+    size = vocabulary_size(base, folder)
     if settings.vocab_size < size:
         raise UserError(
             f"vocab_size {settings.vocab_size} is below the {size} entries of {settings.base}",
@@ -49,10 +51,10 @@ def continue_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Pat
             f"set tokenizer.vocab_size to {size}, or to more",
         )
     if settings.vocab_size > size:
-        return extend_tokenizer(settings.base, out, (), corpus, settings)
-    _write(base, settings.base, out)
+        return extend_tokenizer(folder, out, (), corpus, settings)
+    _write(base, folder, out)
     counts = {"vocab_size": size, "entries_before": size, "named": 0, "learnt": 0}
-    write_card(out, stated(settings, settings.base, size, False), _origin(settings.base, None), counts, ())
+    write_card(out, stated(settings, folder, size, False), _origin(folder, None), counts, ())
     return counts
 
 
@@ -139,7 +141,7 @@ def stated(settings: TokenizerSettings, folder: str | Path, size: int, learns: b
     learning = ("pretokenizer", "min_character_count", "min_pair_count", "sample_mb", "seed")
     values = dump_settings(settings)
     return {
-        "base": Path(folder).resolve().name,
+        "base": _named(folder),
         "vocab_size": size,
         **{name: values[name] for name in learning if learns},
     }
@@ -158,7 +160,12 @@ def _refuse_other_words(parts: dict[str, Any], folder: str | Path) -> None:
 def _origin(folder: str | Path, counted: Counted | None) -> str:
     """Return a sentence on what a tokenizer was made of."""
     corpus = f" Corpus: `{counted.corpus or 'of a version nobody knows'}`." if counted else ""
-    return f"It goes on from `{Path(folder).resolve().name}`, all of whose ids it keeps.{corpus}"
+    return f"It goes on from `{_named(folder)}`, all of whose ids it keeps.{corpus}"
+
+
+def _named(folder: str | Path) -> str:
+    """Return what a base is called: on the hub with its commit, else by its folder."""
+    return pinned_name(folder) or Path(folder).resolve().name
 
 
 def _write(tokenizer: Tokenizer, folder: str | Path, out: Path) -> None:

@@ -37,7 +37,7 @@ def _kiwi() -> Any:
         from kiwipiepy import Kiwi
     except ImportError:
         raise UserError(
-            "kiwi is not installed", "pretokenizer=kiwi needs the package kiwipiepy", "pip install kiwipiepy"
+            "kiwi is not installed", "tokenizer.pretokenizer=kiwi needs the package kiwipiepy", "pip install kiwipiepy"
         ) from None
     return Kiwi(num_workers=1)
 

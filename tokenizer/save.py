@@ -129,7 +129,8 @@ def read_tokenizer(folder: str | Path) -> Tokenizer:
             from transformers import BertTokenizer
 
             try:
-                return BertTokenizer.from_pretrained(str(folder), local_files_only=True).backend_tokenizer
+                tokenizer = BertTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+                return tokenizer.backend_tokenizer
             except Exception as error:  # of many kinds, by what is wrong
                 raise HunminError(
                     f"{folder} is damaged: {error}", f"{VOCABULARY_FILE} and {CONFIG_FILE} are whole", "restore them"

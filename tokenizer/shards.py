@@ -113,6 +113,7 @@ class TokenShards:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._checked: set[tuple[int, int]] = set()
         path = self.folder / META
         if not path.is_file():
             raise UserError(
@@ -162,8 +163,43 @@ class TokenShards:
 
     def documents(self, index: int) -> np.ndarray:
         """Return a shard's document offsets, (documents + 1,) int64, mapped read-only."""
-        return np.load(self.folder / shard_files(index)[1], mmap_mode="r")
+        return self._offsets(index, 1, "documents")
 
     def sentences(self, index: int) -> np.ndarray:
         """Return a shard's sentence offsets, (sentences + 1,) int64, mapped read-only."""
-        return np.load(self.folder / shard_files(index)[2], mmap_mode="r")
+        return self._offsets(index, 2, "sentences")
+
+    def check_ids(self) -> None:
+        """Read all ids and refuse those that the vocabulary lacks: a table looked up by them would be left.
+
+        Raises:
+            HunminError: a shard holds one.
+        """
+        for index in range(len(self.shards)):
+            ids_T = self.tokens(index)
+            if len(ids_T) and (largest := int(ids_T.max())) >= self.vocab_size:
+                raise HunminError(
+                    f"{self.folder / shard_files(index)[0]} holds the id {largest:,}",
+                    f"the vocabulary has {self.vocab_size:,} entries",
+                    "delete the folder, encode again",
+                )
+
+    def _offsets(self, index: int, file: int, name: str) -> np.ndarray:
+        """Return a file of offsets, checked when it is opened: wrong ones would lead outside of the arrays."""
+        path, shard = self.folder / shard_files(index)[file], self.shards[index]
+        try:
+            found: np.ndarray = np.load(path, mmap_mode="r")
+        except (OSError, ValueError, EOFError) as error:
+            raise HunminError(
+                f"{path} is damaged: {error}", "offsets are whole", "delete the folder, encode again"
+            ) from None
+        if (index, file) not in self._checked:
+            whole = found.dtype == np.int64 and found.shape == (shard[name] + 1,)
+            if not whole or found[0] != 0 or found[-1] != shard["tokens"] or (np.diff(found) <= 0).any():
+                raise HunminError(
+                    f"{path} holds offsets that do not fit its tokens",
+                    f"{shard[name] + 1:,} offsets rise from 0 to {shard['tokens']:,}",
+                    "delete the folder, encode again",
+                )
+            self._checked.add((index, file))
+        return found

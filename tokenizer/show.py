@@ -8,6 +8,7 @@ from typing import Any
 
 from tokenizers import normalizers
 
+from common.names import find
 from tokenizer.morphemes import morpheme_spans
 from tokenizer.pipeline import split_eojeols
 from tokenizer.save import load_tokenizer
@@ -24,7 +25,7 @@ def show(dirs: Sequence[str | Path], sentence: str = EXAMPLE) -> list[dict[str, 
     paper prints them.
 
     Args:
-        dirs: tokenizer folders.
+        dirs: tokenizer folders, run folders, or names on the hub.
         sentence: any text; NFC is applied first.
 
     Raises:
@@ -33,7 +34,7 @@ def show(dirs: Sequence[str | Path], sentence: str = EXAMPLE) -> list[dict[str, 
     eojeols = split_eojeols(normalizers.NFC().normalize_str(sentence))
     rows = [_row(MORPHEMES, _morphemes(eojeols))]
     for folder in dirs:
-        encodings = load_tokenizer(folder).encode_batch(eojeols, add_special_tokens=False)
+        encodings = load_tokenizer(find(folder, "tokenizer")).encode_batch(eojeols, add_special_tokens=False)
         rows.append(_row(str(folder), [encoding.tokens for encoding in encodings]))
     return rows
 

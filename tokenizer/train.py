@@ -28,7 +28,7 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
 
     Args:
         settings: what to train.
-        corpus: a finished corpus folder, a text file (a document a line), or a glob of such.
+        corpus: a finished corpus folder, a file in one of the corpus's formats or of a document a line, or a glob.
         out: an existing folder, empty or with what a killed run left: what that one counted is not counted again.
 
     Raises:

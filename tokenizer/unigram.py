@@ -36,7 +36,7 @@ def train_unigram(
         import sentencepiece
     except ImportError:
         raise UserError(
-            "sentencepiece is not installed", "model=unigram needs the package", "pip install sentencepiece"
+            "sentencepiece is not installed", "tokenizer.model=unigram needs the package", "pip install sentencepiece"
         ) from None
     lines = work / "unigram.tsv"
     with lines.open("w", encoding="utf-8") as stream:
@@ -72,7 +72,7 @@ def train_unigram(
         raise UserError(
             f"{sorted(doubled)} would be in the vocabulary twice: as user tokens, and as pieces of words",
             "every entry has one id",
-            "leave them out of user_tokens, or train model=wordpiece",
+            "leave them out of tokenizer.user_tokens (--token), or train tokenizer.model=wordpiece (--model)",
         )
     vocabulary = [*((token, 0.0) for token in special), *pieces]
     built = Tokenizer(models.Unigram(vocabulary, unk_id=special.index(UNKNOWN), byte_fallback=False))

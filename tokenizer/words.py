@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from common.errors import UserError
-from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
+from common.compressed import compression_of, decompression_errors
+from common.files import HUB, atomic_write, expand, is_remote, open_bytes, suffix_of
+from data.nfc import nfc
+from data.readers import Reject, Skipped, list_files, parse_block, read_blocks
+from data.readers.registry import BY_SUFFIX
 from data.shards import SHARDS, copies_of, read_shard, read_shard_manifest, row_groups, shard_paths
+from data.units.fields import check_fields
 from tokenizer.counts import write_counts
 from tokenizer.pipeline import split_eojeols
 from tokenizer.sampling import Sample
@@ -24,7 +28,8 @@ GROUPS_PIECE = 4
 """Row groups of a corpus shard that one task reads: about as much text."""
 MOST_DISTINCT = 1_000_000
 """Distinct eojeol that a process holds; then the counts of their words go to the disk."""
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+READ_BYTES = 8_000_000
+"""Records of a file in one of the corpus's formats that are parsed at once."""
 
 
 class Piece(NamedTuple):
@@ -44,33 +49,47 @@ class Piece(NamedTuple):
     @property
     def is_shard(self) -> bool:
         """Return whether it is of a corpus shard."""
-        return self.path.endswith(".parquet")
+        return self.path.endswith(".parquet") and self.end is not None
 
 
 def corpus_pieces(corpus: str | Path) -> list[Piece]:
-    """Return the pieces of a corpus: a finished corpus folder, a text file (a document a line), or a glob of such.
+    """Return the pieces of a corpus: a finished corpus folder, a file, a data set of the hub, or a glob of files.
+
+    Files whose names end like one of the corpus's formats are read as these, all others as a document a line.
 
     Raises:
-        UserError: nothing is there, or a file is of a kind that is not plain text.
+        UserError: nothing is there, or files lack the field with the text.
     """
     if (Path(corpus) / SHARDS).is_dir():
         # a held-out text tells nothing to the vocabulary either; copies would only make its counts larger
         counts = {str(path): row_groups(path) for path in shard_paths(corpus) if copies_of(path)}
         return [piece for path, count in counts.items() for piece in _cut(path, count, GROUPS_PIECE)]
     pieces: list[Piece] = []
-    for path in expand(str(corpus)):
-        plain = path
-        for suffix in _COMPRESSED:
-            plain = plain.removesuffix(suffix)
-        if plain.endswith((".json", ".jsonl", ".parquet", ".csv", ".tsv")):
-            raise UserError(
-                f"{path} is not plain text",
-                "a tokenizer is trained on a finished corpus folder, or on text files with a document a line",
-                "build a corpus of it first: hunmin corpus build",
-            )
-        whole = is_remote(path) or plain != path
+    paths = [str(corpus)] if str(corpus).startswith(HUB) else expand(str(corpus))
+    check_fields([file for path in paths if is_formatted(path) for file in list_files([path])])
+    for path in paths:
+        whole = is_remote(path) or compression_of(path) or is_formatted(path)
         pieces += [Piece(path)] if whole else _cut(path, Path(path).stat().st_size, TEXT_PIECE)
     return pieces
+
+
+def is_formatted(path: str) -> bool:
+    """Return whether a file is in one of the corpus's formats, by its name, and not a document a line."""
+    suffix = suffix_of(path)
+    return path.startswith(HUB) or suffix in BY_SUFFIX or suffix in (".json", ".xml")
+
+
+def formatted_texts(path: str) -> Iterator[str | None]:
+    """Yield the texts of a file in one of the corpus's formats; None for a record that holds none.
+
+    Raises:
+        UserError: it cannot be read, is damaged or cut short.
+    """
+    for file in list_files([path]):
+        for format, block in read_blocks(file, READ_BYTES):
+            for item in parse_block(file, format, block):
+                if not isinstance(item, Skipped):
+                    yield None if isinstance(item, Reject) else item.text
 
 
 def _cut(path: str, size: int, most: int) -> list[Piece]:
@@ -82,6 +101,8 @@ def source_sizes(piece: Piece) -> dict[str, int]:
     if piece.is_shard:
         sources = read_shard_manifest(Path(piece.path))["sources"] if piece.start == 0 else {}
         return {name: facts["bytes"] for name, facts in sources.items()}
+    if is_formatted(piece.path):
+        return {piece.path: sum(len(text.encode()) for text in formatted_texts(piece.path) if text)}
     if piece.end is not None:
         return {piece.path: piece.end - piece.start}
     return {piece.path: sum(len(line) for _, line in _lines(piece))}
@@ -133,6 +154,12 @@ def _documents(piece: Piece, seen: Seen) -> Iterator[tuple[str, str, list[str]]]
             yield from zip(*columns, strict=True)
         return
     file = os.path.basename(piece.path)  # noqa: PTH119 - also for URLs
+    if is_formatted(piece.path):
+        for number, found in enumerate(formatted_texts(piece.path)):
+            seen.lines += 1
+            if found is not None:
+                yield piece.path, f"{file}:{number}", [found]
+        return
     for offset, line in _lines(piece):
         text, whole = decode_line(line)
         seen.lines += 1
@@ -158,7 +185,7 @@ def count_words(
         if sample.trains(source, key):
             for text in texts:
                 seen.sampled_bytes += len(text.encode())
-                eojeols.update(split_eojeols(apart.sub(" ", text) if apart else text))
+                eojeols.update(split_eojeols(apart.sub(" ", nfc(text)) if apart else text))
             if len(eojeols) >= MOST_DISTINCT:
                 yield _words(eojeols, split)
                 eojeols.clear()

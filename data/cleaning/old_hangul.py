@@ -37,7 +37,7 @@ def require_old_hangul() -> Callable[[str], str]:
     except ImportError:
         raise UserError(
             "hypua2jamo is not installed",
-            "a source with clean.old_hangul needs its table of the Hanyang code",
+            "a source with corpus.clean.old_hangul needs its table of the Hanyang code",
             "pip install hypua2jamo",
         ) from None
     return cast("Callable[[str], str]", translate)

@@ -1,6 +1,6 @@
 """Decontamination: exact, fast search for benchmark sentences in corpus sentences (BM25 containment and more)."""
 
 from data.decontaminate.matcher import Decontaminator, Hit
-from data.decontaminate.settings import DecontaminateSettings
+from data.decontaminate.settings import NOT_DECONTAMINATED, DecontaminateSettings
 
-__all__ = ["DecontaminateSettings", "Decontaminator", "Hit"]
+__all__ = ["NOT_DECONTAMINATED", "DecontaminateSettings", "Decontaminator", "Hit"]

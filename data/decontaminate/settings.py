@@ -13,6 +13,12 @@ RULES: tuple[Rule, ...] = ("exact", "embedded", "words", "bigrams", "fragment")
 """All rules, in the order in which a tie between them is broken."""
 
 
+NOT_DECONTAMINATED = (
+    "nothing is decontaminated: the recipe names no benchmark; set corpus.decontaminate.benchmark, or klue.data"
+)
+"""Said where decontamination is on and has nothing to compare with."""
+
+
 class DecontaminateSettings(Settings):
     """How sentences of the benchmark are found in the corpus (paper section 2.3).
 
@@ -26,12 +32,17 @@ class DecontaminateSettings(Settings):
     """Whether benchmark sentences are removed at all."""
     benchmark: str | list[str] | None = None
     """Folders, files or globs of the benchmarks; None = the recipe's klue.data, and the folders of the tasks of other
-    suites that it scores."""
+    suites that it scores. Without either nothing is decontaminated, which is warned of."""
 
     @property
     def benchmarks(self) -> list[str]:
         """Return the benchmarks' folders, files or globs."""
         return [self.benchmark] if isinstance(self.benchmark, str) else list(self.benchmark or [])
+
+    @property
+    def applies(self) -> bool:
+        """Return whether there is anything to remove: a benchmark is named, and removal is not turned off."""
+        return self.enabled and bool(self.benchmarks)
 
     rules: list[Rule] = Field(default=list(RULES))
     """Which rules apply; a sentence goes when any of them says so."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from common.errors import HunminError
 from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+from data.executors.imports import safe_imports
 from data.executors.payload import Payload, receive
 
 ATTEMPTS = 3
@@ -81,7 +82,7 @@ class LocalPool:
         """Start the server if there is something to import, and the first workers when it is ready."""
         if self._preload and self.workers > 1:
             forkserver.set_forkserver_preload([self._preload])
-            with _interrupt_blocked():
+            with _starting_processes():
                 forkserver.ensure_running()
             self._starting = threading.Thread(target=self._start, args=(FIRST_WORKERS,))
             self._starting.start()
@@ -249,7 +250,7 @@ class _Worker:
     def __init__(self, context: Any) -> None:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs,), daemon=True)
-        with _interrupt_blocked():
+        with _starting_processes():
             self.process.start()
         theirs.close()
         self.ready = False
@@ -282,12 +283,14 @@ class _Worker:
 
 
 @contextmanager
-def _interrupt_blocked() -> Iterator[None]:
-    """Keep Ctrl-C from processes started in the block: it is this process's to take, also while they import."""
-    resource_tracker.ensure_running()  # started with the first of them, it would unblock the signal
+def _starting_processes() -> Iterator[None]:
+    """Start processes in the block that leave Ctrl-C to this one, also while they import, and import only their own."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        with safe_imports():
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # to start the tracker unblocks it
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 

@@ -15,6 +15,8 @@ from multiprocessing.connection import Connection
 from tempfile import TemporaryFile
 from typing import Any
 
+from common.files import disk_errors
+
 ALIGNMENT = 64
 """Bytes to a multiple of which arrays are laid: a cache line, and enough for every type."""
 
@@ -32,11 +34,12 @@ class Payload:
         parts = [memoryview(head), *(array.raw() for array in arrays)]
         self._sizes = [part.nbytes for part in parts]
         self._file = os.fdopen(os.memfd_create("payload"), "wb") if hasattr(os, "memfd_create") else TemporaryFile()
-        for part, start in zip(parts, _starts(self._sizes), strict=False):
-            self._file.seek(start)
-            self._file.write(part)
-        self._file.truncate(_starts(self._sizes)[-1])
-        self._file.flush()
+        with disk_errors("what the workers share"):
+            for part, start in zip(parts, _starts(self._sizes), strict=False):
+                self._file.seek(start)
+                self._file.write(part)
+            self._file.truncate(_starts(self._sizes)[-1])
+            self._file.flush()
 
     def send(self, connection: Connection) -> None:
         """Hand the file to the process at the other end, which calls `receive`."""

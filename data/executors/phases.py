@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import stat
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -20,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from common.files import atomic_write
+from common.errors import UserError
+from common.files import disk_errors
 from data.executors.failures import Failures
 from data.executors.ray import code_hash
 
@@ -75,8 +78,7 @@ class _Take:
         except Exception:
             claim.unlink(missing_ok=True)
             raise
-        with atomic_write(result, "wb") as stream:
-            pickle.dump(value, stream)
+        _write(result, pickle.dumps(value))
         return True
 
     def _claims(self, claim: Path) -> bool:
@@ -130,14 +132,13 @@ class SharedExecutor:
                 time.sleep(POLL_SECONDS)
         news.tell()
         (step / "step").unlink(missing_ok=True)
-        return [pickle.loads((step / f"result-{one.key}").read_bytes()) for one in named]
+        return [pickle.loads(_read(step / f"result-{one.key}")) for one in named]
 
     def _publish(self, function: Callable[[Any], Any], named: list[_Named]) -> Path:
         payload = pickle.dumps((function, named), protocol=pickle.HIGHEST_PROTOCOL)
         step = self._folder / f"step-{_hash(function)}"
         step.mkdir(exist_ok=True)
-        with atomic_write(step / "step", "wb") as stream:
-            stream.write(code_hash().encode() + payload)
+        _write(step / "step", code_hash().encode() + payload)
         return step
 
 
@@ -163,7 +164,7 @@ def help_leader(folder: Path, execute: Executor, owner: str, rank: int, count: i
 
 def _help(path: Path, execute: Executor, owner: str, rank: int, count: int) -> None:
     try:
-        published = path.read_bytes()
+        published = _read(path)
     except FileNotFoundError:
         return
     size = len(code_hash())
@@ -194,8 +195,47 @@ class _News:
         new = self._left & {path.name.removeprefix("result-") for path in self._step.glob("result-*")}
         self._left -= new
         for key in sorted(new) if self._progress else ():
-            self._progress(pickle.loads((self._step / f"result-{key}").read_bytes()))  # type: ignore[misc]
+            self._progress(pickle.loads(_read(self._step / f"result-{key}")))  # type: ignore[misc]
         return bool(new)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that only this user can change, by one rename."""
+    with disk_errors(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(handle)
+        Path(name).replace(path)
+
+
+def _read(path: Path) -> bytes:
+    """Return what `_write` wrote: unpickling runs what a file says, so it must be this user's.
+
+    Raises:
+        UserError: somebody else may have written it.
+        FileNotFoundError: it is not there.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        raise _foreign(path) from None
+    with os.fdopen(handle, "rb") as stream:
+        facts = os.fstat(handle)
+        if facts.st_uid != os.geteuid() or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise _foreign(path)
+        return stream.read()
+
+
+def _foreign(path: Path) -> UserError:
+    return UserError(
+        f"{path} may have been written by another user",
+        "elements of an array take up only what the same user has written",
+        f"look who writes to {path.parent.parent}, remove {path.parent}, and run the same command again",
+    )
 
 
 def _hash(value: Any) -> str:

@@ -27,6 +27,7 @@ import xxhash
 
 from common.errors import UserError
 from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+from data.executors.imports import in_package_folder
 
 ATTEMPTS = 4
 """How often a unit is tried when its worker or node dies: nodes of a cluster go away more often than units kill."""
@@ -83,9 +84,14 @@ class RayExecutor:
         )
         self._before = signal.getsignal(signal.SIGTERM)
         try:
-            ray.init(
-                address=self._address, namespace="hunmin", log_to_driver=False, logging_level=logging.ERROR, **started
-            )
+            with in_package_folder():  # Ray has its workers import from the folder that is current now
+                ray.init(
+                    address=self._address,
+                    namespace="hunmin",
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    **started,
+                )
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             raise _no_cluster(self._address, (str(error).strip() or type(error).__name__).splitlines()[0]) from None
         finally:
@@ -135,8 +141,15 @@ class RayExecutor:
 
         run = ray.remote(max_retries=0, num_cpus=1)(_courier())
         payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
-        paths = [path for path in map(os.path.abspath, sys.path) if Path(path).is_dir()]
-        constant = paths, [ray.put(payload)], xxhash.xxh3_128_hexdigest(payload), str(self._token), code_hash()
+        paths = [path for path in map(os.path.abspath, filter(None, sys.path)) if Path(path).is_dir()]
+        constant = (
+            str(Path.cwd()),
+            paths,
+            [ray.put(payload)],
+            xxhash.xxh3_128_hexdigest(payload),
+            str(self._token),
+            code_hash(),
+        )
         failed = Failures() if failures is None else failures
         results: dict[int, Any] = {}
         flying: dict[Any, _Errand] = {}
@@ -230,9 +243,13 @@ def _reason(error: Exception) -> str:
 def _courier() -> Callable[..., Any]:
     """Return the function that Ray runs: it goes to the worker by value, and makes this package importable there."""
 
-    def run(task: bytes, paths: list[str], *rest: Any) -> Any:
+    def run(task: bytes, folder: str, paths: list[str], *rest: Any) -> Any:
+        import os
         import sys
+        from contextlib import suppress
 
+        with suppress(OSError):
+            os.chdir(folder)  # where relative paths of the recipe begin
         sys.path[:0] = [path for path in paths if path not in sys.path]
         from data.executors.ray import work
 

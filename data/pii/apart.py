@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
-from data.pii.types.base import BESIDE, DASH, labelled
-from data.pii.types.identity import PASSPORT_LABEL
+from data.pii.types.base import BESIDE, DASH, MASK, labelled
+from data.pii.types.identity import BIRTH, PASSPORT_LABEL
 from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE
 from data.pii.url import url_end
 
@@ -59,7 +59,23 @@ def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
             yield Hidden(*match.span(), "PASSPORT", match[0].replace(" ", ""))
 
 
-_FIRST = rf"(?:01[016789]|02|0[3-6][1-5]|0[78]0)[)]?[ .{DASH}]?[0-9]{{3,4}}[ .{DASH}]?[0-9]{{4}}"
+_MASKED = re.compile(
+    rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH} ?[{DASH}] ?(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
+)
+_REGISTERED = re.compile("주민|민증|생년|외국인|거소")
+MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
+
+
+def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield registration numbers whose end is stars (900101-1******), beside a word for them or for a birth."""
+    for match in _MASKED.finditer(text, start, end):
+        if labelled(_REGISTERED, text, *match.span(), BESIDE):
+            yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
+
+
+_FIRST = (
+    rf"(?:01[016789]|02|0[3-6][1-5]|0[78]0)[)]?[ .{DASH}]?[0-9]{{3,4}}[ .{DASH}]?[0-9]{{4}}|1[568][0-9]{{2}}-[0-9]{{4}}"
+)
 _SECOND = re.compile(
     rf"(?<![0-9])(?<![0-9][{DASH}.])(?P<first>{_FIRST})(?: ?/ ?(?P<more>[0-9]{{4}})| ?[~∼] ?(?P<last>[0-9]{{1,4}}))"
     rf"(?![0-9]|[{DASH}.,/:~][0-9]| ?(?:년|월|원|시|명|회|분))"
@@ -70,6 +86,8 @@ SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
 def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield what is left of a second telephone number that shares its beginning (010-1234-5678/5679, 02-123-4567~9)."""
     for match in _SECOND.finditer(text, start, end):
+        if match["first"][:4] <= match["first"][-4:] <= "2100":
+            continue  # 1588-1592~95 are years
         name = "more" if match["more"] else "last"
         yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
 

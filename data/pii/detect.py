@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from data.pii.beside_label import LABEL_FINDERS
 from data.pii.broken import broken, may_go_on
 from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
@@ -84,7 +85,8 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
         found = _settled(found, _folded(text, start, end, used))
     for name in ways:
         if name in FINDERS:
-            found = _settled(found, [Found(*hidden) for hidden in FINDERS[name][1](text, start, end)])
+            hidden = [Found(*one) for one in FINDERS[name][1](text, start, end)]
+            found = _settled(found, hidden, name in LABEL_FINDERS)
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         found = _settled(found, sorted(Found(*one) for one in more))
@@ -120,12 +122,13 @@ def _in_view(view: View, start: int, end: int, used: Gate) -> Iterator[list[Foun
             yield [Found(*view.extent(first, last), kind, value) for first, last, kind, value in hidden]
 
 
-def _settled(found: list[Found], more: Iterable[Found]) -> list[Found]:
+def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> list[Found]:
     """Return both without overlaps: one of `more` takes the place of what it covers, and gives way to what it cuts.
 
     Args:
         found: sorted, without overlaps.
         more: sorted by their beginnings. Both are gone through once: a line may hold any number of values.
+        surer: whether the type of `more` holds where both have one value.
     """
     settled: list[Found] = []
     next_ = 0
@@ -142,7 +145,7 @@ def _settled(found: list[Found], more: Iterable[Found]) -> list[Found]:
         met = settled[before:] + found[next_:after]
         if any(other.start < one.start or one.end < other.end for other in met):
             continue
-        if len(met) == 1 and met[0][:2] == one[:2]:
+        if len(met) == 1 and met[0][:2] == one[:2] and not surer:
             continue
         settled[before:] = [one]
         next_ = after

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import re2
 
+from data.pii.beside_label import LABEL_FINDERS
 from data.pii.broken import BROKEN_GATE
 from data.pii.hidden import HIDDEN_GATES
 from data.pii.types import ON_REQUEST, TYPES
@@ -61,9 +62,8 @@ class Gate:
         gates = kinds | HIDDEN_GATES
         self.types = tuple(kinds)
         self._names = tuple(gates)
-        self._any = re2.compile(
-            "|".join(f"(?:{gate})" for gate in dict.fromkeys((*gates.values(), BROKEN_GATE))), _options()
-        )
+        anywhere = [gate for name, gate in gates.items() if name not in LABEL_FINDERS]
+        self._any = re2.compile("|".join(f"(?:{gate})" for gate in dict.fromkeys((*anywhere, BROKEN_GATE))), _options())
         self._broken = re2.compile(BROKEN_GATE, _options())
         self._each = re2.Set.SearchSet(_options())
         for gate in gates.values():

@@ -15,6 +15,7 @@ from data.pii.apart import (
     IP_GATE,
     LOCAL_GATE,
     MAIL_GATE,
+    MASKED_GATE,
     PASSPORT_GATE,
     SECOND_GATE,
     WRITTEN_HOST_GATE,
@@ -24,16 +25,18 @@ from data.pii.apart import (
     korean_host,
     local_number,
     mail_apart,
+    masked_registration,
     passport_apart,
     second_number,
     written_host,
 )
+from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
-from data.pii.types.accounts import MAIL_BRANDS
-from data.pii.types.base import BEFORE, BESIDE, DASH, digits_of, labelled
+from data.pii.types.base import DASH, digits_of, labelled
 from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
+from data.pii.written_mail import WRITTEN_MAIL_GATE, written_mail
 
 _SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
 _CIRCLES = {
@@ -147,9 +150,15 @@ _ODD = re.compile(
 _CLOSING = (")", "]", "}")
 _PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
 _ODD_GATE = (
+    rf"010[{DASH}.][0-9]{{2,5}}[{DASH}.][0-9]{{3,6}}|"
     r"(?:01[016789]|02|0[3-8][0-5]|050[0-9]?)"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
+)
+
+
+_OTHER_GROUPS = re.compile(
+    rf"(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010[{DASH}.](?P<middle>[0-9]{{2,5}})[{DASH}.](?P<last>[0-9]{{3,6}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
 )
 
 
@@ -165,6 +174,10 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
         if first == second or match["open"] or first in (")", "]"):
             last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
             yield Hidden(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
+    for match in _OTHER_GROUPS.finditer(text, start, end):
+        whole = len(match["middle"] + match["last"]) == 8 and len(match["last"]) != 4
+        if whole and labelled(TEL_LABEL, text, *match.span()):
+            yield Hidden(*match.span(), "TEL", match[0])
 
 
 _CUT = re.compile(
@@ -205,80 +218,6 @@ def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
                 yield Hidden(*match.span(), "CARD", plain)
 
 
-_ENDS = {"컴": "com", "넷": "net", "오알지": "org", "케이알": "kr", "씨오": "co"}
-_BRAND = "|".join(MAIL_BRANDS)
-_PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
-_END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
-_AT = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?| ?@ ?|#|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
-_DOT = r" ?[\[({<] ?(?:dot|닷|점|쩜|\.) ?[\])}>] ?| (?:dot|닷|점|쩜) | ?(?:닷|쩜|점) ?| ?\. ?|,|[_-]dot[_-]"
-_MAIL = re.compile(
-    r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?)"
-    rf"(?:(?P<at>{_AT})|(?P<word> (?:at|앳|에이티) )(?=[a-z0-9-]+(?: dot | ?\(dot|닷| 닷| 쩜 | 점 | ?\[dot)"
-    rf"|(?:{_PROVIDER})\.(?:com|net|co\.kr)))"
-    rf"(?P<host>(?P<provider>(?:{_PROVIDER}|{_BRAND})(?![A-Za-z0-9-]))|[A-Za-z0-9](?:[A-Za-z0-9-]{{0,40}}[A-Za-z0-9])?)"
-    rf"(?P<tail>(?:(?:{_DOT})[A-Za-z0-9-]{{1,20}}(?=(?:{_DOT})(?:{_END}))){{0,2}}(?:{_DOT})(?:{_END})(?![A-Za-z0-9-]))?",
-    re.IGNORECASE,
-)
-_MAIL_GATE = (
-    r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
-    r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
-    rf"|[a-z0-9_] (?:at|앳|에이티) (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
-    r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"
-    rf"|[a-z0-9_]@(?:{_BRAND}|(?:{_PROVIDER})(?:[^a-z0-9._-]|\z))"
-    r"|[a-z0-9_]@[a-z0-9-]{1,40}(?: ?[\[({<] ?(?:dot|닷|점|쩜|\.)| (?:dot|닷|점) | ?(?:닷|쩜|점)"
-    r"|,(?:com|net|co)| ?\. (?:com|net|co)| \.))"
-)
-_ENGLISH = frozenset(
-    (
-        *("look", "looks", "found", "find", "only", "available", "is", "are", "was", "be", "here", "live", "search"),
-        *("start", "buy", "read", "more", "see", "hosted", "visit", "page", "site", "website", "blog", "mail", "email"),
-        *("contact", "arrive", "me", "us", "him", "her", "it", "them", "you", "one", "that", "this", "work", "works"),
-    )
-)
-"""Words before `at naver.com` that name nobody."""
-_WORD_BEFORE = re.compile(r"[A-Za-z][,;:]? $")
-
-
-def _is_english(text: str, match: re.Match[str]) -> bool:
-    """Return whether `… at naver.com` is prose and names a site."""
-    before = text[max(0, match.start() - 3) : match.start()]
-    return match["local"].lower() in _ENGLISH or _WORD_BEFORE.search(before) is not None
-
-
-_GOES_ON = re.compile("[A-Za-z0-9._-]*[A-Za-z0-9]")
-_MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
-_BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
-
-
-def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield mail addresses hidden from harvesters: hong[at]naver[dot]com, hong 골뱅이 네이버 닷컴, hong @ naver.com."""
-    for match in _MAIL.finditer(text, start, end):
-        tail, at = match["tail"], match["at"] or match["word"]
-        provider = match["provider"]
-        called = _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE) is not None
-        if at == "#" and not (called or provider):
-            continue
-        if tail is None and not (provider and (_BRACKETED.search(at) or (called and at == "@"))):
-            continue
-        if tail is None and _GOES_ON.match(text, match.end()):
-            continue
-        host = provider.lower() if provider else match["host"]
-        domain = MAIL_BRANDS.get(host, host)
-        if tail is None:
-            domain += ".com" if "." not in domain else ""
-        else:
-            pieces = re.findall(f"[A-Za-z0-9-]+|{'|'.join(_ENDS)}", re.sub(r"(?i)dot|닷|점|쩜", ".", tail))
-            domain = ".".join([domain, *(_ENDS.get(piece, piece) for piece in pieces)])
-        plain = tail is not None and re.fullmatch(r"(?:\.[A-Za-z0-9-]+)+", tail) is not None
-        if at == "@" and plain and host not in MAIL_BRANDS:
-            continue  # nothing is hidden
-        if match["word"] and plain and _is_english(text, match):
-            continue
-        if " . " in f"{tail}" and not provider and " " not in at and not _BRACKETED.search(at):
-            continue
-        yield Hidden(*match.span(), "EMAIL", f"{match['local']}@{domain}")
-
-
 Finder = Callable[[str, int, int], Iterator[Hidden]]
 FOLD = "fold"
 FINDERS: dict[str, tuple[str, Finder]] = {
@@ -293,15 +232,21 @@ FINDERS: dict[str, tuple[str, Finder]] = {
         rf"|[0-9](?:\.[0-9]){{10}}|[0-9]{{1,5}}[{DASH}][0-9]{{1,5}} [0-9]",
         cut_apart,
     ),
-    "written_mail": (_MAIL_GATE, written_mail),
+    "written_mail": (WRITTEN_MAIL_GATE, written_mail),
     "mail_apart": (MAIL_GATE, mail_apart),
     "ip_apart": (IP_GATE, ip_apart),
+    "masked_registration": (MASKED_GATE, masked_registration),
     "passport_apart": (PASSPORT_GATE, passport_apart),
     "second_number": (SECOND_GATE, second_number),
     "flat": (FLAT_GATE, flat),
     "korean_host": (HOST_GATE, korean_host),
     "local_number": (LOCAL_GATE, local_number),
     "written_host": (WRITTEN_HOST_GATE, written_host),
+    **LABEL_FINDERS,
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""
-HIDDEN_GATES: dict[str, str] = {FOLD: FOLD_GATE, **{name: gate for name, (gate, _) in FINDERS.items()}}
+HIDDEN_GATES: dict[str, str] = {
+    FOLD: FOLD_GATE,
+    "labels": LABEL_GATE,
+    **{name: gate for name, (gate, _) in FINDERS.items()},
+}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import is_remote, stem
+from common.files import HUB, is_remote, stem
 from data.pii.detect import find_spans
 
 PERSONAL = frozenset(("EMAIL", "RRN", "FRN", "TEL"))
@@ -56,14 +56,16 @@ def refuse_personal_labels(labels: Sequence[str]) -> None:
                 "a label is the source's name, or the file's with the folders that tell it from others of its name; it "
                 "stands in document ids and in the lists of rejects",
                 "give each of these inputs a `name` without personal data, or leave personal data in with "
-                "pii.enabled=false",
+                "corpus.pii.enabled=false",
             )
 
 
 def _names(path: str, given: str) -> list[str]:
     """Return the names of the folders of a file that count, and its own."""
+    if path.startswith(HUB):
+        path = given = path.partition("@")[0]  # the digits of a commit name nobody
     parts = [part for part in path.rstrip("/").split("/") if part]
-    if is_remote(given) or given.startswith("hf:"):
+    if is_remote(given) or given.startswith(HUB):
         wild = _WILD.search(given)
         root = given[: wild.start()].rpartition("/")[0] if wild else given.rstrip("/")
         below = path[len(root) :] if path.startswith(root) else ""
@@ -84,5 +86,5 @@ def _refused(what: str, found: list[str], thing: str) -> UserError:
     return UserError(
         f"{what} holds personal data ({', '.join(found)})",
         "names of files, and of folders below an input, are kept in manifests, document ids and messages",
-        f"rename {thing}, or leave personal data in with pii.enabled=false",
+        f"rename {thing}, or leave personal data in with corpus.pii.enabled=false",
     )

@@ -48,21 +48,26 @@ class PiiSettings(Settings):
         return value
 
 
-def resolve_key(settings: PiiSettings) -> bytes:
+def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
     """Return the key: the environment variable named by `key_env`, else `settings.key` (with a warning on stderr).
+
+    Args:
+        settings: that name it.
+        of_recipe: whether they stand in a recipe, whose keys a message may name.
 
     Raises:
         UserError: there is no key, or it has fewer than 16 characters.
     """
     key, origin = os.environ.get(settings.key_env, ""), f"the environment variable {settings.key_env}"
     if not key and settings.key is not None:
-        key, origin = settings.key, "pii.key of the recipe"
+        key, origin = settings.key, "corpus.pii.key of the recipe"
     remedy = f"make one and keep it secret: export {settings.key_env}=$(openssl rand -hex 32)"
     if not key:
         raise UserError(
-            f"no key for pseudonymisation: {settings.key_env} is not set and the recipe has no pii.key",
+            f"no key for pseudonymisation: {settings.key_env} is not set"
+            + " and the recipe has no corpus.pii.key" * of_recipe,
             "pseudonyms are keyed, so that nobody can recompute them from a guess",
-            f"{remedy}\n          (or leave personal data in with pii.enabled=false)",
+            remedy + "\n          (or leave personal data in with corpus.pii.enabled=false)" * of_recipe,
         )
     if len(key) < MIN_KEY_CHARACTERS:
         raise UserError(
@@ -70,7 +75,7 @@ def resolve_key(settings: PiiSettings) -> bytes:
             f"a key has at least {MIN_KEY_CHARACTERS} characters",
             remedy,
         )
-    if origin.startswith("pii.key"):
+    if origin.startswith("corpus.pii.key"):
         _warn_once(settings.key_env)
     return key.encode()
 

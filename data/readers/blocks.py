@@ -7,6 +7,7 @@ Which records there are, and their numbers, does not depend on where blocks are 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -165,9 +166,12 @@ def numbered(blocks: Iterator[Block], context: tuple[str, ...]) -> Iterator[Bloc
 
 
 def lines_of(block: Block) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of the lines of a block that are not blank, without blanks at their borders."""
+    """Yield number and content of the lines of a block that are not blank, without blanks at their borders.
+
+    Byte order marks stand where files were put together.
+    """
     for offset, line in enumerate(block.data.split(b"\n")):
-        line = line.strip(b"\r \t")
+        line = line.removeprefix(BOM_UTF8).strip(b"\r \t")
         if line:
             yield block.first_line + offset, line
 

@@ -43,7 +43,7 @@ def parse_conllu(file: InputFile, block: Block) -> Iterator[Item]:
 
 def _sentence(number: int, raw: bytes) -> str | Reject:
     try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
+        text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return Reject(number, NOT_UTF8)
     line = _TEXT.search(text)

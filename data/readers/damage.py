@@ -6,15 +6,11 @@ says nothing of the content, ends the stage and is stored nowhere.
 
 from __future__ import annotations
 
-import gzip
-import lzma
-import zlib
 from typing import IO, Any
 
-import zstandard
-
+from common.compressed import DAMAGE, EXPANDS, ExpandsTooFarError, compression_of
 from common.errors import HunminError, UserError
-from common.files import COMPRESSED, is_remote
+from common.files import is_remote
 from data.readers.transport import ReadFailedError, reason_of
 
 
@@ -46,15 +42,15 @@ class UnfitInputError(DamagedInputError):
 
 
 def _says_damage(error: Exception) -> bool:
-    """Return whether an exception is one by which a decompressor says that its data is damaged or cut."""
-    if isinstance(error, (zlib.error, lzma.LZMAError, zstandard.ZstdError, gzip.BadGzipFile)):
-        return True
-    # their kinds are other things, such as a connection that ended; and bz2 has no exception of its own
-    return type(error) is EOFError or (type(error) is OSError and error.args == ("Invalid data stream",))
+    """Return whether an exception is one by which a decompressor says that its data is damaged, cut or too much."""
+    # kinds of EOFError are other things, such as a connection that ended; and bz2 has no exception of its own
+    if isinstance(error, EOFError):
+        return type(error) is EOFError
+    return isinstance(error, DAMAGE) or (type(error) is OSError and error.args == ("Invalid data stream",))
 
 
 class UntilDamage:
-    """A binary stream that ends where its archive is damaged or cut; `damage` then says how.
+    """A binary stream that ends where its archive is damaged, cut, or expands too far; `damage` then says so.
 
     Args:
         path: the file.
@@ -63,7 +59,7 @@ class UntilDamage:
 
     def __init__(self, path: str, stream: IO[bytes]) -> None:
         self._path = path
-        self._packed, self._remote = path.endswith(COMPRESSED), is_remote(path)
+        self._packed, self._remote = compression_of(path) is not None, is_remote(path)
         # one read of the archive at a time: what came before the damage is not lost with it
         self._read = getattr(stream, "read1", stream.read)
         self.damage: str | None = None
@@ -81,7 +77,8 @@ class UntilDamage:
             return bytes(self._read(count))
         except Exception as error:  # a store's client raises what it likes
             if self._packed and _says_damage(error):
-                self.damage = reason_of(error)
+                cut = f"is damaged or cut short: {reason_of(error)}"
+                self.damage = EXPANDS if isinstance(error, ExpandsTooFarError) else cut
                 return b""
             if self._remote and not isinstance(error, HunminError):
                 raise ReadFailedError(self._path, error) from None

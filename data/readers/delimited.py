@@ -25,13 +25,21 @@ MAX_FIELD_LINES = 1000
 """A quote with more line ends before the next fitting one is not closed; the longest articles have some hundreds."""
 NOT_A_ROW = "not a row of a table"
 UNCLOSED = "a quote that is not closed"
+DELIMITERS = (",", ";", "\t")
+"""What spreadsheets save CSV files with, according to the language they are in; the first where none stands there."""
 _COLUMN = re.compile(r"(?:[^\W\d][\w .:()/-]{0,39})?")
 """A column's name; data frames are saved with a column of row numbers that has none."""
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks."""
-    return _cut(file, stream, block_bytes, ",", True)
+    """Yield the rows of a CSV file in blocks; the first row tells whether commas, semicolons or tabs cut them."""
+    return _cut(file, stream, block_bytes, _delimiter_of(stream.head), True)
+
+
+def _delimiter_of(head: bytes) -> str:
+    """Return what most often stands between the names of the columns."""
+    names = re.sub(rb'"[^"]*"', b"", head.lstrip().partition(b"\n")[0])
+    return max(DELIMITERS, key=lambda one: names.count(one.encode()))
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
@@ -47,9 +55,10 @@ def _cut(file: InputFile, stream: TextStream, block_bytes: int, delimiter: str, 
         return iter(())
     end = borders.first(head) or len(head)
     columns = _columns(file, utf8_lines(head[:end], stream.encoding), delimiter, quoted)
-    _, missing = FieldMap(file).columns(columns)
+    needed, missing = FieldMap(file).columns(columns)
     if missing:
         raise unknown_columns(file, missing, columns)
+    refuse_same_names(file, needed, columns)
     return numbered(cut(stream, borders, block_bytes), (delimiter, QUOTED if quoted else PLAIN, *columns))
 
 
@@ -85,6 +94,21 @@ def unknown_columns(file: InputFile, missing: list[str], columns: list[str]) -> 
         "set the source's text_field to one of them (or a list of them)" if named else "add a row with column names",
         f"text_field names the column with the documents; {shown if named else hidden}",
     )
+
+
+def refuse_same_names(file: InputFile, needed: list[str], columns: list[str]) -> None:
+    """Refuse a table with several columns of a name that is needed: only one of them would be read.
+
+    Raises:
+        UnfitInputError: it has such columns.
+    """
+    if twice := [name for name in needed if columns.count(name) > 1]:
+        raise UnfitInputError(
+            file.path,
+            f"has {columns.count(twice[0])} columns '{twice[0]}'",
+            "rename the columns of the table, or set the source's text_field to another",
+            "each column that is read has a name of its own",
+        )
 
 
 def _are_names(columns: list[str]) -> bool:
@@ -184,7 +208,7 @@ def parse_table(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each row under the first."""
     delimiter, quoting, *columns = block.context
     fields = FieldMap(file)
-    text = block.data.decode("utf-8", "surrogateescape")
+    text = block.data.decode("utf-8", "surrogateescape").replace("\n\ufeff", "\n").removeprefix("\ufeff")
     sound = is_utf8(block.data)
     lines = text.split("\n")
     rows = _quoted_rows(lines, delimiter) if quoting == QUOTED else _plain_rows(lines, delimiter)

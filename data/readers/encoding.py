@@ -17,7 +17,7 @@ Stream = IO[bytes] | UntilDamage
 READ_BYTES = 1 << 20
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 SNIFF_BYTES = 4096
-"""Beginning of a file in which zero bytes are looked for, and taken for UTF-16 or for binary data."""
+"""Beginning of a file in which zero bytes are looked for: those of UTF-16, of binary data, or single ones in a text."""
 KOREAN_SHARE = 0.5
 """Share of Hangul among the characters beyond ASCII from which bytes are believed to be CP949 (or UTF-16)."""
 UNDECODABLE = b"\xff"

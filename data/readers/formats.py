@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from common.compressed import compression_of, decompression_errors
 from common.errors import UserError
-from common.files import COMPRESSED, decompression_errors, is_remote, open_bytes, suffix_of
+from common.files import is_remote, open_bytes, suffix_of
 from data.readers import encoding
 from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
@@ -22,6 +23,7 @@ from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
 from data.readers.sniff import resolve_format
 from data.readers.transport import Transport, reason_of
+from data.readers.volume import file_version, refuse_changed
 
 
 def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Block]]:
@@ -35,22 +37,26 @@ def read_blocks(file: InputFile, block_bytes: int) -> Iterator[tuple[Format, Blo
             or (UnfitInputError) its columns are others.
         UserError: the file cannot be read.
         ReadFailedError: the connection failed.
+        HunminError: the store says at the end that the file is another one than at the beginning.
     """
     if file.path.startswith(HUB):
         yield from (("hf", block) for block in cut_hub(file, block_bytes))
         return
+    version = file_version(file.path) if is_remote(file.path) else None
     with _reading_errors(file.path), open_bytes(file.path, Transport) as opened:
         stream = UntilDamage(file.path, opened)
         head = read_full(stream, encoding.READ_BYTES)
         if stream.damage is not None and not head:
-            raise DamagedInputError(file.path, f"is damaged or cut short: {stream.damage}")
+            raise DamagedInputError(file.path, stream.damage)
         format = resolve_format(file, head)
         reader = READERS[format]
         if reader.cut:
             text = TextStream(head, stream, file.settings.encoding)
             yield from ((format, block) for block in reader.cut(file, text, block_bytes))
+            if version is not None:
+                refuse_changed(file.path, version)
             if stream.damage is not None:
-                raise DamagedInputError(file.path, f"is damaged or cut short: {stream.damage}")
+                raise DamagedInputError(file.path, stream.damage)
             return
     assert reader.refer
     yield from ((format, block) for block in reader.refer(file, block_bytes))
@@ -69,7 +75,7 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
     That takes a local file of lines that is longer than a block, not in UTF-16, and not compressed, but for zstd files
     of several frames. What is wrong with a file is left to `read_blocks` to say.
     """
-    if file.path.startswith(HUB) or is_remote(file.path) or file.path.endswith(COMPRESSED) != _is_zstd(file.path):
+    if file.path.startswith(HUB) or is_remote(file.path) or compression_of(file.path) not in (None, ".zst"):
         return None
     try:
         size = Path(file.path).stat().st_size
@@ -92,7 +98,7 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
 
 
 def _is_zstd(path: str) -> bool:
-    return path.endswith(".zst")
+    return compression_of(path) == ".zst"
 
 
 @contextmanager

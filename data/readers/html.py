@@ -7,7 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from data.cleaning.joints import join, run_together
-from data.readers.lines import TOO_DEEP, UnreadableError
+from data.readers.lines import TOO_DEEP, TOO_MANY, UnreadableError
 
 GONE_TAGS = [
     *("script", "style", "noscript", "template", "nav", "footer", "aside", "button", "select", "textarea"),
@@ -25,6 +25,8 @@ _SOLID = re.compile(r"\S")
 _GONE = -2
 MOST_NESTED = 4096
 """Browsers stop at 512; the parser's time grows with the square of the depth."""
+MOST_ELEMENTS = 1_000_000
+"""Tags in one page; each takes some hundred bytes of memory. The longest pages have half as many."""
 _NESTING = re.compile(
     "<(/)?(?:address|article|aside|blockquote|center|details|dialog|div|dl|fieldset|figure|footer|form|header|hgroup"
     r"|main|menu|nav|ol|pre|section|summary|ul)(?=[\s/>])",
@@ -40,8 +42,10 @@ def html_to_text(source: str) -> str:
     a tag parts get a blank between them.
 
     Raises:
-        UnreadableError: it is nested more deeply than `MOST_NESTED`.
+        UnreadableError: it is nested more deeply than `MOST_NESTED`, or has more than `MOST_ELEMENTS` tags.
     """
+    if source.count("<") > MOST_ELEMENTS:
+        raise UnreadableError(TOO_MANY)
     if _nested_too_deeply(source):
         raise UnreadableError(TOO_DEEP)
     body = LexborHTMLParser(source).body

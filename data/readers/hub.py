@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from common.errors import UserError
-from data.readers.delimited import unknown_columns
+from common.names import COMMIT
+from data.readers.delimited import refuse_same_names, unknown_columns
 from data.readers.paths import HUB
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
@@ -16,21 +18,23 @@ from data.readers.rows import documents_of
 BATCH_ROWS = 256
 
 
-def split_name(path: str) -> tuple[str, str | None, str]:
-    """Return data set, configuration and split of `hf:OWNER/NAME[/CONFIG][@SPLIT]`.
+def split_name(path: str) -> tuple[str, str | None, str, str | None]:
+    """Return data set, configuration, split and revision of `hf:OWNER/NAME[/CONFIG][@SPLIT][@REVISION]`; the 40 digits
+    of a commit are a revision without a split before them, too.
 
     Raises:
         UserError: the name has no such shape.
     """
     name, _, split = path.removeprefix(HUB).partition("@")
+    split, _, revision = ("", "", split) if COMMIT.fullmatch(split) else split.partition("@")
     parts = name.split("/")
     if not all(parts) or len(parts) > 3:
         raise UserError(
             f"'{path}' names no data set",
-            "a data set is written hf:OWNER/NAME, hf:OWNER/NAME/CONFIG or either with @SPLIT",
+            "a data set is written hf:OWNER/NAME, hf:OWNER/NAME/CONFIG or either with @SPLIT, @REVISION",
             "e.g. hf:someone/korean-news/default@train",
         )
-    return "/".join(parts[:2]), parts[2] if len(parts) == 3 else None, split or "train"
+    return "/".join(parts[:2]), parts[2] if len(parts) == 3 else None, split or "train", revision or None
 
 
 def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
@@ -39,10 +43,10 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
     Raises:
         UserError: the data set cannot be reached or does not exist, or lacks a text column.
     """
-    name, config, split = split_name(file.path)
+    name, config, split, revision = split_name(file.path)
     number, first, size = 0, 1, 0
     held: list[pa.Table] = []
-    for table in _tables(file, name, config, split):
+    for table in _tables(file, name, config, split, revision):
         held.append(table)
         size += table.nbytes
         if size >= block_bytes:
@@ -53,17 +57,26 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
         yield _block(number, first, held, size)
 
 
-def _tables(file: InputFile, name: str, config: str | None, split: str) -> Iterator[pa.Table]:
+def _tables(file: InputFile, name: str, config: str | None, split: str, revision: str | None) -> Iterator[pa.Table]:
+    if Path(name).exists():
+        raise UserError(
+            f"{file.path} names a data set of the hub, and a folder {name} lies here that would be read in its place",
+            "hf: stands for the hub alone",
+            f"give {name} without hf: to read the folder, or run the command in another folder",
+        )
     try:
         import datasets
 
-        rows: Any = datasets.load_dataset(name, config, split=split, streaming=True).with_format("arrow")
+        rows: Any = datasets.load_dataset(name, config, split=split, revision=revision, streaming=True).with_format(
+            "arrow"
+        )
         needed: list[str] | None = None
         for table in rows.iter(batch_size=BATCH_ROWS):
             if needed is None:
                 needed, missing = FieldMap(file).columns(table.column_names)
                 if missing:
                     raise unknown_columns(file, missing, table.column_names)
+                refuse_same_names(file, needed, table.column_names)
             yield table.select(needed).combine_chunks()
     except UserError:
         raise

@@ -6,6 +6,7 @@ A scanner counts brackets outside strings, chunk by chunk, so that an array of a
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import chain
 
@@ -23,8 +24,8 @@ _KINDS = np.zeros(256, np.uint8)
 _KINDS[ord('"')] = _QUOTE
 _KINDS[[ord("{"), ord("[")]] = _OPEN
 _KINDS[[ord("}"), ord("]")]] = 3
-_AROUND = b"[], \t\r\n"
-"""Between elements, and between the arrays where there are several."""
+_AROUND = b"[], \t\r\n" + BOM_UTF8
+"""Between elements, between the arrays where there are several, and before them where files were put together."""
 
 
 class Scanner:

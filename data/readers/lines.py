@@ -38,7 +38,9 @@ class UnreadableError(ValueError):
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _PLAIN = frozenset((str, int, bool, type(None)))
 _SURROGATE = re.compile("[\ud800-\udfff]")
-TOO_DEEP = "nested too deeply"
+TOO_DEEP, TOO_MANY = "nested too deeply", "too many values"
+MOST_VALUES = 5_000_000
+"""Values in one record of JSON; each takes up to a hundred bytes of memory for two of its own."""
 
 
 def load_json(raw: bytes, exact: bool = False) -> Any:
@@ -50,8 +52,10 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
             no JSON holds, is refused. Else such integers become floating-point numbers, and NaN is read as Python does.
 
     Raises:
-        UnreadableError: it is not JSON, not UTF-8, or nested too deeply.
+        UnreadableError: it is not JSON, not UTF-8, nested too deeply, or of more than `MOST_VALUES` values.
     """
+    if len(raw) > MOST_VALUES and sum(map(raw.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise UnreadableError(TOO_MANY)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:

@@ -10,6 +10,7 @@ from markdown_it.token import Token
 
 from data.cleaning.joints import join
 from data.readers.html import html_to_text
+from data.readers.lines import TOO_MANY, UnreadableError
 
 _DIRECTIVE = re.compile(r"^[ \t]*:::[^\n]*$", re.MULTILINE)
 """Lines of layout (`:::row:::`) that documentation systems add."""
@@ -17,6 +18,8 @@ _CALLOUT = re.compile(r"^\[![A-Za-z]+\]\s*")
 
 NESTING = 64
 """Blocks and links in each other, of which a list takes two; what is deeper is lost. Time grows with it."""
+MOST_MARKS = 250_000
+"""Lines and marks in one page; each takes a kilobyte or two of memory."""
 
 
 @cache
@@ -25,7 +28,13 @@ def _parser() -> MarkdownIt:
 
 
 def markdown_to_text(source: str) -> str:
-    """Return the text of a page, a line for each block of it that holds any."""
+    """Return the text of a page, a line for each block of it that holds any.
+
+    Raises:
+        UnreadableError: it has more than `MOST_MARKS` marks.
+    """
+    if sum(map(source.count, "\n*_`[<")) > MOST_MARKS:
+        raise UnreadableError(TOO_MANY)
     lines: list[str] = []
     for token in _parser().parse(_DIRECTIVE.sub("", source)):
         if token.type == "inline":

@@ -10,11 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from data.readers.holes import HOLE, without_holes
+
 _REDIRECT = re.compile(r"\s*#(?:redirect|넘겨주기)[ \t]", re.I)
 _MACROS = (
     "목차|tableofcontents|각주|footnote|br|clearfix|date|datetime|include|youtube|kakaotv|nicovideo|vimeo|navertv|tvpot"
     "|age|dday|anchor|ruby|math|pagecount|pagevisitcount"
 )
+_VALUE_MACROS = ("math", "age", "dday", "date", "datetime", "pagecount", "pagevisitcount")
+"""Macros that sentences are made with, and whose value only the wiki knows."""
 _TOKEN = re.compile(rf"\\.|\{{\{{\{{|\}}\}}\}}|\[\[|\]\]|\[\*|\[(?=(?:{_MACROS})[\](])|\]|\|\||\n", re.I)
 
 BOX, LINK, NOTE, TABLE, MACRO = "{{{", "[[", "[*", "||", "["
@@ -35,9 +39,10 @@ def is_redirect(source: str) -> bool:
     return bool(_REDIRECT.match(source))
 
 
-def namumark_to_text(source: str) -> str:
-    """Return the text of a page, a line for each line of it that holds any."""
-    return "\n".join(filter(None, map(_line, _Converter().run(source.replace("\r\n", "\n")).split("\n"))))
+def namumark_to_text(source: str) -> tuple[str, int]:
+    """Return the text of a page, a line for each line of it that holds any, and how many sentences went with holes."""
+    lines = _Converter().run(source.replace("\r\n", "\n").replace(HOLE, "")).split("\n")
+    return without_holes("\n".join(filter(None, map(_line, lines))))
 
 
 class _Converter:
@@ -140,7 +145,7 @@ class _Converter:
 
 def _box(text: str) -> str:
     if text[:9].lower().startswith(_GONE_BOXES):
-        return ""
+        return HOLE if text[:7].lower() == "#!latex" else ""
     style = _BOX_STYLE.match(text)
     return text[style.end() :] if style else text
 
@@ -161,6 +166,8 @@ def _macro(text: str) -> str:
     name, _, rest = text.partition("(")
     if name.lower() == "br":
         return "\n"
+    if name.lower() in _VALUE_MACROS:
+        return HOLE
     return rest.partition(",")[0].removesuffix(")") if name.lower() == "ruby" else ""
 
 

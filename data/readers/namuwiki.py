@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from data.readers.encoding import TextStream
+from data.readers.holes import MISSING_VALUE
 from data.readers.json_elements import cut_values, elements_of
 from data.readers.lines import UnreadableError, load_json
 from data.readers.namumark import is_redirect, namumark_to_text
@@ -22,10 +23,25 @@ def cut_namuwiki(file: InputFile, stream: TextStream, block_bytes: int) -> Itera
 def parse_namuwiki(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield the pages of a block; redirects and other namespaces are skipped."""
     for element in elements_of(block):
-        yield element if isinstance(element, Reject) else _page(file, *element)
+        if isinstance(element, Reject):
+            yield element
+        else:
+            yield from _page(file, *element)
 
 
-def _page(file: InputFile, number: int, raw: bytes) -> Item:
+def _page(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
+    """Yield a page, and a skipped record for each of its sentences that went."""
+    source = _source(number, raw)
+    if not isinstance(source, str):
+        yield source
+        return
+    text, dropped = namumark_to_text(source)
+    yield made_document(file, number, text)
+    yield from [Skipped(number, MISSING_VALUE)] * dropped
+
+
+def _source(number: int, raw: bytes) -> str | Reject | Skipped:
+    """Return the namumark of a page, or why it is none that is read."""
     try:
         page = load_json(raw)
     except UnreadableError as error:
@@ -36,4 +52,4 @@ def _page(file: InputFile, number: int, raw: bytes) -> Item:
         return Skipped(number, "other namespace")
     if is_redirect(page["text"]):
         return Skipped(number, "redirect")
-    return made_document(file, number, namumark_to_text(page["text"]))
+    return str(page["text"])

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from common.compressed import EXPANDS, FREE_BYTES, MAX_EXPANSION, compression_of
 from common.errors import UserError
-from common.files import COMPRESSED, is_remote, open_bytes
+from common.files import is_remote, open_bytes
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.delimited import unknown_columns
+from data.readers.delimited import refuse_same_names, unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
 from data.readers.transport import Transport, reason_of
-from data.readers.volume import fingerprint
+from data.readers.volume import fingerprint, refuse_changed
 
 BATCH_ROWS, BATCH_BYTES = 1024, 64_000_000
 """Rows held at once, and about how many bytes of them at most."""
@@ -31,21 +33,26 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
         UnfitInputError: it is compressed, or lacks a text column.
         ReadFailedError: the connection failed.
     """
-    if file.path.endswith(COMPRESSED):
+    if compression_of(file.path):
         raise UnfitInputError(
             file.path,
             "is a compressed Parquet file",
             "decompress it first",
             "a Parquet file is read in parts, and is compressed in itself",
         )
-    with _opened(file) as parquet:
+    version = fingerprint(file.path)
+    with _opened(file) as (parquet, _):
         schema, facts = parquet.schema_arrow, parquet.metadata
-        _, missing = FieldMap(file).columns(schema.names)
+        needed, missing = FieldMap(file).columns(schema.names)
         if missing:
             raise unknown_columns(file, missing, schema.names)
+        refuse_same_names(file, needed, schema.names)
         groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
+        for group in groups:
+            sizes_of = [(one.total_uncompressed_size, one.total_compressed_size) for one in _chunks_of(group, needed)]
+            if any(size > max(FREE_BYTES, MAX_EXPANSION * stored) for size, stored in sizes_of):
+                raise DamagedInputError(file.path, EXPANDS)
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
-    version = fingerprint(file.path)
     for number, (span, first, size) in enumerate(_ranges(sizes, block_bytes)):
         reference = {"groups": [span.start, span.stop], "first": first, "file": version}
         yield Block(number, first + 1, orjson.dumps(reference), bytes=size)
@@ -71,30 +78,73 @@ def parse_parquet(file: InputFile, block: Block) -> Iterator[Item]:
 
     Raises:
         DamagedInputError: the file is damaged.
+        HunminError: it has changed since it was cut.
     """
     reference = orjson.loads(block.data)
     number = reference["first"] + 1
-    with _opened(file) as parquet:
+    with _opened(file, unfolded=False) as (parquet, stream):
         columns, _ = FieldMap(file).columns(parquet.schema_arrow.names)
         for group in range(*reference["groups"]):  # one by one: a damaged one takes no row of those before it
-            for batch in parquet.iter_batches(_rows_at_once(parquet, group), row_groups=[group], columns=columns):
+            rows = _rows_at_once(parquet.metadata.row_group(group), columns, stream)
+            for batch in parquet.iter_batches(rows, row_groups=[group], columns=columns):
                 yield from documents_of(file, batch, number)
                 number += batch.num_rows
+    refuse_changed(file.path, reference["file"])
 
 
-def _rows_at_once(parquet: pq.ParquetFile, group: int) -> int:
-    facts = parquet.metadata.row_group(group)
-    return max(1, min(BATCH_ROWS, BATCH_BYTES * facts.num_rows // max(1, facts.total_byte_size)))
+def _rows_at_once(facts: pq.RowGroupMetaData, columns: list[str], stream: IO[bytes]) -> int:
+    """Return how many rows of a row group are held at once: few where each may be a long text of a dictionary."""
+    mean = max(1, facts.total_byte_size // max(1, facts.num_rows))
+    longest = max([1, *(_dictionary_bytes(chunk, stream) for chunk in _chunks_of(facts, columns))])
+    return max(1, min(BATCH_ROWS, BATCH_BYTES // mean, FREE_BYTES // longest))
+
+
+def _chunks_of(facts: pq.RowGroupMetaData, columns: list[str]) -> list[pq.ColumnChunkMetaData]:
+    """Return the texts in some columns of a row group."""
+    chunks = [facts.column(index) for index in range(facts.num_columns)]
+    return [one for one in chunks if one.physical_type == "BYTE_ARRAY" and _is_in(one.path_in_schema, columns)]
+
+
+def _is_in(path: str, columns: list[str]) -> bool:
+    return any(path == name or path.startswith(f"{name}.") for name in columns)
+
+
+_PAGE_HEADER = re.compile(rb"\x15([\x80-\xff]*[\0-\x7f])" * 2, re.DOTALL)
+"""A page's kind and its size unpacked, the first fields of its header (Thrift's compact protocol)."""
+_DICTIONARY_PAGE = b"\x04"
+
+
+def _dictionary_bytes(chunk: pq.ColumnChunkMetaData, stream: IO[bytes]) -> int:
+    """Return the size, unpacked, of the dictionary that a column of a row group begins with; 0 where there is none.
+
+    Nothing but its page tells how large it is, and each row may stand for all of it.
+    """
+    stream.seek(chunk.dictionary_page_offset or chunk.data_page_offset)
+    header = _PAGE_HEADER.match(stream.read(16))
+    if header is None or header[1] != _DICTIONARY_PAGE:
+        return 0
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(header[2])) >> 1
 
 
 @contextmanager
-def _opened(file: InputFile) -> Iterator[pq.ParquetFile]:
-    stream: Any = file.path
+def _opened(file: InputFile, unfolded: bool = True) -> Iterator[tuple[pq.ParquetFile, IO[bytes]]]:
+    """Open a file, and beside it the stream of its bytes.
+
+    Args:
+        file: of any place.
+        unfolded: whether the texts in lists are given as they are, not as dictionaries that hold each of them once.
+    """
     try:
-        if is_remote(file.path):
-            stream = Transport(file.path, open_bytes(file.path))
-        with pq.ParquetFile(stream) as parquet:
-            yield parquet
+        stream: Any = Transport(file.path, open_bytes(file.path)) if is_remote(file.path) else open_bytes(file.path)
+        with stream, pq.ParquetFile(stream if is_remote(file.path) else file.path) as parquet:
+            leaves = [parquet.schema.column(index) for index in range(len(parquet.schema))]
+            folded = [leaf.path for leaf in leaves if leaf.max_repetition_level and leaf.physical_type == "BYTE_ARRAY"]
+            if unfolded or not folded:
+                yield parquet, stream
+                return
+            source = stream if is_remote(file.path) else file.path
+            with pq.ParquetFile(source, metadata=parquet.metadata, read_dictionary=folded) as parquet:
+                yield parquet, stream
     except (pa.ArrowException, OSError) as error:
         # of the content Arrow itself says what is wrong, without a number of the system
         if isinstance(error, OSError) and (error.errno is not None or type(error) is not OSError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from common.errors import UserError
 from common.files import HUB, expand, stem, suffix_of
+from common.secrets import masked_urls
+from data.nfc import nfc
 from data.readers.records import InputFile
 from data.readers.settings import SourceSettings
 
@@ -29,7 +31,8 @@ def list_files(inputs: list[str | SourceSettings]) -> list[InputFile]:
         for path in paths:
             _refuse_unread(path, source)
             found.append((path, source, f"{source.name}/" if source.name and len(paths) > 1 else source.name or ""))
-    return [InputFile(path, label, source) for (path, source, _), label in zip(found, _labels(found), strict=True)]
+    labels = _labels([(masked_urls(path), source, begin) for path, source, begin in found])  # they stand in ids
+    return [InputFile(path, label, source) for (path, source, _), label in zip(found, labels, strict=True)]
 
 
 def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
@@ -45,7 +48,7 @@ def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
     labels: list[str] = []
     taken: set[str] = set()
     for base, (path, _, _) in zip(bases, files, strict=True):
-        label = first = told[base].get(path, base)
+        label = first = nfc(told[base].get(path, base))
         number = 1
         while label in taken:
             number += 1

@@ -25,7 +25,7 @@ def parse_po(file: InputFile, block: Block) -> Iterator[Item]:
     entry = _Entry()
     for number, raw in enumerate(block.data.split(b"\n"), block.first_line):
         try:
-            line = raw.decode("utf-8").strip()
+            line = raw.decode("utf-8").removeprefix("\ufeff").strip()
         except UnicodeDecodeError:
             yield Reject(number, NOT_UTF8)
             continue

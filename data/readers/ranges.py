@@ -17,14 +17,13 @@ from typing import IO, NamedTuple
 
 import orjson
 import xxhash
-import zstandard
 
-from common.errors import HunminError
-from common.files import open_zstd_from
+from common.compressed import DAMAGE, compression_of, open_zstd_from
 from data.readers.blocks import LINES, cut
 from data.readers.encoding import READ_BYTES, told_by
 from data.readers.records import Block, InputFile
 from data.readers.settings import Format
+from data.readers.volume import has_changed
 
 PIECE_BYTES = 8_000_000
 """Text of a range that is parsed at once."""
@@ -80,7 +79,7 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
         last: number of a later one, at most `sought.ranges(block_bytes)`.
 
     Raises:
-        zstandard.ZstdError, EOFError: the file is compressed, and damaged there.
+        one of `common.compressed.DAMAGE`: the file is compressed, and damaged there.
     """
     if sought.frames:
         return _look_through_frames(path, sought, first, last)
@@ -223,19 +222,15 @@ def read_range(file: InputFile, block: Block) -> Iterator[Block]:
         try:
             yield from cut(stream, LINES, PIECE_BYTES, block.first_line)
             same = stream.digest.hexdigest() == reference["hash"]
-        except (zstandard.ZstdError, EOFError):
+        except DAMAGE:
             same = False  # it was whole when it was looked through
     if not same:
-        raise HunminError(
-            f"{file.path} has changed while it was read",
-            "inputs stay as they are while a corpus is built",
-            "run the same command again when the file is whole",
-        )
+        raise has_changed(file.path)
 
 
 def _opened_at(path: str, start: int, skip: int) -> IO[bytes]:
     """Return a stream of a file's content from a place on."""
-    if path.endswith(".zst"):
+    if compression_of(path) == ".zst":
         stream = open_zstd_from(path, start, Path(path).stat().st_size)
         while skip and (dropped := stream.read(min(skip, READ_BYTES))):
             skip -= len(dropped)

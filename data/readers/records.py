@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
+from data.nfc import nfc
 from data.readers.settings import SourceSettings
 
 MAX_RECORD_BYTES = 64_000_000
@@ -130,7 +132,7 @@ class FieldMap:
             if not isinstance(joined, str):
                 return joined
             text = joined
-        identity = record.get(self._id)
+        identity = self._of(record, self._id)
         if identity is None and "." in self._id:
             identity = value_at(record, self._id)
         if isinstance(identity, float) and not isfinite(identity):
@@ -138,14 +140,22 @@ class FieldMap:
         # a byte is at least a quarter of a character: most texts need not be counted
         if 4 * len(text) > MAX_RECORD_BYTES and len(text.encode("utf-8", "replace")) > MAX_RECORD_BYTES:
             return too_long(number)
-        source = self._name or record.get(self._source)
-        licence = self._licence or record.get(self._own_licence)
+        source = self._name or self._of(record, self._source)
+        licence = self._licence or self._of(record, self._own_licence)
         return Document(
             str(identity) if isinstance(identity, (str, int, float)) and identity != "" else f"{self._label}-{number}",
-            source if isinstance(source, str) and source else self._label,
+            nfc(source) if isinstance(source, str) and source else self._label,
             licence if isinstance(licence, str) else "",
             text,
         )
+
+    @staticmethod
+    def _of(record: Mapping[str, Any], name: str) -> Any:
+        """Return the value of a field by its whole name, None where there is none."""
+        if name.isascii() or name in record:
+            return record.get(name)
+        value = value_at(record, name)
+        return None if value is MISSING else value
 
     def _joined_text(self, record: Mapping[str, Any], number: int) -> str | Reject | Skipped:
         parts = []
@@ -172,6 +182,10 @@ def value_at(record: Mapping[str, Any], name: str) -> Any:
     """Return the value of a field; dots lead into nested objects, through every element of an array on the way."""
     if name in record:
         return record[name]
+    if not name.isascii():  # names may be decomposed, in the settings or in the records
+        for form in ("NFC", "NFD"):
+            if (other := normalize(form, name)) in record:
+                return record[other]
     first, dot, rest = name.partition(".")
     if not dot or first not in record:
         return MISSING
@@ -200,7 +214,6 @@ def _joined(value: Any, depth: int = 0) -> str | None:
 
 
 def _column_of(name: str, known: list[str]) -> str | None:
-    if name in known:
-        return name
-    first = name.partition(".")[0]
-    return first if first in known else None
+    by_name = {normalize("NFC", column): column for column in reversed(known)}
+    composed = normalize("NFC", name)
+    return by_name.get(composed) or by_name.get(composed.partition(".")[0])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from data.readers import records
 from data.readers.encoding import UNDECODABLE
-from data.readers.records import FieldMap, InputFile, Item
+from data.readers.records import FieldMap, InputFile, Item, too_long
+
+_TOO_LONG = object()
+"""Stands for a value that is longer than a record may be."""
 
 
 def documents_of(file: InputFile, table: pa.Table | pa.RecordBatch, first: int) -> Iterator[Item]:
@@ -21,19 +27,63 @@ def documents_of(file: InputFile, table: pa.Table | pa.RecordBatch, first: int) 
     names = table.schema.names
     columns = [_values(column) for column in table.columns]
     for number, row in enumerate(zip(*columns, strict=True), first):
-        yield fields.document(dict(zip(names, row, strict=True)), number)
+        if _TOO_LONG in row:
+            yield too_long(number)
+        else:
+            yield fields.document(dict(zip(names, row, strict=True)), number)
 
 
-def _values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+def _values(column: pa.ChunkedArray | pa.Array) -> Iterable[Any]:
     """Return a column's values; `UNDECODABLE` for strings that are no UTF-8, which Arrow does not look for."""
+    if isinstance(column, pa.ChunkedArray):
+        return chain.from_iterable(map(_values, column.chunks))
+    if pa.types.is_dictionary(column.type):
+        return _looked_up(column)
+    if _holds_dictionary(column.type) and _text_bytes(column) > records.MAX_RECORD_BYTES:
+        return map(_value, _short(column))
+    return _listed(column)
+
+
+def _listed(chunk: pa.Array) -> list[Any]:
     try:
-        return list(column.to_pylist())
+        return list(chunk.to_pylist())
     except UnicodeDecodeError:
-        return [_value(scalar) for scalar in column]
+        return [_value(scalar) for scalar in chunk]
 
 
-def _value(scalar: pa.Scalar) -> Any:
+def _looked_up(chunk: pa.DictionaryArray) -> Iterator[Any]:
+    """Yield the values of a dictionary's rows: each text is held once, however many rows have it."""
+    known: dict[int | None, Any] = {None: None}
+    for index in chunk.indices.to_pylist():
+        if index not in known:
+            known[index] = _value(chunk.dictionary[index])
+        yield known[index]
+
+
+def _short(chunk: pa.Array) -> Iterator[Any]:
+    """Yield the rows of lists and structures of dictionaries; a row of few bytes may stand for a text without end."""
+    for row in range(len(chunk)):
+        yield chunk[row] if _text_bytes(chunk.slice(row, 1)) <= records.MAX_RECORD_BYTES else _TOO_LONG
+
+
+def _text_bytes(chunk: pa.Array) -> int:
+    """Return how many bytes the texts in an array have, each as often as it stands there."""
+    if pa.types.is_dictionary(chunk.type) and not pa.types.is_primitive(chunk.type.value_type):
+        return int(pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0)
+    if pa.types.is_nested(chunk.type):
+        inner = chunk.flatten()
+        return sum(map(_text_bytes, inner if isinstance(inner, list) else [inner]))
+    return 0
+
+
+def _holds_dictionary(type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type):
+        return True
+    return any(_holds_dictionary(type.field(index).type) for index in range(type.num_fields))
+
+
+def _value(scalar: Any) -> Any:
     try:
-        return scalar.as_py()
+        return scalar.as_py() if isinstance(scalar, pa.Scalar) else scalar
     except UnicodeDecodeError:
         return UNDECODABLE

@@ -8,6 +8,7 @@ from pydantic import field_validator
 
 from common.settings import Settings
 from data.cleaning.settings import CleanSettings
+from data.nfc import nfc
 
 Format = Literal[
     "auto",
@@ -36,19 +37,20 @@ class SourceSettings(Settings):
     """One named corpus among the inputs."""
 
     path: str
-    """File, folder, glob or URL, or `hf:OWNER/NAME[/CONFIG][@SPLIT]` for a data set of the Hugging Face hub (split
-    `train` unless given); compressed files (.gz .bz2 .xz .zst) are read as they are."""
+    """File, folder, glob or URL, or `OWNER/NAME` or `hf:OWNER/NAME[/CONFIG][@SPLIT][@REVISION]` for a data set of the
+    Hugging Face hub (split `train` unless given; its commit is recorded); compressed files (.gz .bz2 .xz .zst) are read
+    as they are."""
     name: str | None = None
     """Name written into the `source` column; None takes the record's own source field, else the file's name."""
     format: Format = "auto"
     """How documents stand in the files; auto goes by the file's name, else by its first bytes.
 
     jsonl: an object a line. json: an array of objects, or objects one after another. text: a document a line.
-    paragraphs: documents separated by blank lines, as in CC-100 (never chosen by auto). csv, tsv: a row a document, the
-    first row names the columns. parquet, sqlite, hf: a row a document. nikl: the JSON of the MODU corpora
-    (`document[].paragraph[].form`, `document[].utterance[].form`). namuwiki: the Namuwiki dump. mediawiki: a
-    pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: a file a document. po: gettext,
-    a translation a document. conllu: treebanks, by their `# text =` lines."""
+    paragraphs: documents separated by blank lines, as in CC-100 (never chosen by auto). csv, tsv: a row a document,
+    the first row names the columns (csv: between commas, semicolons or tabs). parquet, sqlite, hf: a row a document.
+    nikl: the JSON of the MODU corpora (`document[].paragraph[].form`, `document[].utterance[].form`). namuwiki: the
+    Namuwiki dump. mediawiki: a pages-articles XML dump. wikitext: articles under lines `= Title =`. html, markdown: a
+    file a document. po: gettext, a translation a document. conllu: treebanks, by their `# text =` lines."""
     encoding: Encoding = "auto"
     """Encoding of the text; auto takes a byte order mark, else UTF-8, else CP949 where the first text that is not
     ASCII is Korean in CP949 and not in UTF-8. Lines that cannot be decoded are set aside."""
@@ -79,6 +81,11 @@ class SourceSettings(Settings):
         if not value or not all(value):
             raise ValueError("name at least one field")
         return value
+
+    @field_validator("name")
+    @classmethod
+    def _composed(cls, value: str | None) -> str | None:
+        return value and nfc(value)
 
     @property
     def text_fields(self) -> list[str]:

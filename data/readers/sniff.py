@@ -10,6 +10,7 @@ from common.files import suffix_of
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.encoding import SNIFF_BYTES, TextStream, utf8_lines
 from data.readers.json_elements import place_under
+from data.readers.lines import is_utf8
 from data.readers.records import InputFile
 from data.readers.registry import BY_SUFFIX, READERS
 from data.readers.settings import Format
@@ -48,13 +49,21 @@ def resolve_format(file: InputFile, head: bytes) -> Format:
     if format and READERS[format].refer:
         return format
     text = TextStream(head, io.BytesIO(), file.settings.encoding)
-    if b"\0" in text.head[:SNIFF_BYTES]:
+    if _is_binary(text.head[:SNIFF_BYTES], text.encoding):
         raise DamagedInputError(
             file.path,
             "is not text (it begins with binary data)",
             "convert it to text in UTF-8, UTF-16 or CP949, or take it out of the inputs",
         )
     return format or _sniff(file, utf8_lines(text.head, text.encoding))
+
+
+def _is_binary(sample: bytes, encoding: str) -> bool:
+    """Return whether bytes are no text: half of their lines hold zeros, or are in no encoding beside lines that do."""
+    if b"\0" not in sample:
+        return False
+    lines = utf8_lines(sample, encoding).split(b"\n")
+    return 2 * sum(b"\0" in line or not is_utf8(line) for line in lines) >= len(lines)
 
 
 def _sniff(file: InputFile, head: bytes) -> Format:

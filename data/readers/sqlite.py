@@ -10,12 +10,13 @@ from pathlib import Path
 
 import orjson
 
+from common.compressed import compression_of
 from common.errors import HunminError, nearest
-from common.files import COMPRESSED, is_remote
+from common.files import is_remote
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.delimited import unknown_columns
 from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject
-from data.readers.volume import fingerprint
+from data.readers.volume import fingerprint, refuse_changed
 
 LOCK_SECONDS = 60.0
 """How long a database may be locked by a program that writes to it."""
@@ -29,13 +30,14 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
         UnfitInputError: it is no plain local file, or lacks the table or a text column.
         HunminError: it is locked, or the disk failed.
     """
-    if is_remote(file.path) or file.path.endswith(COMPRESSED):
+    if is_remote(file.path) or compression_of(file.path):
         raise UnfitInputError(
             file.path,
             "is a database that is not a plain local file",
             "fetch and decompress it first",
             "a SQLite database is read where it lies",
         )
+    version = fingerprint(file.path)
     with _opened(file) as database:
         table = _table(file, database)
         columns = [row[1].decode() for row in database.execute(f"PRAGMA table_info({_quoted(table)})")]
@@ -48,7 +50,6 @@ def cut_sqlite(file: InputFile, block_bytes: int) -> Iterator[Block]:
             if "no such column" not in str(error):
                 raise
             raise UnfitInputError(file.path, "has no row ids in its table", rule="rows are read by row id") from None
-    version = fingerprint(file.path)
     for number, (start, end) in enumerate(pairwise(borders)):
         reference = {"table": table, "columns": needed, "from": start, "before": end}
         data = orjson.dumps({**reference, "file": version})
@@ -76,20 +77,22 @@ def parse_sqlite(file: InputFile, block: Block) -> Iterator[Item]:
 
     Raises:
         DamagedInputError: the database is damaged.
+        HunminError: it has changed since it was cut.
     """
     reference = orjson.loads(block.data)
     names = reference["columns"]
     fields = FieldMap(file)
     columns = ", ".join(map(_quoted, names))
-    query = f"SELECT rowid, {columns} FROM {_quoted(reference['table'])} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+    query = f"SELECT rowid, {columns} FROM {_quoted(reference['table'])} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
     with _opened(file) as database:
-        for number, *values in database.execute(query, (reference["from"], reference["before"])):
+        for number, *values in database.execute(query, (reference["from"], reference["before"] - 1)):
             try:
                 row = [value.decode("utf-8") if isinstance(value, bytes) else value for value in values]
             except UnicodeDecodeError:
                 yield Reject(number, NOT_UTF8)
                 continue
             yield fields.document(dict(zip(names, row, strict=True)), number)
+    refuse_changed(file.path, reference["file"])
 
 
 def _table(file: InputFile, database: sqlite3.Connection) -> str:

@@ -57,8 +57,8 @@ class Transport(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Return whether it can be read from any place."""
-        return bool(self._stream.seekable())
+        """Return whether it can be read from any place; a web server's answer of unknown length only says so."""
+        return bool(self._stream.seekable()) and getattr(self._stream, "size", 0) is not None
 
     def tell(self) -> int:
         """Return the place of the next byte."""

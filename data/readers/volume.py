@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -10,7 +11,10 @@ from typing import Any
 
 import xxhash
 
-from common.files import COMPRESSED, HUB, compression_ratio, is_remote, xxh3_file
+from common.compressed import compression_of, compression_ratio
+from common.errors import HunminError
+from common.files import HUB, is_remote, store_of, xxh3_file
+from common.names import COMMIT
 from data.readers.transport import ReadFailedError, Transport
 
 HUB_SECONDS = 10.0
@@ -73,7 +77,9 @@ def _hub_version(path: str) -> FileVersion:
     from huggingface_hub import HfApi
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
-    name = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2])
+    name, revision = "/".join(path.removeprefix(HUB).partition("@")[0].split("/")[:2]), path.rpartition("@")[2]
+    if COMMIT.fullmatch(revision):
+        return FileVersion([revision], True)
     if HF_HUB_OFFLINE:
         return FileVersion(None, False)
     try:
@@ -83,19 +89,20 @@ def _hub_version(path: str) -> FileVersion:
     return FileVersion([commit], True) if commit else FileVersion(None, False)
 
 
-def _ask_store(path: str, question: str) -> Any:
+def _ask_store(path: str, question: str, fresh: bool = True) -> Any:
     """Return what the store of a remote file answers, None when it has no answer.
 
     Args:
         path: a URL.
         question: method of an fsspec file system that takes a file's name.
+        fresh: whether the store itself is asked, not what its client remembers.
     """
-    import fsspec
-
     try:
-        system, name = fsspec.core.url_to_fs(path)
+        system, name = store_of(path)
+        if fresh:
+            system.invalidate_cache()
         return getattr(system, question)(name)
-    except (NotImplementedError, OSError, ImportError):
+    except (NotImplementedError, OSError, ImportError, asyncio.TimeoutError):
         # the store keeps nothing of the kind; or the file is gone since it was listed or not allowed, or the store's
         # client is not installed: whoever reads the file is told so
         return None
@@ -104,7 +111,7 @@ def _ask_store(path: str, question: str) -> Any:
 def file_bytes(path: str) -> int | None:
     """Return a file's size as it is stored, None when it is not known before reading."""
     if is_remote(path):
-        size = _ask_store(path, "size")
+        size = _ask_store(path, "size", fresh=False)
         return None if size is None else int(size)
     try:
         return Path(path).stat().st_size
@@ -134,10 +141,9 @@ def content_hash(path: str) -> str:
 
 def _stored(path: str) -> Transport:
     """Return the bytes of a remote file as they are stored."""
-    import fsspec
-
     try:
-        return Transport(path, fsspec.open(path, "rb").open())
+        system, name = store_of(path)
+        return Transport(path, system.open(name, "rb"))
     except Exception as error:  # each file system raises what its own client does
         raise ReadFailedError(path, error) from None
 
@@ -170,6 +176,35 @@ def fingerprint(path: str) -> str:
     return digest.hexdigest()
 
 
+def refuse_changed(path: str, before: str | FileVersion) -> None:
+    """Refuse what was read of a file that is another one now.
+
+    Args:
+        path: the file.
+        before: its `fingerprint`, or its `file_version`, when reading began; one without facts tells nothing.
+
+    Raises:
+        HunminError: it has changed.
+    """
+    if isinstance(before, FileVersion):
+        same = before.facts is None or file_version(path).facts == before.facts
+    elif is_remote(path) and file_version(path).facts is None:
+        same = True  # to read all of it again for each of its parts would take too long
+    else:
+        same = fingerprint(path) == before
+    if not same:
+        raise has_changed(path)
+
+
+def has_changed(path: str) -> HunminError:
+    """Return the error of a file that is another one than when reading began."""
+    return HunminError(
+        f"{path} has changed while it was read",
+        "inputs stay as they are while a corpus is built",
+        "run the same command again when the file is whole",
+    )
+
+
 class TextSize:
     """Estimates how many bytes of text files hold, for an expected end; compressed ones go by their beginning.
 
@@ -184,7 +219,7 @@ class TextSize:
     def of(self, path: str) -> float | None:
         """Return the bytes of text in a file, about; None when its size is not known."""
         size = file_bytes(path)
-        suffix = next((suffix for suffix in COMPRESSED if path.endswith(suffix)), None)
+        suffix = compression_of(path)
         if size is None or suffix is None or is_remote(path):
             return size if suffix is None else None
         known = self._ratios.setdefault(suffix, [])

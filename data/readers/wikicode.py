@@ -1,8 +1,9 @@
 """Wikitext to plain text: what goes is cut out in one linear pass, what stays is read by mwparserfromhell.
 
-Comments, tags, templates, tables, references, galleries and formulas are cut out; of links, files and categories go,
-and other links, headings and lists keep their text. The pass leaves no mark open: the parser's time grows with the
-square (and more) of the marks that nobody closed.
+Comments, tags, templates, tables, references, galleries and formulas are cut out, but for templates that show what they
+are given (`templates`); of links, files and categories go, and other links, headings and lists keep their text.
+Sentences that lack what a template or formula shows go, too (`holes`). The pass leaves no mark open: the parser's time
+grows with the square (and more) of the marks that nobody closed.
 """
 
 from __future__ import annotations
@@ -14,11 +15,17 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Text, Wikilink
 from mwparserfromhell.wikicode import Wikicode
 
+from data.readers.holes import HOLE, without_holes
+from data.readers.lines import TOO_MANY, UnreadableError
+from data.readers.templates import shown
+
 GONE_TAGS = {
     *("ref", "references", "table", "gallery", "math", "chem", "ce", "timeline", "score", "graph", "hiero"),
     *("imagemap", "mapframe", "maplink", "templatedata", "templatestyles", "syntaxhighlight", "source", "pre"),
     *("script", "style", "categorytree", "inputbox", "section", "indicator"),
 }
+_VALUE_TAGS = {"math", "chem", "ce", "hiero"}
+"""Those of them that sentences are made with."""
 LINE_TAGS = {"br", "hr", "p", "div", "li", "dt", "dd", "blockquote", "poem", "center", "ul", "ol", "dl"}
 _VOID_TAGS = {"br", "hr", "wbr"}
 _TOKEN = re.compile(
@@ -38,12 +45,31 @@ _BLANKS = re.compile(r"[ \t]+")
 _SWITCH = re.compile(r"__[A-Z가-힣]+__")
 
 
-def wikicode_to_text(source: str) -> str:
-    """Return the text of a page, a line for each line of it that holds any."""
+MOST_VALUE = 5000
+"""Characters of a template in a sentence; longer ones are boxes."""
+MOST_MARKS = 250_000
+"""Links and entities in a page; each takes a kilobyte or two of memory. MediaWiki's own limit is 2 MB a page."""
+_NOWIKI = re.compile(r"</nowiki\s*>", re.I)
+_LITERAL = {ord(mark): f"&#{ord(mark)};" for mark in "[]{}|='"}
+
+
+def wikicode_to_text(source: str) -> tuple[str, int]:
+    """Return the text of a page, a line for each line of it that holds any, and how many sentences went with holes.
+
+    Raises:
+        UnreadableError: it has more than `MOST_MARKS` marks.
+    """
+    cut = _Cutter().run(source.replace(HOLE, ""))
+    if sum(map(cut.count, ("[[", "&", "[http"))) > MOST_MARKS:
+        raise UnreadableError(TOO_MANY)
     pieces: list[str] = []
-    _collect(mwparserfromhell.parse(_Cutter().run(source), skip_style_tags=True), pieces)
-    lines = "".join(pieces).replace("'''", "").replace("''", "").split("\n")
-    return "\n".join(filter(None, (_BLANKS.sub(" ", _SWITCH.sub("", line)).strip(" *#:;") for line in lines)))
+    _collect(mwparserfromhell.parse(cut, skip_style_tags=True), pieces)
+    lines = "".join(pieces).split("\n")
+    return without_holes("\n".join(filter(None, map(_line, lines))))
+
+
+def _line(line: str) -> str:
+    return _BLANKS.sub(" ", _SWITCH.sub("", line)).strip(" *#:;")
 
 
 class _Cutter:
@@ -54,20 +80,33 @@ class _Cutter:
         self._opened: list[tuple[str, int]] = []
         """Each open mark or tag, and how many pieces stood before it."""
         self._counts: Counter[str] = Counter()
+        self._nowiki_over = False
+        """Whether no tag `nowiki` is closed from here on."""
 
     def run(self, source: str) -> str:
         """Return the source with nothing but text, headings, lists and closed links."""
         done = 0
-        for match in _TOKEN.finditer(source):
+        while match := _TOKEN.search(source, done):
             self._pieces.append(source[done : match.start()])
             done = match.end()
-            if match["tag"]:
+            if match["tag"] and match["tag"].lower() == "nowiki":
+                done = self._literal(source, done, bool(match["end"] or match["whole"]))
+            elif match["tag"]:
                 self._tag(match["tag"].lower(), bool(match["end"]), bool(match["whole"]))
             else:
                 self._mark(match.group().lstrip(" :*"))
         self._pieces.append(source[done:])
         # what is left of "<" begins no tag, and the parser need not look for its end
         return "".join(self._pieces).replace("<", "&lt;")
+
+    def _literal(self, source: str, start: int, alone: bool) -> int:
+        """Take up the text after a tag `nowiki` as it stands, and return where it ends."""
+        closing = None if alone or self._nowiki_over else _NOWIKI.search(source, start)
+        if closing is None:
+            self._nowiki_over = self._nowiki_over or not alone
+            return start
+        self._pieces.append(source[start : closing.start()].translate(_LITERAL))
+        return closing.end()
 
     def _tag(self, name: str, end: bool, whole: bool) -> None:
         if name in LINE_TAGS:
@@ -80,6 +119,7 @@ class _Cutter:
             start = self._close(name)
             if name in GONE_TAGS:
                 del self._pieces[start:]
+                self._pieces += [HOLE] if name in _VALUE_TAGS else []
 
     def _mark(self, mark: str) -> None:
         if mark in (TEMPLATE, TABLE) or (mark == LINK and self._counts[LINK] < MAX_LINK_DEPTH):
@@ -89,6 +129,9 @@ class _Cutter:
             if mark == "]]":
                 self._pieces[start] = LINK
                 self._pieces.append("]]")
+            elif mark == "}}":
+                inside = "".join(self._pieces[start:])
+                self._pieces[start:] = [shown(inside) if len(inside) <= MOST_VALUE else HOLE]
             else:
                 del self._pieces[start:]
 
@@ -110,7 +153,7 @@ class _Cutter:
 def _collect(code: Wikicode | None, pieces: list[str]) -> None:
     for node in code.nodes if code is not None else ():
         if isinstance(node, Text):
-            pieces.append(node.value)
+            pieces.append(node.value.replace("'''", "").replace("''", ""))
         elif isinstance(node, Wikilink):
             _collect_link(node, pieces)
         elif isinstance(node, ExternalLink):

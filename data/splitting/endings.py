@@ -27,9 +27,29 @@ _STEMS = _closing_in(18, 6, 15, 27) + "같싶"
 _ADJECTIVES = "작적밝맑넓짧얇깊높길멀젊"
 """Stems of common adjectives: their …다 is final, where a verb's (먹다, 걷다) is a shortened …다가, "while"."""
 
+_VERBS = "놓넣낳쌓닿찧빻땋끊끓앓뚫꿇잃닳곯잡입씹굽눕줍접업집뽑꼽돕깁뵙쭙"
+"""Stems of verbs among those syllables."""
+_VERBS_OF_WORDS = re.findall(
+    r"\S+",
+    "보 모 쓰 놓 쌓 높 붙 끓 줄 먹 죽 섞 꼬 덮 녹 숙 꺾 묶 볶 깎 엮 쏘 쪼 조 고 누 트 파 치 메 베 데 삭 썩 "
+    "움직 망설 기울 반짝 깜빡 깜박 끄덕 서성 속삭 글썽 출렁 헐떡 허덕 뒤척 훌쩍 들썩 번쩍 번뜩 끈적 들먹 "
+    "울먹 펄럭 지껄 뒤적 긁적 받아들 끌어들 맞아들 불러들",
+)
+"""Verbs in …이다, without it; a copula follows other words, or these with something before them (정보이다)."""
+
+
+def _none_before(words: list[str]) -> str:
+    """Return a pattern that fails just after one of the words, at the beginning of an eojeol."""
+    lengths = sorted({len(word) for word in words})
+    return "".join(f"(?<![ \\t](?:{'|'.join(w for w in words if len(w) == length)}))" for length in lengths)
+
+
+_NOT_WHILE = _none_before([*(f"{stem}이다" for stem in _VERBS_OF_WORDS), "신다", "껴안다", "갈아신다", "얼싸안다"])
+"""Verbs whose …다 looks like a copula's or the present tense's, and is a shortened …다가."""
+
 FINAL: dict[str, str] = {
-    "다": rf"(?<=[{_TENSE}{_STEMS}{_N}{_P}{_ADJECTIVES}니이프쁘크]다)"
-    "(?<![놓넣낳쌓닿잡입씹굽눕줍접업집혼판젠완]다)|(?<=[다빠]르다)"
+    "다": rf"(?<=[{_TENSE}{_STEMS}{_N}{_P}{_ADJECTIVES}이프쁘크]다)(?<![{_VERBS}혼판젠완]다){_NOT_WHILE}"
+    rf"|(?<=[{_P}아]니다)|(?<=[다빠]르다)"
     rf"|(?<=[{_P}]시다)",
     "요": "(?<=[져럼뻐셔걸도여봐예라든내지와해거네대워세돼어에군아고서래려줘게나까구되때데퍼켜겨쳐펴춰꿔싸파러써커]요)"
     rf"|(?<=[{_N}]가요)",

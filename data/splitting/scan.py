@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 
+from data.nfc import composed
 from data.splitting.endings import FINAL, FUSED, LEANS
 
 QUOTE_CHARS = 300
@@ -87,13 +89,27 @@ def split_sentences(text: str) -> list[str]:
     Joined, they give back every character of the text that is not white space, in order. A line end is a border.
 
     Args:
-        text: a text of any length; the work is linear in it.
+        text: a text of any length, in any form of Unicode; the work is linear in it.
     """
+    if not unicodedata.is_normalized("NFC", text):
+        return _split_decomposed(text)
     sentences: list[str] = []
     for line in text.splitlines():
         line = line.strip()
         if line:
             _split_line(line, sentences)
+    return sentences
+
+
+def _split_decomposed(text: str) -> list[str]:
+    """Return the sentences of a text that is not in NFC, as they stand in it."""
+    whole = composed(text)
+    sentences, place = [], 0
+    for sentence in split_sentences(whole.text):
+        place = whole.text.index(sentence, place)
+        start, end = whole.given(place, place + len(sentence))
+        sentences.append(text[start:end])
+        place += len(sentence)
     return sentences
 
 

@@ -17,6 +17,7 @@ import orjson
 
 from common.errors import UserError
 from common.files import atomic_write
+from common.secrets import masked_urls
 from common.settings import settings_hash
 from data.executors import Executor, Failures, Share, failure_of, workers_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
@@ -166,7 +167,7 @@ class Catalog:
 
     def _index_path(self, file: InputFile) -> Path:
         source = {**file.settings.model_dump(mode="json"), "path": None}
-        name = settings_hash([file.label, file.path.rsplit("/", 1)[-1], source, self._unit_bytes])
+        name = settings_hash([file.label, masked_urls(file.path).rsplit("/", 1)[-1], source, self._unit_bytes])
         return self.folder / f"file-{name}.json"
 
     def _index(self, file: InputFile) -> dict[str, Any] | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-import zstandard
-
+from common.compressed import DAMAGE
 from common.progress import ProgressBar
 from data.executors import Executor
 from data.readers import Block, Format, InputFile, Lines, Sought, look_through, range_blocks, sought
@@ -54,7 +53,7 @@ class LookThrough:
         """Return what the ranges hold; None where the file is damaged."""
         try:
             return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
-        except (zstandard.ZstdError, EOFError):
+        except DAMAGE:
             return None
 
 

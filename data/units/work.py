@@ -22,11 +22,14 @@ import xxhash
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
+from common.secrets import masked_urls
 from data.cleaning import CleanSettings, clean, keep_sentences
+from data.composed import pseudonymize
 from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.deduplicate.sides import Sides
 from data.filters import NO_FILTERS, FilterChain
+from data.nfc import nfc
 from data.pii import Pseudonymizer
 from data.readers import (
     Block,
@@ -109,7 +112,7 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
     """
     facts = {
         "label": file.label,
-        "name": file.path.rsplit("/", 1)[-1],
+        "name": masked_urls(file.path).rsplit("/", 1)[-1],
         "source": {**file.settings.model_dump(mode="json"), "path": None},
         "format": format,
         "block": {item.name: getattr(block, item.name) for item in fields(block) if item.name != "data"},
@@ -121,7 +124,7 @@ def unit_key(file: InputFile, format: Format, block: Block) -> str:
 
 def named(file: InputFile) -> dict[str, str]:
     """Return what a list of rejects says of a file: its label and its name, without its folder."""
-    return {"source": file.label, "file": file.path.rsplit("/", 1)[-1]}
+    return {"source": file.label, "file": nfc(masked_urls(file.path).rsplit("/", 1)[-1])}
 
 
 def check_sources(count: int) -> None:
@@ -323,7 +326,7 @@ class UnitState:
     def _pseudonymise(self, pseudonymizer: Pseudonymizer | None, texts: list[str]) -> list[str]:
         assert pseudonymizer is not None
         times = Counter(texts)  # most documents of a source share source and licence
-        changed = dict(zip(times, pseudonymizer.apply_many(list(times)), strict=True))
+        changed = dict(zip(times, pseudonymize(pseudonymizer, list(times)), strict=True))
         for text, (_, replacements) in changed.items():
             for replacement in replacements:
                 self.counts["pii"][replacement.type] = self.counts["pii"].get(replacement.type, 0) + times[text]

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from common.errors import UserError
-from common.progress import console, say
+from common.names import find
+from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 app = typer.Typer(
@@ -53,7 +54,7 @@ def build(
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
-    loaded = load_recipe(recipe, [*(overrides or []), *options])
+    loaded = load_recipe(recipe, [*(overrides or []), *options], fetch=True, section="corpus")
     try:
         works = {"corpus": lambda recipe, _, out: build_corpus(recipe.corpus, out, units_only=True)}
         run(loaded, last="corpus", works=works if units_only else None)
@@ -77,7 +78,7 @@ def plan(
     from hunmin.corpus_tables import print_corpus_plan
     from hunmin.recipe import load_recipe
 
-    described = corpus_plan(load_recipe(recipe, overrides or []), (cores,) if cores else CORES)
+    described = corpus_plan(load_recipe(recipe, overrides or [], section="corpus"), (cores,) if cores else CORES)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_corpus_plan(described)
 
 
@@ -147,9 +148,9 @@ def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
     for row in rows:
-        print(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}")
+        show(f"{row['filter']} {row['measure']} {row['score']:g}  {row['source']}  {row['id']}\n")
         if text:
-            print("  " + ("not found in the inputs" if row["text"] is None else _one_line(row["text"])))
+            show("  " + ("not found in the inputs" if row["text"] is None else _one_line(row["text"])) + "\n")
 
 
 def _one_line(text: str) -> str:
@@ -165,7 +166,7 @@ def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> N
         from data.commands import pseudonymize_stream
         from data.pii import PiiSettings, resolve_key
 
-        key = resolve_key(PiiSettings())
+        key = resolve_key(PiiSettings(), of_recipe=False)
         with open_input(source) as lines, open_output(out) as written:
             counts = pseudonymize_stream(lines, written, key)
         report(counts, as_json, out)
@@ -175,7 +176,9 @@ def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> N
     epilog="Example: hunmin corpus decontaminate --benchmark klue/ --in s.jsonl --out kept.jsonl --hits h.jsonl"
 )
 def decontaminate(
-    benchmark: Annotated[str, typer.Option("--benchmark", help="Folder with benchmark files, or a JSON Lines file.")],
+    benchmark: Annotated[
+        str, typer.Option("--benchmark", help="Folder with benchmark files, a JSON Lines file, or a name on the hub.")
+    ],
     hits: Annotated[str, typer.Option("--hits", help="JSON Lines to write the hits to.")],
     source: In = "-",
     out: Out = "-",
@@ -203,7 +206,7 @@ def decontaminate(
         if threshold is not None:
             settings = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
         with open_input(source) as lines, open_output(out) as written, open_output(hits) as found:
-            counts = decontaminate_stream(Path(benchmark), lines, written, found, settings)
+            counts = decontaminate_stream(find(benchmark, "dataset"), lines, written, found, settings)
         report(counts, as_json, out if hits != "-" else "-")
 
 

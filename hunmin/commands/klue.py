@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from common.progress import console, say
+from common.names import find, read_commits, write_commits
+from common.progress import console, say, show
 from hunmin import completion
 from hunmin.commands.run import AsJson
-from hunmin.hub.names import local_folder
 
 app = typer.Typer(no_args_is_help=True, help="KLUE and other Korean benchmarks: fine-tune, score, report.")
 
@@ -23,7 +23,7 @@ Data = Annotated[
     str,
     typer.Option(
         "--data",
-        help="Folder with the files of KLUE, or of the suite that is named; hf:klue/klue@COMMIT from the cache.",
+        help="Folder with the files of KLUE, or of the suite that is named; or a data set on the hub: klue/klue.",
     ),
 ]
 TaskNames = Annotated[
@@ -54,7 +54,10 @@ Published = Annotated[
 def finetune(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="Folder of an encoder that transformers loads, or hf:OWNER/NAME@COMMIT."),
+        typer.Argument(
+            metavar="MODEL",
+            help="Folder of an encoder that transformers loads, run folder, or name on the hub: OWNER/NAME[@REVISION].",
+        ),
     ],
     data: Data,
     out: Annotated[str, typer.Option("--out", help="Folder to write; the same command goes on.")],
@@ -100,16 +103,17 @@ def finetune(
 
     Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
-    from common.settings import apply_overrides, parse_settings
+    from common.settings import apply_overrides, inside, parse_settings
     from data.executors.slurm import ArrayElement, ShareDone
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
     from klue.tables import published_for
 
-    folder = local_folder(model, "model")
+    commits = read_commits(Path(out))
+    folder = find(model, "model", commits)
     tree = {
-        "data": str(local_folder(data, "dataset")),
+        "data": str(find(data, "dataset", commits)),
         "seeds": seeds,
         "baseline_random": baseline_random,
         "search": search,
@@ -118,10 +122,13 @@ def finetune(
     tree |= {"suites": suite} if suite else {}
     tree |= {"save_model": save_model} if save_model else {}
     tree |= {"keep_head": True} if keep_head else {}
-    settings = parse_settings(KlueSettings, apply_overrides(tree, overrides or []), "command line")
+    settings = parse_settings(KlueSettings, apply_overrides(tree, inside(overrides or [], "klue")), "command line")
+    if settings.benchmarks:
+        settings = settings.model_copy(update={"benchmarks": str(find(settings.benchmarks, "dataset", commits))})
     if dry_run:
-        print(plan_stage(settings, folder, Path(out)))
+        show(f"{plan_stage(settings, folder, Path(out))}\n")
         return
+    write_commits(Path(out), commits)
     try:
         element = ArrayElement.from_environment() if executor == "slurm-array" else None
         run_klue(settings, folder, Path(out), element)
@@ -139,7 +146,7 @@ def finetune(
 
 @app.command(epilog="Example: hunmin klue ceiling runs/x/export --data klue/ --task klue-ner")
 def ceiling(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model folder; only its tokenizer and size matter.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="As of finetune; only its tokenizer and size matter.")],
     data: Data,
     task: TaskNames = None,
     suite: SuiteNames = None,
@@ -153,7 +160,7 @@ def ceiling(
     from klue.results import metrics_of
     from klue.tasks import TASKS, names_of
 
-    rows = ceilings(local_folder(model, "model"), local_folder(data, "dataset"), task or names_of(suite or ["klue"]))
+    rows = ceilings(find(model, "model"), find(data, "dataset"), task or names_of(suite or ["klue"]))
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
@@ -201,7 +208,10 @@ def score(
 
 @app.command(epilog="Example: hunmin klue predict scores/jobs/ynat-pretrained-42/model ynat --in t.jsonl --out p.jsonl")
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left.")],
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left, or its name on the hub."),
+    ],
     task: Annotated[
         str,
         typer.Argument(metavar="TASK", help="What it was fine-tuned for: ynat …", autocompletion=completion.tasks),
@@ -220,7 +230,7 @@ def predict(
     """
     from klue.predict import predict_file
 
-    counts = predict_file(local_folder(model, "model"), task, Path(given), Path(out), device, probabilities)
+    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities)
     if as_json:
         print(json.dumps({**counts, "out": out}, ensure_ascii=False))
     else:

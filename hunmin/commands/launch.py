@@ -83,6 +83,7 @@ def launch(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print files and commands; do nothing.")] = False,
 ) -> None:
     """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
+    from common.control_characters import escaped
     from common.progress import say
     from hunmin.launch.checks import refusal, warnings
     from hunmin.launch.cluster import Cluster, Job, parse_nodes
@@ -101,6 +102,6 @@ def launch(
     if dry_run:
         if fault := refusal(launcher, job):  # it may be made on another machine than the launch
             say(f"here this would be refused: {fault}", style="yellow")
-        print(show(launched), end="")
+        print(escaped(show(launched)), end="")
     else:
         start(launcher, job, launched)

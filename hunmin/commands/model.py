@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from common.errors import EXIT_INTERRUPTED, UserError
-from common.progress import say
+from common.progress import say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 Dtype = Literal["fp32", "bf16", "fp16"]
@@ -24,7 +24,13 @@ def register(app: typer.Typer) -> None:
     app.command("export", epilog="Example: hunmin export runs/x/pretrain/checkpoints/step-00001000 --out model")(export)
 
 
-def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
+def pretrain(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin training again; what is there is moved aside.")
+    ] = False,
+) -> None:
     """Train the recipe's model on its token shards (the stages before it must be done); resumes.
 
     Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
@@ -36,16 +42,16 @@ def pretrain(recipe: RecipePath, overrides: Overrides = None) -> None:
     from hunmin.stages import Interrupted
     from pretrain.world import world_info
 
-    loaded = load_recipe(recipe, overrides or [])
+    loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")
     try:
         if world_info(os.environ).world > 1:
-            train_together(loaded, recipe)
+            train_together(loaded, recipe, restart)
         else:
             from hunmin.hub.follow import following
 
             require_done(loaded, "encode", recipe)
             with following(loaded, Path(loaded.out)):
-                run_recipe(loaded, last="pretrain")
+                run_recipe(loaded, last="pretrain", restart="pretrain" if restart else None)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -149,4 +155,4 @@ def card(
 
     facts = read_facts(Path(run))
     hub = facts.recipe.hub
-    print(write_card(facts, hub.repository, language or hub.language), end="")
+    show(write_card(facts, hub.repository, language or hub.language))

@@ -1,4 +1,4 @@
-"""`hunmin run`, `plan`, `sample`, `report`."""
+"""`hunmin run`, `plan`, `sample`, `report`, `verify`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
     app.command("run", epilog="Example: hunmin run configs/quickstart.yaml pretrain.steps=200 --until export")(run)
     app.command("plan", epilog="Example: hunmin plan configs/klue-roberta-base.yaml --devices 8 --device H100")(plan)
     app.command("sample", epilog="Example: hunmin sample --out runs/sample")(sample)
+    app.command("verify", epilog="Example: hunmin verify runs/quickstart")(verify)
     app.command("report", epilog="Examples: hunmin report runs/quickstart · hunmin report runs/base --watch")(report)
 
 
@@ -48,6 +49,14 @@ def run(
     last: Annotated[
         str | None, typer.Option("--until", help="Stop after this stage.", autocompletion=completion.stages)
     ] = None,
+    restart: Annotated[
+        str | None,
+        typer.Option(
+            "--restart",
+            help="Begin this stage again and replace what is there of it and of the stages after it.",
+            autocompletion=completion.stages,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,17 +64,20 @@ def run(
     from hunmin.recipe import load_recipe
     from hunmin.stages import Interrupted
 
-    loaded = load_recipe(recipe, overrides or [])
+    loaded = load_recipe(recipe, overrides or [], fetch=not dry_run)
     if dry_run:
         from hunmin.plan import dry_run_plan, print_plan
 
-        described = dry_run_plan(loaded, first, last)
+        described = dry_run_plan(loaded, first, last, restart)
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
+        from hunmin.run import refuse_replacing
+
+        refuse_replacing(loaded, first, last, restart)  # the plan shows why
         return
     from hunmin.whole import run_whole
 
     try:
-        run_whole(loaded, first, last)
+        run_whole(loaded, first, last, restart)
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -117,6 +129,19 @@ def plan(
     loaded = load_recipe(recipe, overrides or [], without_data=True)
     described = cost_plan(loaded, devices, device, nodes, network, price, mfu)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
+
+
+def verify(
+    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Compare every output and checkpoint of a run with the hashes written beside it; exit code 1 where one differs."""
+    from hunmin.verify import print_verified, verify_run
+
+    rows = verify_run(Path(folder))
+    print(json.dumps(rows, ensure_ascii=False, indent=1)) if as_json else print_verified(rows)
+    if any(row["damaged"] for row in rows):
+        raise typer.Exit(EXIT_FAILED)
 
 
 def sample(

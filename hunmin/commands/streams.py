@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import typer
 
+from common.compressed import compression_of
 from common.errors import EXIT_INTERRUPTED, UserError
 from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
 from common.progress import say
@@ -122,7 +123,7 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
             stream: Any = stack.enter_context(file.open("wb") if in_place else atomic_write(file.resolve(), "wb"))
         except (OSError, RuntimeError) as error:  # a loop of links is the latter
             raise UserError(f"cannot write to {path}: {getattr(error, 'strerror', error)}", rule, remedy) from None
-        yield stack.enter_context(_compressed(stream, file.suffix))
+        yield stack.enter_context(_compressed(stream, compression_of(file) or ""))
 
 
 def _is_open_file(file: Path) -> bool:

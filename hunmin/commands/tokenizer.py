@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
+from common.names import find
 from common.progress import console, say
 from hunmin.commands.run import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="Morpheme-aware WordPiece vocabularies: train, extend, compare, show.")
 
-Folders = Annotated[list[str], typer.Argument(metavar="DIR...", help="Tokenizer folders.")]
+Folders = Annotated[
+    list[str], typer.Argument(metavar="DIR...", help="Tokenizer folders, run folders, or names on the hub.")
+]
 
 
 Corpus = Annotated[
-    str, typer.Option("--corpus", help="Finished corpus folder, text file (a document a line) or glob of such.")
+    str,
+    typer.Option("--corpus", help="Finished corpus folder, file in any format of the corpus or of text, or glob."),
 ]
 PreTokenizer = Annotated[
     Literal["morpheme", "kiwi", "none"] | None,
@@ -93,6 +96,8 @@ def train(
             "workers": workers,
         },
         "the options",
+        "see hunmin tokenizer train --help",
+        {"user_tokens": "--token"},
     )
     counts = train_tokenizer_folder(settings, corpus, Path(out))
     if as_json:
@@ -109,7 +114,9 @@ def train(
     "hunmin tokenizer extend tok --corpus law/corpus --vocab-size 36000 --out tok2"
 )
 def extend(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="WordPiece tokenizer folder, ours or any other.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="WordPiece tokenizer: a folder, run folder, or name on the hub.")
+    ],
     out: Out,
     words: Annotated[
         str | None, typer.Option("--words", help="Text file with an entry a line; ##x for one that continues a word.")
@@ -148,8 +155,9 @@ def extend(
         "workers": workers,
     }
     settings = parse_settings(
-        TokenizerSettings, {**tree, **({"vocab_size": vocab_size} if vocab_size else {})}, "the options"
-    )
+        TokenizerSettings, {**tree, **({"vocab_size": vocab_size} if vocab_size else {})}, "the options",
+        "see hunmin tokenizer extend --help", {},
+    )  # fmt: skip
     named: list[str] = []
     if words:
         with open_bytes(words) as stream, decompression_errors(words):
@@ -185,7 +193,7 @@ def compare(
     from tokenizer.compare import compare as compare_tokenizers
     from tokenizer.compare import shown
 
-    rows = compare_tokenizers([Path(folder) for folder in folders], text)
+    rows = compare_tokenizers(folders, text)
     if plot:
         from tokenizer.plots import draw_comparison
 
@@ -194,7 +202,7 @@ def compare(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("", *(escape(str(row["tokenizer"])) for row in rows))
+    table = Table("", *(str(row["tokenizer"]) for row in rows))
     for column in table.columns[1:]:
         column.justify = "right"
     for name in list(rows[0])[1:]:
@@ -205,21 +213,23 @@ def compare(
 
 @app.command(epilog='Example: hunmin tokenizer show tok "조경현은 인공지능 분야의 저명한 연구자이다."')
 def show(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Tokenizer folder.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="Tokenizer folder, run folder, or name on the hub: OWNER/NAME.")
+    ],
     sentence: Annotated[str, typer.Argument(help="Sentence to cut.")] = "조경현은 인공지능 분야의 저명한 연구자이다.",
-    more: Annotated[list[str] | None, typer.Option("--with", help="Another tokenizer folder beside it.")] = None,
+    more: Annotated[list[str] | None, typer.Option("--with", help="Another tokenizer beside it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """How tokenizers cut a sentence (KLUE paper, Table 30)."""
     from tokenizer.show import show as show_sentence
 
-    rows = show_sentence([Path(f) for f in [folder, *(more or [])]], sentence)
+    rows = show_sentence([folder, *(more or [])], sentence)
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
     table = Table("tokenizer", "words / pieces")
     for row in rows:
-        table.add_row(escape(row["tokenizer"]), escape(row["line"]))
+        table.add_row(row["tokenizer"], row["line"])
     console(stderr=False).print(table)
 
 
@@ -233,6 +243,6 @@ def push(
     """Upload a tokenizer with its card to the model hub."""
     from hunmin.hub.publish import publish_tokenizer
 
-    url = publish_tokenizer(Path(folder), repository, not public, dry_run)
+    url = publish_tokenizer(find(folder, "tokenizer"), repository, not public, dry_run)
     if url:
         say(f"{url}: pushed", style="green")

@@ -23,6 +23,8 @@ LOW_SHARED = 1e9
 """Bytes of /dev/shm below which NCCL's processes on one machine cannot exchange tensors: a container has 64 MB."""
 LOW_FILES = 4096
 """Files that may be open: a corpus of many shards, read by many workers."""
+OLDER_GPUS = "https://download.pytorch.org/whl/cu126"
+"""Wheels of torch for CUDA 12.6, the last one for GPUs before Turing (V100, P100)."""
 LOW_DISK = 10e9
 """Bytes below which only a small run fits."""
 
@@ -38,6 +40,14 @@ def device_check(torch: Answer) -> Check:
     found = torch["found"]
     if found["tpu"]:
         return Check("devices", "ok", "TPU; bf16")
+    if left := [gpu for gpu in found["gpus"] if not gpu.get("served", True)]:
+        named = ", ".join(dict.fromkeys(f"{gpu['name']} (compute capability {gpu['capability']})" for gpu in left))
+        return Check(
+            "devices",
+            "broken",
+            f"{named}: this torch, {found['version']} with CUDA {found['cuda']}, has no kernels for it",
+            f"{pip_install('torch')} --force-reinstall --index-url {OLDER_GPUS}",
+        )
     if found["gpus"]:
         names = [_described(gpu) for gpu in found["gpus"]]
         counted = [f"{names.count(name)} × {name}" for name in dict.fromkeys(names)]

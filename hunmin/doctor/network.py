@@ -6,6 +6,7 @@ import netrc
 import os
 from pathlib import Path
 
+from common.secrets import masked_urls
 from hunmin.doctor.ask import Answer
 from hunmin.doctor.check import Check
 
@@ -33,7 +34,7 @@ def network_check(answer: Answer | None) -> Check:
         return Check("network", "note", f"the hub cannot be reached{why}; runs on local files do not need it",
                      "export HF_HUB_OFFLINE=1, so that nothing waits for it; HTTPS_PROXY where there is a proxy, "
                      "HF_ENDPOINT where there is a mirror")  # fmt: skip
-    return Check("network", "ok", f"{answer['found']['address']} answers")
+    return Check("network", "ok", f"{masked_urls(answer['found']['address'])} answers")
 
 
 def keys_check() -> Check:
@@ -47,7 +48,8 @@ def keys_check() -> Check:
     if there["HUNMIN_PII_KEY"]:
         return Check("keys", "ok", found)
     return Check("keys", "note", f"{found}; pseudonyms in a corpus of yours need HUNMIN_PII_KEY",
-                 "export HUNMIN_PII_KEY=$(openssl rand -hex 32), and keep it")  # fmt: skip
+                 "(umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key), once; "
+                 "export HUNMIN_PII_KEY=$(cat ~/.hunmin-pii-key)")  # fmt: skip
 
 
 def _hub_file() -> Path:

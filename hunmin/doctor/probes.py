@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -42,17 +43,35 @@ def torch_works() -> dict[str, Any]:
 def _gpu(torch: Any, index: int) -> dict[str, Any]:
     properties = torch.cuda.get_device_properties(index)
     capability = (properties.major, properties.minor)
-    ones = torch.ones(64, 64, device=f"cuda:{index}")
-    if (ones @ ones)[0, 0].item() != 64:
-        raise RuntimeError(f"GPU {index} ({properties.name}) computes 64 ones to {(ones @ ones)[0, 0].item()}")
     nvidia = torch.version.hip is None
+    served = not nvidia or has_kernels(capability, torch.cuda.get_arch_list())
+    if served:  # else it is refused by the driver
+        ones = torch.ones(64, 64, device=f"cuda:{index}")
+        if (ones @ ones)[0, 0].item() != 64:
+            raise RuntimeError(f"GPU {index} ({properties.name}) computes 64 ones to {(ones @ ones)[0, 0].item()}")
     return {
+        "served": served,
+        "capability": ".".join(map(str, capability)),
         "name": properties.name,
         "bytes": properties.total_memory,
         "bf16": torch.cuda.is_bf16_supported(including_emulation=False),
         "flash": nvidia and capability >= (8, 0) and torch.backends.cuda.is_flash_attention_available(),
         "fp8": nvidia and capability >= (8, 9),
     }
+
+
+def has_kernels(capability: tuple[int, int], built_for: list[str]) -> bool:
+    """Return whether a GPU runs what torch is built for: binaries of its own generation, or PTX of an earlier one.
+
+    Args:
+        capability: its compute capability.
+        built_for: as torch names it: "sm_75", "sm_90a", "compute_120".
+    """
+    known = [match for name in built_for if (match := re.fullmatch(r"(sm|compute)_(\d+)(\d)[a-z]?", name))]
+    versions = [(kind, (int(major), int(minor))) for kind, major, minor in (match.groups() for match in known)]
+    return not versions or any(
+        version <= capability and (kind == "compute" or version[0] == capability[0]) for kind, version in versions
+    )
 
 
 def transformers_works() -> dict[str, Any]:

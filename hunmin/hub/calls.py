@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from common.errors import HunminError, UserError
@@ -17,6 +20,11 @@ AGAIN = (408, 409, 412, 425, 429, 500, 502, 503, 504)
 """Answers after which the same call may succeed: busy, in conflict with another commit, or broken for a while."""
 NETWORK = ("Timeout", "ConnectError", "ConnectionError", "NetworkError", "ReadError", "WriteError", "ProtocolError")
 """Ends of the names of what the hub's library raises: its own have changed (requests, httpx)."""
+ASK_SECONDS, SEND_SECONDS = 10.0, 100.0
+"""For which nothing may come or go in a call that asks, and in one that changes something: the hub works before it
+answers a commit. The library itself waits without end."""
+SILENT_ATTEMPTS = 2
+"""How often a call is made to a hub that takes it and does not answer."""
 XET_NETWORK = re.compile(
     r"connect|network|time[d ]*-?out|\bdns\b|resolve|unreachable|reset by|broken pipe|\b(408|429|50[0234])\b"
     r"|error sending request|end of file|reqwest",
@@ -42,6 +50,8 @@ def again(what: str, repository: str, function: Callable[[], T], sleep: Callable
     """
     from huggingface_hub.errors import HfHubHTTPError
 
+    limit_calls()
+    attempts = ATTEMPTS
     for attempt in range(ATTEMPTS):
         try:
             return function()
@@ -53,17 +63,53 @@ def again(what: str, repository: str, function: Callable[[], T], sleep: Callable
         except Exception as error:
             if type(error).__name__ == "XetAuthenticationError":
                 raise _refused(what, repository, 401, error) from None
+            if strange := _strange(error):
+                raise HunminError(
+                    f"could not {what} {repository}: {strange}",
+                    "the hub answers in JSON, at its own address",
+                    "see what HF_ENDPOINT and the proxy's variables name; a login page of a network answers so, too",
+                ) from None
             if not is_network(error):
                 raise
             fault, wait = f"the hub was not reached ({told(error)})", _asked_wait({}, attempt)
-        if attempt + 1 < ATTEMPTS:
-            say(f"{what}: {fault}; once more in {wait:.0f} s", style="yellow")
-            sleep(wait)
+            attempts = SILENT_ATTEMPTS if "Timeout" in type(error).__name__ else ATTEMPTS
+        if attempt + 1 >= attempts:
+            break
+        say(f"{what}: {fault}; once more in {wait:.0f} s", style="yellow")
+        sleep(wait)
     raise HunminError(
-        f"could not {what} {repository}: {fault}, {ATTEMPTS} times",
+        f"could not {what} {repository}: {fault}, {attempt + 1} times",
         "an upload needs the hub",
         "give the same command again when it is to be reached; what was uploaded is not sent again",
     )
+
+
+@cache
+def limit_calls() -> None:
+    """Give the calls of huggingface_hub in this process a time limit; those that have one of their own keep it."""
+    from huggingface_hub import get_session, set_client_factory
+
+    session = get_session()
+    make, hooks = type(session), session.event_hooks
+
+    def limit(request: Any) -> None:
+        seconds = ASK_SECONDS if request.method in ("GET", "HEAD") else SEND_SECONDS
+        given = request.extensions.get("timeout") or {}
+        request.extensions["timeout"] = {
+            name: given.get(name) or seconds for name in ("connect", "read", "write", "pool")
+        }
+
+    hooks = {**hooks, "request": [*hooks["request"], limit]}
+    set_client_factory(lambda: make(event_hooks=hooks, follow_redirects=True, timeout=None))
+
+
+def _strange(error: BaseException) -> str:
+    """Return what is the matter with an answer that no hub gives, "" where nothing is."""
+    if type(error).__name__ == "TooManyRedirects":
+        return "its answers lead round in a circle"
+    if isinstance(error, json.JSONDecodeError) or type(error).__name__ == "JSONDecodeError":
+        return "its answer is no JSON"
+    return ""
 
 
 def is_network(error: BaseException | None) -> bool:
@@ -90,6 +136,8 @@ def _asked_wait(headers: Any, attempt: int) -> float:
     try:
         asked = float(headers.get("Retry-After", ""))
     except ValueError:
+        asked = math.nan
+    if not math.isfinite(asked):
         asked = 2.0**attempt
     return min(max(asked, 0.0), LONGEST_WAIT)
 

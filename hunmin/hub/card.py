@@ -149,7 +149,7 @@ def _limits(facts: Facts, say: Mapping[str, Any]) -> str:
 def _scores(facts: Facts, say: Mapping[str, Any]) -> str:
     if not facts.scores:
         return str(say["no_scores"])
-    published = published_for(facts.scores, facts.recipe.klue.published)
+    published = published_for(facts.scores, facts.recipe.published)
     others = any(SUITE_OF[row["task"]] != "klue" for row in facts.scores)
     told, other = say["suites_text" if others else "scores_text"], not_the_benchmarks(facts.scores)
     if all_synthetic(facts.scores):

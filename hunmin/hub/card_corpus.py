@@ -97,7 +97,7 @@ def _removed(facts: Facts, say: Mapping[str, Any]) -> list[tuple[str, str]]:
     personal, benchmark = _listed(statistics.get("pii", {})), _listed(facts.contamination)
     return [
         (say["personal"], personal if settings.pii.enabled else say["pii_off"]),
-        (say["benchmark"], benchmark if settings.decontaminate.enabled else say["decontamination_off"]),
+        (say["benchmark"], benchmark if settings.decontaminate.applies else say["decontamination_off"]),
         (say["cleaned"], _listed(cleaned)),
         (say["filtered"], _listed(filters)),
         (say["dropped"], _sum(statistics.get("dropped", {}))),

@@ -13,8 +13,8 @@ from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.hub.work import Work, work_of
 from hunmin.recipe import Recipe, load_recipe
 from hunmin.report import contamination
+from hunmin.scores import score_rows
 from hunmin.watch import training_folder
-from klue.report import read_rows
 from pretrain.metrics import STARTS, read_metrics
 
 
@@ -87,7 +87,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         contamination=contamination(run / "corpus" / "hits.jsonl"),
         vocabulary=card.read_text(encoding="utf-8") if card.is_file() else "",
         # scores of the end are not those of an earlier checkpoint
-        scores=read_rows(run / "klue") if counts["klue"] and saved["step"] == counts["pretrain"].get("steps") else [],
+        scores=score_rows(run) if counts["klue"] and saved["step"] == counts["pretrain"].get("steps") else [],
         step=saved["step"],
         tokens=saved["tokens"],
         dtype=saved["dtype"],

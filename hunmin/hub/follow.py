@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from common.errors import HunminError
+from common.errors import EXIT_FAILED, HunminError
+from common.process import own_package
 from common.progress import say
 from hunmin.hub.calls import told
 from hunmin.hub.push import steps_pushed
@@ -25,6 +26,8 @@ LOOK_EVERY = 10.0
 """Seconds between two looks for checkpoints; after an upload that failed twice as many as before it, and so on."""
 LONGEST_WAIT = 600.0
 """Seconds between two looks, at most."""
+UPLOAD_SECONDS = 7200.0
+"""For one upload; one that goes on for longer is ended, and tried again."""
 PLACES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """Variables by which a process knows its place in a training; an upload has none."""
 
@@ -56,8 +59,14 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
     finally:
         end.set()
         if thread.is_alive():
-            thread.join()
-    follower.finish(last)
+            thread.join(UPLOAD_SECONDS)
+    if thread.is_alive():
+        say(
+            f"an upload to {recipe.hub.repository} does not end; the same command pushes what is lacking",
+            style="yellow",
+        )
+    else:
+        follower.finish(last)
 
 
 class _Follower:
@@ -144,7 +153,12 @@ def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
         if not hub.private:
             command.append("--public")
         environment = {name: value for name, value in os.environ.items() if name not in PLACES}
-        environment |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        return subprocess.run(
-            ["nice", "-n", "10", *command], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        ).returncode
+        environment |= {**own_package(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        try:
+            return subprocess.run(
+                ["nice", "-n", "10", *command], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                timeout=UPLOAD_SECONDS,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            log.write(f"{checkpoint.name}: no end within {UPLOAD_SECONDS:g} s\n".encode())
+            return EXIT_FAILED

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from common.control_characters import escaped
+
 SIGNS = re.compile(r"[&<>|`*\[\]\\~$]")
 """That make HTML, a link, a table's border, code, emphasis or a formula."""
 
 
 def text(name: object) -> str:
     """Return a name as Markdown and HTML show it, in one line."""
-    return SIGNS.sub(lambda found: f"&#{ord(found[0])};", " ".join(str(name).split()))
+    return SIGNS.sub(lambda found: f"&#{ord(found[0])};", escaped(" ".join(str(name).split())))
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:

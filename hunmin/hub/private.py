@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from common.errors import UserError
+from common.secrets import SERVICE_KEYS
 
 SECRET_NAMES = re.compile(r"(TOKEN|KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)S?(?=$|[_\d])", re.IGNORECASE)
 """Of the environment's variables whose values never leave; with them the variable of the pseudonyms' key."""
-TOKEN_SHAPES = re.compile(
-    rb"\bhf_[A-Za-z0-9]{30,}|\b(?:ghp|gho|github_pat)_\w{30,}|\bAKIA[0-9A-Z]{16}\b|\bsk-[\w-]{32,}"
-)
+TOKEN_SHAPES = re.compile(SERVICE_KEYS.encode())
 """Of keys that services give out."""
 PREFIXES = (b"hf_", b"ghp_", b"gho_", b"github_pat_", b"AKIA", b"sk-")
 """One of which each of them begins with: weights are looked through for these alone, at the speed of the disk."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from common.errors import UserError
-from common.progress import say
+from common.progress import say, show
 from hunmin.hub.card import Language, write_card
 from hunmin.hub.facts import Facts, read_facts
 from hunmin.hub.private import refuse_private
@@ -75,8 +75,7 @@ def publish(
     items = items_of(folder, facts, card, run / RESULTS if facts.scores else None)
     tag = f"step-{facts.step}"
     if dry_run:
-        print(describe(items, repository, tag, private))
-        print(f"\n{card}", end="")
+        show(f"{describe(items, repository, tag, private)}\n\n{card}")
         return None
     (folder / CARD).write_text(card, encoding="utf-8")
     message = f"Step {facts.step:,}, {facts.tokens:,} tokens"
@@ -133,8 +132,7 @@ def push_or_show(
     """
     items = checked_items(files)
     if dry_run:
-        print(describe(items, repository, None, private))
-        print(f"\n{card}", end="")
+        show(f"{describe(items, repository, None, private)}\n\n{card}")
         return None
     return push(items, repository, message, private=private, ours=ours)
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import yaml
 
 from common.manifest import read_manifest
+from common.names import pinned_name
 from common.settings import dump_settings
 from data.readers import HUB
 from hunmin.recipe import Recipe
@@ -40,10 +41,13 @@ def public_recipe(recipe: Recipe, run: Path | None = None) -> str:
     tree: dict[str, Any] = dump_settings(recipe, drop="runtime")
     tree.pop("hub", None)
     for section, key in NEEDED:
+        if tree[section] is None:
+            continue
         tree[section][key] = getattr(getattr(recipe, section), key)
     tree = bare(tree)
-    if recipe.pretrain.init_from:
-        tree["pretrain"]["init_from"] = base_model(recipe, run) or f"./{last_name(recipe.pretrain.init_from)}"
+    source = recipe.pretrain.init_from
+    if source and not source.startswith(HUB):
+        tree["pretrain"]["init_from"] = base_model(recipe, run) or f"./{last_name(source)}"
     out = re.sub(r"[^\w.-]+", "-", recipe.name).strip(".-") or "run"
     tree = {"name": tree.pop("name"), "out": f"runs/{out}", **tree}
     return HEAD + yaml.safe_dump(tree, allow_unicode=True, sort_keys=False)
@@ -57,8 +61,10 @@ def base_model(recipe: Recipe, run: Path | None = None) -> str | None:
         run: its folder: a folder's files are among the inputs of its training, a name is not. Without one, or before
             the training, a name that is a folder's here is one.
     """
-    source = recipe.pretrain.init_from
-    if not source or not HUB_NAME.fullmatch(source):
+    source = recipe.pretrain.init_from or ""
+    if source.startswith(HUB):
+        return source.removeprefix(HUB).partition("@")[0]
+    if not HUB_NAME.fullmatch(source):
         return None
     inputs = _training_inputs(run) if run else None
     if inputs is None:
@@ -97,9 +103,11 @@ def bare(value: Any, key: str = "") -> Any:
 
 def last_name(place: str) -> str:
     """Return the last name of a path or URL, without what logs in there (`user:password@`, `?signature=…`); the name of
-    a data set of the hub (`hf:OWNER/NAME`) stays whole."""
+    what is on the hub (`hf:OWNER/NAME@COMMIT`) stays whole, and stands for its folder in the hub's cache."""
     if place.startswith(HUB):
         return place
+    if name := pinned_name(place):
+        return name
     place = place.rpartition("::")[2]  # fsspec's chains: the last is where the bytes lie
     if "://" in place:
         try:

@@ -26,3 +26,6 @@ class HubSettings(Settings):
     """Source of the corpus → its licence."""
     note: str = runtime("")
     """Markdown that stands at the beginning of the card."""
+    commits: dict[str, str] = runtime({})
+    """Name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION) → commit that it stands for. Hunmin writes it
+    into the run's recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""

@@ -11,6 +11,7 @@ from common.files import expand, is_remote
 from data.readers import HUB, SourceSettings
 from hunmin.launch.cluster import Job
 from hunmin.launch.options import PODS
+from hunmin.pins import refuse_unknown_names
 from hunmin.refusals import refuse_other_model, refuse_shared_executor
 from hunmin.stages import STAGES
 
@@ -40,6 +41,7 @@ def check_run(launcher: str, job: Job) -> None:
         for name in stage.files(local):
             expand(name)
     refuse_other_model(recipe)
+    refuse_unknown_names(recipe, ask=False)
 
 
 def _is_elsewhere(source: str | SourceSettings) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.errors import UserError
+from common.process import SAFE_PATH
+from common.secrets import masked_words
 from hunmin.launch.addresses import PORT, parse_address
 from hunmin.recipe import Recipe
 from pretrain.addresses import own_address
@@ -140,7 +142,7 @@ class Job:
             options: after the recipe.
             program: that runs the module; None: the cluster's Python.
         """
-        program = (self.cluster.python, "-m", "hunmin.main") if program is None else program
+        program = ("env", SAFE_PATH, self.cluster.python, "-m", "hunmin.main") if program is None else program
         return (*program, command, self.path, *self.overrides, *options)
 
     def scores(self, program: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -154,7 +156,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Step:
-    """A command, and where it is run."""
+    """A command, and where it is run; as a string for people, without secrets."""
 
     where: str
     words: tuple[str, ...]
@@ -162,7 +164,7 @@ class Step:
     """Submitted to begin when the one before it has ended well."""
 
     def __str__(self) -> str:
-        return shlex.join(self.words)
+        return shlex.join(masked_words(self.words))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from common.errors import UserError
+from common.process import SAFE_PATH
 from hunmin.launch.cluster import Job, Launch, Step
 from hunmin.launch.torchrun import rank_logs, rank_logs_in_shell
 from hunmin.shipped import recipe_file
@@ -21,6 +22,8 @@ GRACE_SECONDS = 60
 """From the end of the time for saving until a pod is killed: torchrun's own limit comes first."""
 LONGEST_NAME = 40
 """Letters: part of the pods' host names, which DNS limits to 63."""
+INDEX = "$(JOB_COMPLETION_INDEX)"
+"""Kubernetes puts the pod's number in its place."""
 REQUESTS = ("cpu", "memory", "ephemeral-storage")
 """What a pod may ask for by --line, beside its GPUs."""
 
@@ -35,9 +38,9 @@ def jobset(job: Job) -> Launch:
     # JobSet names the pods' hosts: JOBSET-REPLICATEDJOB-JOB-POD.JOBSET
     address = f"{name}-train-0-0.{name}"
     agent = (
-        "torchrun", f"--nnodes={cluster.nodes}", f"--nproc-per-node={cluster.devices}",
-        "--node-rank=$(JOB_COMPLETION_INDEX)", f"--master-addr={address}", f"--master-port={PORT}", "--max-restarts=0",
-        f"--shutdown-timeout={cluster.saving}", *rank_logs(job, "$(JOB_COMPLETION_INDEX)"), "--module",
+        "env", SAFE_PATH, "torchrun", f"--nnodes={cluster.nodes}", f"--nproc-per-node={cluster.devices}",
+        f"--node-rank={INDEX}", f"--master-addr={address}", f"--master-port={PORT}", "--max-restarts=0",
+        f"--shutdown-timeout={cluster.saving}", *rank_logs(job, INDEX), "--module",
         *job.hunmin("pretrain", program=("hunmin.main",)),
     )  # fmt: skip
     jobs = [
@@ -71,10 +74,10 @@ def trainjob(job: Job) -> Launch:
     # the runtime says by PET_* variables where the pods meet; its own folder cannot be changed from here
     logs = rank_logs_in_shell(job, "JOB_COMPLETION_INDEX")
     program = shlex.join(("--module", *job.hunmin("pretrain", program=("hunmin.main",))))
-    agent = f"torchrun --shutdown-timeout={cluster.saving} {logs} {program}"
+    agent = f"env {SAFE_PATH} torchrun --shutdown-timeout={cluster.saving} {logs} {program}"
     trainer: dict[str, Any] = {
         "image": _image(job),
-        "command": ["bash", "-c", f"cd {shlex.quote(path)} && exec {agent}"],
+        "command": ["bash", "-c", _literal(f"cd {shlex.quote(path)} && exec {agent}")],
         "numNodes": cluster.nodes,
         "numProcPerNode": cluster.devices,
     }
@@ -114,7 +117,7 @@ def _replicated(
         "name": "hunmin",
         "image": _image(job),
         "workingDir": path,
-        "command": list(command),
+        "command": list(map(_literal, command)),
         "volumeMounts": mounts,
     }
     if cluster.environment:  # by name: what it holds is written nowhere
@@ -190,6 +193,15 @@ def _claim(job: Job) -> tuple[str, str]:
                 f"put it on the volume, and name it by its path from {path} on",
             )
     return claim, path
+
+
+def _literal(word: str) -> str:
+    """Return a word of a command as a manifest holds it: of `$(NAME)` Kubernetes would make a variable's value.
+
+    >>> _literal("a$(KEY)"), _literal("$(JOB_COMPLETION_INDEX)")
+    ('a$$(KEY)', '$(JOB_COMPLETION_INDEX)')
+    """
+    return re.sub(r"\$(?=[$(])", "$$", word).replace(f"${INDEX}", INDEX)
 
 
 def _image(job: Job) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
+from common.control_characters import CONTROL, escaped
 from common.errors import UserError
-from hunmin.launch.cluster import Cluster
+from common.secrets import masked_words
+from hunmin.launch.cluster import Cluster, Job
 
 BY_NODE = ("torchrun", "deepspeed", "xla")
 """Launchers whose command is given on every node."""
+WRITES = ("slurm", "kubernetes", "kubeflow", "xla")
+"""Launchers that write the command line into files."""
 PODS = ("kubernetes", "kubeflow")
 """Launchers that describe pods, which see nothing of this machine."""
 
@@ -59,6 +64,51 @@ def refuse_unused(launcher: str, cluster: Cluster) -> None:
             f"{option} is read by {' and '.join(takers)} alone",
             REMEDIES.get((field.name, launcher), f"leave {option} out, or choose one of these launchers"),
         )
+
+
+def refuse_control_characters(job: Job) -> None:
+    """Refuse options and paths that would begin a new line in a script, a manifest or a hostfile.
+
+    Args:
+        job: what is launched; its recipe's name and `out` have been looked at.
+
+    Raises:
+        UserError: there is one.
+    """
+    values = [("the recipe's path", job.path), ("the current folder", str(Path.cwd()))]
+    for field in fields(Cluster):
+        value = getattr(job.cluster, field.name)
+        name = NAMES.get(field.name, f"--{field.name}")
+        values += [(name, each) for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str)]
+    for name, value in values:
+        if CONTROL.search(value):
+            raise UserError(
+                f"{name} {escaped(value, keep='')} holds a control character",
+                "it becomes part of a line of a script, which a line end would cut in two",
+                "take the character out",
+            )
+
+
+def refuse_secrets(launcher: str, job: Job) -> None:
+    """Refuse secrets that would be written into a script or a manifest, and be read by all who may read those.
+
+    Args:
+        launcher: its name.
+        job: what is launched.
+
+    Raises:
+        UserError: the command line has one.
+    """
+    if launcher not in WRITES:
+        return
+    given = [*job.overrides, job.cluster.image, *job.cluster.lines]
+    for word, hidden in zip(given, masked_words(given), strict=True):
+        if word != hidden:
+            raise UserError(
+                f"--launcher {launcher} with {hidden}",
+                "the command line is written into what is submitted, and a secret is not",
+                "put it into the recipe, or as a variable (HUNMIN_PII_KEY, AWS_…) into --environment",
+            )
 
 
 def refuse_node(launcher: str, cluster: Cluster) -> None:

@@ -13,7 +13,7 @@ from common.progress import say
 from hunmin.launch import deepspeed, kubernetes, slurm, torchrun, xla
 from hunmin.launch.checks import check_run
 from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
-from hunmin.launch.options import BY_NODE, refuse_node, refuse_unused
+from hunmin.launch.options import BY_NODE, refuse_control_characters, refuse_node, refuse_secrets, refuse_unused
 from hunmin.launch.waiting import FirstNode, wait_for_shards
 
 
@@ -61,6 +61,8 @@ def emit(launcher: str, job: Job) -> Launch:
     _require_nodes_fit(launcher, job)
     refuse_unused(launcher, job.cluster)
     refuse_node(launcher, job.cluster)
+    refuse_control_characters(job)
+    refuse_secrets(launcher, job)
     return LAUNCHERS[launcher](job)
 
 

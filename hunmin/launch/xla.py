@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from common.errors import UserError
+from common.process import SAFE_PATH
 from hunmin.launch.cluster import Job, Launch, Step
 from hunmin.launch.torchrun import FRESH_STORE, rank_logs_in_shell
 
@@ -15,7 +16,7 @@ SCRIPT = Path("launch") / "tpu.sh"
 TEXT = """#!/bin/bash
 # A TPU host of a run. TorchTPU says by which variables the chips find each other; torchrun starts a process a chip.
 set -euo pipefail
-{topology}variables=$({python} -m torch.tpu.distributed)
+{topology}variables=$(env {safe} {python} -m torch.tpu.distributed)
 set -a
 eval "$variables"
 set +a
@@ -51,9 +52,11 @@ def launch(job: Job) -> Launch:
     )  # fmt: skip
     program = shlex.join(("--module", *job.hunmin("pretrain", program=("hunmin.main",))))
     logs = rank_logs_in_shell(job, "NODE_RANK")
-    torchrun = f"env {FRESH_STORE} {shlex.quote(python)} -m torch.distributed.run"
+    torchrun = f"env {SAFE_PATH} {FRESH_STORE} {shlex.quote(python)} -m torch.distributed.run"
     agent = f"{torchrun} {meeting} {shlex.join(options)} {logs} {program}"
-    text = TEXT.format(topology=TOPOLOGY if cluster.nodes > 1 else "", python=shlex.quote(python), agent=agent)
+    text = TEXT.format(
+        safe=SAFE_PATH, topology=TOPOLOGY if cluster.nodes > 1 else "", python=shlex.quote(python), agent=agent
+    )
     script = job.run / SCRIPT
     steps = [Step("node 0", job.hunmin("run", "--until", "encode"))]
     for node in range(cluster.nodes):

@@ -45,7 +45,11 @@ def corpus(facts: Facts) -> Markup:
             markup.block("Left out", _left_out(found)),
             markup.block("Personal data replaced, by type", _personal(found["pii"], read.get("words", 0))),
         ),
-        markup.block("Benchmark sentences taken out, by task and by the rule that found them", _benchmark(found)),
+        markup.block(
+            "Benchmark sentences taken out, by task and by the rule that found them",
+            _not_done(facts),
+            _benchmark(found),
+        ),
         *([markup.block("Documents dropped by filters, by source", _filters(found))] if "filters" in found else []),
     )
 
@@ -112,6 +116,14 @@ def _cleaning(rules: dict[str, Counts], characters: int) -> Markup:
 def _personal(types: Counts, words: int) -> Markup:
     rows = [[name, count(n), f"{1e6 * n / words:,.1f}" if words else None] for name, n in _by_count(types)]
     return markup.table("Personal data", ["type", "replaced", "in a million words"], rows)
+
+
+def _not_done(facts: Facts) -> Markup:
+    """Return a warning where nothing was decontaminated; nothing else."""
+    settings = (facts.recipe.get("corpus") or {}).get("decontaminate")
+    if settings is None or (settings.get("enabled", True) and settings.get("benchmark")):
+        return Markup()
+    return markup.paragraph("Nothing was decontaminated: the recipe names no benchmark, or turns it off.", "warning")
 
 
 def _benchmark(found: dict[str, dict[str, Counts]]) -> Markup:

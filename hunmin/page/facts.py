@@ -164,7 +164,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 def read_klue(run: Path, recipe: dict[str, Any]) -> Klue:
     """Return the scores of a run: of the stage under way, or else of the finished one."""
-    tree = recipe.get("klue", {})
+    tree = recipe.get("klue") or {}
     rows, jobs = [], None
     partial = run / "klue.partial"
     if partial.is_dir():

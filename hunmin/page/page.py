@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
 
+from common.control_characters import escaped
+from common.errors import UserError
 from common.files import atomic_write
 from hunmin.page.corpus import corpus
 from hunmin.page.facts import Facts, read_facts
@@ -30,6 +33,8 @@ LINKS = {
     "scores": "Scores",
     "text": "Text",
 }
+GENERATOR = '<meta name="generator" content="hunmin">'
+"""What tells a page of this command from other files."""
 FRAME = Markup("""<!doctype html>
 <html lang="en">
 <head>
@@ -37,7 +42,7 @@ FRAME = Markup("""<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="generator" content="hunmin">
+{generator}
 {refresh}<link rel="icon" href="data:,">
 <title>{name} · Hunmin</title>
 <style>{style}</style>
@@ -84,6 +89,7 @@ def render(facts: Facts, refresh: float | None = None) -> str:
     }
     link = Markup('<a href="#{}">{}</a>')
     return FRAME.format(
+        generator=Markup(GENERATOR),
         policy=Markup(policy),  # held in double quotes, and has none
         refresh=Markup('<meta http-equiv="refresh" content="{:.0f}">\n').format(refresh) if refresh else "",
         name=facts.name,
@@ -106,14 +112,26 @@ def write_page(run: Path, path: Path | None = None, text: bool = False, refresh:
         refresh: seconds after which a browser loads the page again, until the run has ended.
 
     Raises:
-        UserError: it is no run folder, or its results are damaged.
+        UserError: it is no run folder, its results are damaged, or the file is none that this command wrote.
         HunminError: a manifest or the statistics are damaged.
         DiskFullError: no space; an earlier page stays.
     """
+    path = path or run / PAGE
+    if os.path.lexists(path) and not is_page(path):
+        raise UserError(f"{path} is not a page of hunmin", "a page replaces only a page", "give another --out")
     facts = read_facts(run, time.time())
     if text:
         facts = replace(facts, text=read_samples(run))
     page = render(facts, refresh if facts.state != "finished" else None)
-    with atomic_write(path or run / PAGE) as stream:
-        stream.write(page)
+    with atomic_write(path) as stream:
+        stream.write(escaped(page))
     return facts
+
+
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page that `write_page` wrote."""
+    try:
+        with path.open("rb") as stream:
+            return GENERATOR.encode() in stream.read(4096)
+    except OSError:
+        return False

@@ -11,6 +11,7 @@ from hunmin.page import markup
 from hunmin.page.charts import Dots, Series, dot_chart, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
+from hunmin.scores import NOT_SCORED
 from klue.results import metrics_of, sort_rows
 from klue.synthetic import all_synthetic
 from klue.tables import Line, Scores, tables, unmarked
@@ -43,7 +44,8 @@ def scores(facts: Facts) -> Markup:
             parts += shown if len(suites) == 1 else [markup.block(table.title, markup.join(shown))]
         parts.append(markup.details("Each seed's scores", _seeds(found)))
     elif not parts:
-        parts.append(markup.paragraph("There are no scores yet."))
+        skipped = stage.counts.get("skipped")
+        parts.append(markup.paragraph(f"{NOT_SCORED.capitalize()}." if skipped else "There are no scores yet."))
     others = any(SUITE_OF[row["task"]] != "klue" for row in found.rows)
     invented = all_synthetic(found.rows)
     title = "Scores of synthetic tasks" if invented else "Scores" if others else "KLUE scores, dev sets"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.files import publish_folder
+from common.files import publish_folder, remove_folder
 from common.manifest import Manifest, describe_outputs, missing_outputs, package_versions, read_manifest, write_manifest
 from common.progress import say
 from hunmin.sample.write import write_sample
+
+STAGE = "sample"
 
 
 def make_sample(out: Path, seed: int) -> dict[str, Any]:
@@ -22,22 +23,23 @@ def make_sample(out: Path, seed: int) -> dict[str, Any]:
     settings = {"seed": seed}
     manifest = read_manifest(out)
     current = package_versions("hunmin")
-    if manifest and manifest.settings == settings and manifest.versions == current:
+    own = manifest is not None and manifest.stage == STAGE
+    if manifest and own and manifest.settings == settings and manifest.versions == current:
         if not missing_outputs(out, manifest):
             say(f"sample     done ({out})", style="green")
             return manifest.counts
-    elif manifest is None and out.exists() and any(out.iterdir()):
+    elif not own and out.exists() and any(out.iterdir()):
         raise UserError(
             f"{out} holds something else", "a sample is written to a folder of its own", "give another --out"
         )
-    temporary = out.with_name(f"{out.name}.partial")
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = out.with_name(f".{out.name}.partial")
+    remove_folder(temporary)
     temporary.mkdir(parents=True)
     counts = write_sample(temporary, seed=seed)
     outputs = describe_outputs(temporary)
     write_manifest(
         temporary,
-        Manifest(stage="sample", settings=settings, inputs={}, outputs=outputs, counts=counts, versions=current),
+        Manifest(stage=STAGE, settings=settings, inputs={}, outputs=outputs, counts=counts, versions=current),
     )
-    publish_folder(temporary, out)
+    publish_folder(temporary, out, replace=own)
     return counts

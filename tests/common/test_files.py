@@ -6,6 +6,8 @@ import bz2
 import errno
 import gzip
 import lzma
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from common.files import (
     atomic_write,
     decompression_errors,
     expand,
+    follow_umask,
     human_size,
     open_bytes,
     publish_folder,
@@ -32,6 +35,23 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
     ".zst": zstandard.ZstdCompressor().compress,
 }
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o027, 0o640), (0o002, 0o664), (0o077, 0o600)])
+def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        for text in ("one", "two"):  # also of a file that is replaced
+            with atomic_write(tmp_path / "made" / "a.json") as stream:
+                stream.write(text)
+        private = tmp_path / "b.safetensors"
+        os.close(os.open(private, os.O_CREAT, 0o600))
+        follow_umask(private)
+        follow_umask()
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "made" / "a.json", private)} == {mode}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.safetensors", "made"]
 
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESS])
@@ -143,7 +163,10 @@ def test_publish_replaces_a_folder_as_a_whole(tmp_path: Path) -> None:
     for name, content in (("final", "old"), ("partial", "new")):
         (tmp_path / name).mkdir()
         (tmp_path / name / content).write_text(content)
-    publish_folder(tmp_path / "partial", tmp_path / "final")
+    with pytest.raises(UserError, match="holds something else"):
+        publish_folder(tmp_path / "partial", tmp_path / "final")
+    assert (tmp_path / "final" / "old").exists() and (tmp_path / "partial" / "new").exists()
+    publish_folder(tmp_path / "partial", tmp_path / "final", replace=True)
     assert [p.name for p in tmp_path.iterdir()] == ["final"]
     assert [p.name for p in (tmp_path / "final").iterdir()] == ["new"]
 

@@ -2,12 +2,14 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from common.process import Terminated, end_on_sigterm, run_child, running_children
+from common.process import Terminated, end_on_sigterm, own_package, run_child, running_children
 
 
 def test_sigterm_unwinds_as_ctrl_c_does():
@@ -47,3 +49,21 @@ def test_a_program_whose_processes_have_ended_is_not_waited_for_without_end(prog
 def test_children_that_run() -> None:
     assert running_children(os.getppid())  # this process
     assert running_children(2**22 + 1)  # of one that is gone nothing is to be seen
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not know PYTHONSAFEPATH")
+@pytest.mark.parametrize("inherited", ["", ":", "elsewhere:"])  # an empty name is the current folder
+def test_a_child_imports_this_package_and_nothing_of_the_current_folder(
+    inherited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "__init__.py").touch()
+    for name in ("html.py", "common/progress.py"):
+        (tmp_path / name).write_text("raise SystemExit(9)")
+    monkeypatch.setenv("PYTHONPATH", inherited)
+    program = "import html, common.progress; print(common.progress.__file__)"
+    environment = {**os.environ, **own_package()}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == str(Path(__file__).parents[2] / "common" / "progress.py")

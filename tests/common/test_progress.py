@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.table import Table
+from rich.text import Text
 
 from common import progress
 from common.errors import HunminError, UserError, nearest
-from common.progress import ProgressBar, duration, short_number
+from common.progress import ProgressBar, console, duration, say, short_number, show
 
 
 def test_plain_lines_away_from_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +48,31 @@ def test_skipped_units_do_not_count_into_the_rate(monkeypatch):
     now[0] = 10.0
     bar.done += 10
     assert bar._line(now[0]) == "corpus: 90 of 100 MB, 1 MB/s, 10s left"
+
+
+EVIL = "a\x1b]0;TITLE\x07\x1b[2J\x9b31m[/x][bold]:smile:"
+"""Sets a terminal's title, clears it, colours it; ends a style that was not begun."""
+
+
+def test_nothing_that_a_name_holds_is_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(EVIL, title=EVIL, caption=EVIL)
+    table.add_row(EVIL)
+    table.add_row(Text(EVIL, style="bold"))
+    for stderr in (True, False):
+        console(stderr).print(table)
+        console(stderr).print(EVIL)
+    say(EVIL, style="red")
+    show(f"{EVIL}\n")
+    out, err = capsys.readouterr()
+    for text in (out, err):
+        assert not {"\x1b", "\x07", "\x9b"} & set(text)
+        assert text.replace("\\x07", "").count("a\\x1b]0;TITLE\\x1b[2J\\x9b31m[/x][bold]:smile:") == 7
+
+
+def test_what_a_terminal_shows_is_coloured_by_us_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    out = console()
+    out.file, out._force_terminal, out._color_system = stream, True, 1  # type: ignore[assignment]
+    out.print(Text(EVIL, style="red"))
+    text = stream.getvalue()
+    assert "\x1b[31m" in text and "\x1b]0" not in text and "\x1b[2J" not in text

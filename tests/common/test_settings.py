@@ -115,3 +115,30 @@ def test_tags_that_make_objects_are_refused(tmp_path: Path) -> None:
         load_yaml(tmp_path / "r.yaml")
     with pytest.raises(UserError, match="is not a YAML value"):
         apply_overrides({}, ["name=!!python/object/apply:os.getcwd []"])
+
+
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan"])
+def test_infinity_and_nan_are_no_values(value: str) -> None:
+    class Sized(Settings):
+        size: float = 1.0
+
+    with pytest.raises(UserError, match="size"):
+        parse_settings(Sized, apply_overrides({}, [f"size={value}"]), "test")
+
+
+def test_yaml_nested_without_end_is_one_message(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(UserError, match="nested too deeply"):
+        load_yaml(tmp_path / "a.yaml")
+    with pytest.raises(UserError, match="not a YAML value"):
+        apply_overrides({}, ["a=" + "[" * 5000 + "]" * 5000])
+
+
+def test_yaml_that_stands_for_values_without_end_is_one_message(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    (tmp_path / "a.yaml").write_text("\n".join(lines))
+    with pytest.raises(UserError, match="more than 100,000 values"):
+        load_yaml(tmp_path / "a.yaml")
+    (tmp_path / "b.yaml").write_text("a: &a {x: 1}\nb: *a")
+    assert load_yaml(tmp_path / "b.yaml") == {"a": {"x": 1}, "b": {"x": 1}}

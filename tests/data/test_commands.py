@@ -2,6 +2,7 @@
 
 import io
 import json
+import unicodedata
 
 import pytest
 
@@ -142,3 +143,30 @@ def test_an_input_of_which_no_line_can_be_read_is_an_error(source, reason):
         with pytest.raises(HunminError, match=reason):
             command(io.BytesIO(source), io.BytesIO())
     assert split_stream(io.BytesIO(b"\n"), io.BytesIO())["written"] == 0
+
+
+def test_spans_of_decomposed_text_are_places_in_it() -> None:
+    text = "연락처는 010-1234-5678이고 주소는 서울특별시 강남구 테헤란로 123이다. 메일은 a@b.co.kr이다."
+    given = unicodedata.normalize("NFD", text)
+    lines = "".join(json.dumps({"text": one}, ensure_ascii=False) + "\n" for one in (text, given))
+    output = io.BytesIO()
+    pseudonymize_stream(io.BytesIO(lines.encode()), output, b"a key of some length")
+    composed, decomposed = map(json.loads, output.getvalue().splitlines())
+    found = [unicodedata.normalize("NFC", given[span["start"] : span["end"]]) for span in decomposed["spans"]]
+    assert found == ["010-1234-5678", "서울특별시 강남구 테헤란로 123", "a@b.co.kr"]
+    assert unicodedata.normalize("NFC", decomposed["text"]) == composed["text"]
+    rebuilt, done = "", 0
+    for span in decomposed["spans"]:
+        rebuilt, done = rebuilt + given[done : span["start"]] + span["surrogate"], span["end"]
+    assert rebuilt + given[done:] == decomposed["text"]
+
+
+def test_sentences_of_decomposed_text_are_its_own() -> None:
+    text = "가람은 갔다. 나도 갔다! 글을 썼습니다 그리고 왔다."
+    given = unicodedata.normalize("NFD", text)
+    output = io.BytesIO()
+    split_stream(io.BytesIO(json.dumps({"text": given}).encode()), output)
+    sentences = json.loads(output.getvalue())["sentences"]
+    assert "".join(sentences).replace(" ", "") == given.replace(" ", "")
+    composed = [unicodedata.normalize("NFC", one) for one in sentences]
+    assert composed == ["가람은 갔다.", "나도 갔다!", "글을 썼습니다", "그리고 왔다."]

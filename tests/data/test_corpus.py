@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from pydantic import ValidationError
 
 from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
@@ -209,9 +210,13 @@ def test_truncated_archive_leaves_finished_units(corpora, tmp_path, monkeypatch)
     assert finished.items() <= parts(tmp_path / "out").items()
 
 
-def test_missing_benchmark_and_missing_key_are_clear(corpora, tmp_path, monkeypatch):
-    with pytest.raises(UserError, match="no benchmark"):
-        build(settings(corpora, decontaminate={}), tmp_path / "out")
+def test_without_a_benchmark_nothing_is_decontaminated_and_that_is_said(corpora, tmp_path, capsys):
+    counts = build(settings(corpora, decontaminate={}), tmp_path / "out")
+    assert counts["documents"] > 0 and counts["benchmark_sentences"] == 0
+    assert "nothing is decontaminated" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_missing_key_is_clear(corpora, tmp_path, monkeypatch):
     monkeypatch.delenv("HUNMIN_PII_KEY", raising=False)
     with pytest.raises(UserError, match="no key"):
         build(settings(corpora, pii={}), tmp_path / "out")
@@ -413,3 +418,10 @@ def test_a_source_for_each_document_is_refused(unit_mb, tmp_path, monkeypatch):
     with pytest.raises(UserError, match="more than 300 sources"):
         build(settings(tmp_path / "a.jsonl", unit_mb=unit_mb), tmp_path / "out")
     build(settings(tmp_path / "a.jsonl", inputs=[{"path": str(tmp_path / "a.jsonl"), "name": "곳"}]), tmp_path / "out2")
+
+
+@pytest.mark.parametrize("key", ["shard_mb", "unit_mb"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e-9, 0.0])
+def test_sizes_are_sizes(key, value):
+    with pytest.raises(ValidationError):
+        CorpusSettings.model_validate({"inputs": ["a"], key: value})

@@ -18,7 +18,7 @@ from data import nfc as nfc_module
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.deduplicate import keys_of
 from data.deduplicate.near import signatures
-from data.nfc import MOST_MARKS, nfc
+from data.nfc import MOST_MARKS, composed, nfc
 from data.pii import find_many
 from data.readers import Block, Document, InputFile, Reject, SourceSettings, list_files, parse_block, read_blocks
 from data.splitting import split_sentences
@@ -229,3 +229,15 @@ def test_one_outlying_row_id_leaves_the_rows_in_blocks(tmp_path: Path) -> None:
         read += items
     assert len(blocks) > 3 and max(sizes) <= 2 * min(sizes[:-1])
     assert [item.text for item in read if isinstance(item, Document)] == [text for _, text in rows]
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from("\u1100\u1161\u11a8\u0301\u0323é각가"), max_size=40))
+def test_composed_text_knows_its_places(text: str) -> None:
+    whole = composed(text)
+    assert whole.text == nfc(text)
+    assert len(whole.starts) == len(whole.ends) == len(whole.text)
+    assert whole.starts == sorted(whole.starts) and whole.ends == sorted(whole.ends)
+    assert all(start < end for start, end in zip(whole.starts, whole.ends, strict=True))
+    for place in range(len(whole.text)):
+        start, end = whole.given(place, place + 1)
+        assert whole.text[place] in nfc(text[start:end])

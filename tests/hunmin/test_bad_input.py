@@ -101,7 +101,7 @@ def test_too_many_bad_lines_fail_and_say_where_they_are(tmp_path: Path, said) ->
 def test_batches_that_do_not_divide(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
     path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
     assert run_command(["run", path, "pretrain.global_batch=100", "pretrain.micro_batch=32"]) == 2
-    assert "global_batch (100) must be divisible by" in said()
+    assert "pretrain.global_batch (100) must be divisible by" in said()
 
 
 def test_a_missing_key_for_pseudonyms(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]

@@ -20,6 +20,7 @@ from hunmin.doctor.check import Check
 from hunmin.doctor.machine import compiler_checks, device_check, disk_check, memory_checks
 from hunmin.doctor.network import keys_check, network_check
 from hunmin.doctor.packages import package_checks, python_check
+from hunmin.doctor.probes import has_kernels
 from hunmin.main import run_command
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +127,25 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert built.state == "note" and "built for the CPU" in built.found and "--index-url" in built.remedy
     old = device_check(torch_with(warned=["CUDA initialization: The NVIDIA driver on your system is too old"]))
     assert "driver on your system is too old" in old.found
+
+
+def test_a_gpu_that_this_torch_has_no_kernels_for() -> None:
+    """torch for CUDA 13 has none for a V100; its wheels for CUDA 12.6 do."""
+    left = {**V100, "served": False, "capability": "7.0"}
+    check = device_check(torch_with({**H100, "served": True, "capability": "9.0"}, left, left, cuda="13.0"))
+    assert check.bad and "Tesla V100-SXM2-32GB (compute capability 7.0)" in check.found and "CUDA 13.0" in check.found
+    assert "H100" not in check.found and "--index-url https://download.pytorch.org/whl/cu126" in check.remedy
+
+
+@pytest.mark.parametrize(
+    ("capability", "served"),
+    [((7, 0), False), ((6, 1), False), ((7, 5), True), ((8, 6), True), ((8, 9), True), ((9, 0), True), ((12, 1), True)],
+)
+def test_which_gpus_a_torch_for_cuda_13_serves(capability: tuple[int, int], served: bool) -> None:
+    """Binaries run on their own generation from their version on, PTX on every later one (CUDA's programming guide)."""
+    built_for = ["sm_75", "sm_80", "sm_86", "sm_90a", "sm_100", "sm_120", "compute_120"]
+    assert has_kernels(capability, built_for) == served
+    assert has_kernels(capability, ["sm_50", "compute_50"]) and has_kernels(capability, [])
 
 
 def test_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

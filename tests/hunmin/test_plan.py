@@ -68,7 +68,7 @@ def test_what_a_refused_plan_advises_is_accepted(micro_batch: int, devices: int)
         return
     with pytest.raises(UserError) as caught:
         plan.cost_plan(recipe(**asked), devices, "H100")
-    name, value = re.findall(r"e\.g\. (\w+)=(\d+)", str(caught.value))[0]
+    name, value = re.findall(r"e\.g\. pretrain\.(\w+)=(\d+)", str(caught.value))[0]
     plan.cost_plan(recipe(**{**asked, name: int(value)}), devices, "H100")
 
 

@@ -84,6 +84,16 @@ def test_on_a_gpu_the_published_recipes_are_computed_without_padding(path: Path)
     assert own.dropout.p == settings.model.dropout == 0.1 and own.forward.__name__ == "_attend_fused"
 
 
+@pytest.mark.parametrize("command", [["run", "quickstart"], ["run", "quickstart", "--dry-run"], ["run", "gpu-check"]])
+def test_elsewhere_than_in_a_clone_the_sample_is_said_how_to_make(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_command(command) == 2
+    assert "hunmin sample --out runs/sample, then the same command again" in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_left_to_the_user_is_asked_for() -> None:
     with pytest.raises(UserError) as caught:
         load_recipe(CONFIGS / "local-small.yaml")

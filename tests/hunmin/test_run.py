@@ -4,76 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from common.errors import UserError
-from common.manifest import MANIFEST, read_manifest
+from common.manifest import read_manifest
 from data.readers.volume import FileVersion
 from hunmin import refusals, stages, state
 from hunmin import run as engine
-from hunmin.recipe import Recipe
-from hunmin.stages import Stage
-
-Work = Callable[[Path, Path], dict[str, Any]]
-
-
-class House:
-    """Three stages a → b → c in place of the real ones; `did` says which ran, `fail` makes one break half way."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self.did, self.fail = folder, [], ""  # type: ignore[var-annotated]
-        (folder / "input.txt").write_text("input")
-        table = (
-            Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [str(folder / "input.txt")]),
-            Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.lr}, self._work("b"), keep=True),
-            Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
-        )
-        for module in (stages, state, engine):
-            monkeypatch.setattr(module, "STAGES", table)
-        for module in (stages, engine):
-            monkeypatch.setattr(module, "STAGE_NAMES", ["a", "b", "c"])
-
-    def _work(self, name: str) -> Callable[[Recipe, Path, Path], dict[str, Any]]:
-        def work(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
-            leftovers = (out / "piece").exists()
-            (out / "piece").write_text(name)
-            if self.fail == name:
-                raise KeyboardInterrupt
-            self.did.append(name + ("+" if leftovers else ""))
-            (out / "result").write_text(f"{name} {recipe.seed if name == 'a' else ''}")
-            return {"n": 1}
-
-        return work
-
-    def recipe(self, **changes: Any) -> Recipe:
-        lr = changes.pop("lr", 1e-4)
-        tree = {
-            "name": "t",
-            "out": str(self.folder / "run"),
-            "corpus": {"inputs": ["x"]},
-            "klue": {"data": "y"},
-            "pretrain": {"optimizer": {"lr": lr}},
-            **changes,
-        }
-        return Recipe.model_validate(tree)
-
-    def go(self, **changes: Any) -> list[str]:
-        self.did.clear()
-        options = {key: changes.pop(key) for key in ("first", "last") if key in changes}
-        engine.run(self.recipe(**changes), **options)
-        return list(self.did)
-
-    def manifests(self) -> dict[str, bytes]:
-        return {n: (self.folder / "run" / n / MANIFEST).read_bytes() for n in "abc"}
-
-
-@pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
-    return House(tmp_path, monkeypatch)
+from tests.hunmin.house import House
 
 
 def test_done_stages_are_skipped(house: House) -> None:
@@ -202,7 +142,7 @@ def test_pieces_of_other_settings_are_not_taken_up_and_training_is_moved_aside(
     assert (house.folder / "run" / "b.before-1" / "piece").exists()
     house.go(lr=4e-4)
     assert (house.folder / "run" / "b.before-2" / "result").exists()
-    assert "moved to b.before-2" in capsys.readouterr().err
+    assert "lr: 0.0003 → 0.0004" in (said := capsys.readouterr().err) and "the earlier b is now b.before-2" in said
 
 
 def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(

@@ -124,6 +124,8 @@ def test_an_output_that_cannot_be_written(
     """By its permissions, or on a disk that is mounted for reading alone: mounted so as root, else pretended."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("가나다 라마바\n" * 50, encoding="utf-8")
+    (tmp_path / "klue").mkdir()
+    (tmp_path / "klue" / "ontology.json").write_text("{}")
     recipe = {"name": "x", "out": "x", "corpus": {"inputs": ["text.txt"], "pii": {"enabled": False}, "decontaminate":
               {"enabled": False}}, "klue": {"data": "klue"}}  # fmt: skip
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
@@ -176,10 +178,11 @@ def test_a_model_of_the_hub_without_network(
     change = ["pretrain.init_from=nobody/no-such-model", f"out={run}"]
     assert run_command(["run", str(recipe), "--until", "pretrain", *change]) == 2
     message = said()
-    assert "nobody/no-such-model is no model that transformers can load" in message and "remedy: " in message
+    assert "nobody/no-such-model is no folder here and not in the hub's cache" in message
+    assert "hf download nobody/no-such-model" in message
 
 
-def test_a_model_of_the_hub_where_a_folder_is_needed(tmp_path: Path, said: Said) -> None:
-    words = ["klue", "finetune", "klue/bert-base", "--data", str(tmp_path), "--out", str(tmp_path / "scores")]
+def test_a_folder_without_a_model(tmp_path: Path, said: Said) -> None:
+    words = ["klue", "finetune", str(tmp_path), "--data", str(tmp_path), "--out", str(tmp_path / "scores")]
     assert run_command(words) == 2
     assert "name an exported model's folder" in said()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -108,6 +109,34 @@ def test_neither_truth_nor_personal_data_nor_the_key_is_in_the_run_folder(finish
         text = path.read_text("utf-8", errors="replace")
         assert "a-key-for-invented-data" not in text, path
         assert not [o for o in originals if o in text], path
+
+
+def test_verify_reads_everything_and_names_what_changed(
+    finished: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished / "run", run)
+    assert run_command(["verify", str(run), "--json"]) == 0
+    whole = json.loads(capfd.readouterr().out)
+    assert not [row for row in whole if row["damaged"]]
+    checkpoints = [row["what"] for row in whole if "step-" in row["what"]]
+    assert {row["what"] for row in whole} - {*checkpoints} == {stage.folder for stage in STAGES} and checkpoints
+    changed = {
+        "tokens": "tokens-00000.bin",
+        "export": "model.safetensors",
+        "klue": "results.jsonl",
+        checkpoints[-1]: "optimizer.safetensors",
+    }
+    for folder, name in changed.items():
+        content = bytearray((run / folder / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (run / folder / name).write_bytes(bytes(content))
+    (run / "tokenizer" / "vocab.txt").unlink()
+    (run / "corpus" / "manifest.json").write_text("{}")
+    assert run_command(["verify", str(run), "--json"]) == 1
+    found = {row["what"]: row["damaged"] for row in json.loads(capfd.readouterr().out) if row["damaged"]}
+    assert found == {**{k: [v] for k, v in changed.items()}, "tokenizer": ["vocab.txt"], "corpus": ["manifest.json"]}
+    assert run_command(["verify", str(tmp_path)]) == 2
 
 
 def test_watch_scores_each_checkpoint_once(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -235,7 +235,7 @@ def test_two_models_can_be_told_apart():
     row = result("ynat", "pretrained", 42, 70.0, model="[b]|c")
     console = Console(width=110, record=True, file=io.StringIO())
     console.print(results_table([row]))
-    assert "[b]|c," in console.export_text() and "| [b]\\|c, pretrained | 1 |" in markdown([row])
+    assert "[b]|c," in console.export_text() and "| \\[b\\]\\|c, pretrained | 1 |" in markdown([row])
     del row["model"]  # a row of an earlier version
     assert tabulate([row]).lines[0].title == "pretrained"
 
@@ -324,3 +324,16 @@ def test_a_run_on_other_data_stays_away_from_published_rows(tmp_path, capfd):
             assert ("mBERT-base" in capfd.readouterr().out) == published
     assert run_command(["klue", "report", str(tmp_path), "--published", "--format", "markdown"]) == 0
     assert "mBERT-base" in capfd.readouterr().out
+
+
+EVIL = "[/x]<b>|`$\\input{x}^~\x1b[2J"
+
+
+def test_a_models_name_is_text_in_every_form():
+    row = result("ynat", "pretrained", 42, 70.0, model=EVIL)
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(results_table([row]))  # any console: an unknown end of a style is an error of rich
+    assert "[/x]<b>|`$" in console.export_text()
+    line = next(line for line in markdown([row]).splitlines() if "pretrained" in line)
+    assert line.startswith("| \\[/x\\]\\<b\\>\\|\\`\\$\\\\input{x}^\\~") and "\x1b" not in line
+    assert "[/x]<b>|`\\$\\textbackslash{}input\\{x\\}\\textasciicircum{}\\textasciitilde{}" in latex([row])

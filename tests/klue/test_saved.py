@@ -1,6 +1,7 @@
 """Saved models: their predictions are those of their job, on the same file and on texts without labels."""
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,8 @@ def test_a_saved_models_predictions_are_its_jobs(name, sample_benchmark, sample_
     )
     job = job.model_copy(update={"save_model": True})
     run_job(job)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in Path(job.out).rglob("*") if path.is_file()}
+    assert len(modes) == 1 and modes.pop() & 0o044  # none is the owner's alone, as safetensors makes its files
     folder, wanted = Path(job.out) / "model", lines(Path(job.out) / "predictions.jsonl")
     predict_file(folder, name, find_file(task, sample_benchmark, "dev"), tmp_path / "all.jsonl")
     if name != "wos":  # batches are of other inputs there, and rounding may decide

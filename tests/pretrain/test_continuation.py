@@ -12,7 +12,7 @@ import torch
 from transformers import BertConfig, BertForMaskedLM, RobertaForMaskedLM
 
 from common.errors import UserError
-from pretrain.continuation import cut, load_model
+from pretrain.continuation import check_model, cut, load_model
 from pretrain.model import build_config, build_model
 from pretrain.settings import ModelSettings, PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
@@ -187,3 +187,34 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "config.json").read_bytes())["model_type"] == "bert"
     with pytest.raises(UserError, match="is a bert"):
         load(str(tmp_path), ENTRIES)
+
+
+def test_a_model_with_code_of_its_own_is_refused_and_nothing_of_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """transformers asks on the terminal, and runs the code on y: nobody may be asked."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "own", "auto_map": {"AutoConfig": "own.C"}}')
+    (folder / "own.py").write_text(
+        f"open({str(tmp_path / 'ran')!r}, 'w')\nfrom transformers import RobertaConfig\n"
+        "class C(RobertaConfig):\n    model_type = 'own'\n"
+    )
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(UserError, match="Python code of its own"):
+        check_model(str(folder), PretrainSettings(model=SHAPE))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_weights_as_a_pickle_that_does_more_than_weights_are_refused(tmp_path: Path) -> None:
+    source = publish(tmp_path / "model")
+
+    class Evil:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return open, (str(tmp_path / "ran"), "w")
+
+    (tmp_path / "model" / "model.safetensors").unlink()
+    torch.save({"x": Evil()}, tmp_path / "model" / "pytorch_model.bin")
+    with pytest.raises(UserError, match="has no weights that transformers can load"):
+        load(source, ENTRIES)
+    assert not (tmp_path / "ran").exists()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +21,11 @@ from pretrain import export_check, sentence_embeddings
 from pretrain.checkpoint import complete_checkpoints
 from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hub_model
 from pretrain.export_check import check_folder
+from pretrain.model import build_config, build_model
 from pretrain.sentence_embeddings import check_sentence_embeddings
+from pretrain.settings import PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
+from tokenizer.settings import SPECIAL_TOKENS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import finish, start
@@ -63,12 +68,39 @@ def test_a_checkpoint_holds_all_that_an_export_needs(
     assert len(fill("[MASK] w1")) == 5
 
 
+@pytest.mark.parametrize(("mask", "mode"), [(0o027, 0o640), (0o002, 0o664)])
+def test_whoever_may_read_the_folder_may_read_its_files(checkpoint: Path, tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    os.umask(before)
+    of_checkpoint = {stat.S_IMODE(path.stat().st_mode) for path in checkpoint.iterdir()}
+    assert of_checkpoint == {0o666 & ~before}
+    os.umask(mask)
+    try:
+        export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True)
+    finally:
+        os.umask(before)
+    paths = [tmp_path / "model", *(tmp_path / "model").rglob("*")]
+    modes = {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in paths}
+    assert modes == {path.name: oct(0o777 & ~mask if path.is_dir() else mode) for path in paths}
+
+
 def test_exports_are_the_same_bytes(checkpoint: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         export_checkpoint(checkpoint, tmp_path / name)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert files == sorted(path.name for path in (tmp_path / "two").iterdir()) and len(files) >= 5
     assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in files)
+
+
+def test_a_checkpoint_with_changed_bytes_is_not_exported(checkpoint: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / checkpoint.name
+    shutil.copytree(checkpoint, damaged)
+    content = bytearray((damaged / "weights.safetensors").read_bytes())
+    content[-100] ^= 0x20  # one bit of a weight: the file is still a readable one
+    (damaged / "weights.safetensors").write_bytes(bytes(content))
+    with pytest.raises(HunminError, match="is damaged"):
+        export_checkpoint(damaged, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def change_weight(folder: Path, value: float) -> None:
@@ -224,7 +256,7 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     session = runtime.InferenceSession(str(tmp_path / "model" / onnx.FILE))
     ids = torch.tensor([[0, 7, 8, 4, 2, 1, 1]])
     mask = (ids != 1).long()
-    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(ids)}
+    feeds = {"input_ids": ids, "attention_mask": mask}
     found = session.run(None, {name: tensor.numpy() for name, tensor in feeds.items()})[0]
     wanted = load_checkpoint(checkpoint)(ids, attention_mask=mask).logits
     torch.testing.assert_close(torch.from_numpy(found)[:, :5], wanted[:, :5], atol=1e-4, rtol=0)
@@ -233,6 +265,62 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     with pytest.raises(HunminError, match="logits differ"):
         export_checkpoint(checkpoint, tmp_path / "wrong", onnx=True)
     assert not (tmp_path / "wrong").exists() and not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "objective", "special", "returned"),
+    [
+        ("roberta", "mlm", "roberta", ["attention_mask", "input_ids"]),
+        ("roberta", "mlm", "bert", ["attention_mask", "input_ids"]),  # the model knows one token type
+        ("bert", "mlm+nsp", "bert", ["attention_mask", "input_ids", "token_type_ids"]),
+        ("bert", "mlm", "roberta", ["attention_mask", "input_ids"]),
+    ],
+)
+def test_an_onnx_graph_takes_what_its_tokenizer_returns(
+    kind: str, objective: str, special: str, returned: list[str], tmp_path: Path
+) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    from pretrain import onnx
+
+    built = build_tokenizer([*SPECIAL_TOKENS[special], *"오늘날씨가정말좋네요훈민음은"], special)
+    save_tokenizer(built, special, 32, tmp_path / "tokenizer")
+    ids = {token.strip("[]").lower(): number for number, token in enumerate(SPECIAL_TOKENS[special])}
+    settings = PretrainSettings.model_validate(
+        {"model": {"type": kind, "layers": 1, "hidden": 32, "heads": 2}, "length": 32, "objective": objective}
+        | ({"samples": "sentence-pairs"} if objective == "mlm+nsp" else {})
+    )
+    model = build_model(settings, build_config(settings, built.get_vocab_size(), ids)).eval()
+
+    def finish(folder: Path) -> None:
+        onnx.write_onnx(folder, model)
+        onnx.check_onnx(folder, model)
+
+    folder = tmp_path / "model"
+    save_hub_model(model, tmp_path / "tokenizer", folder, finish)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    session = runtime.InferenceSession(str(folder / onnx.FILE))
+    assert sorted(one.name for one in session.get_inputs()) == returned
+    for texts in ((["오늘 날씨"],), (["오늘", "훈민정음은 날씨가 좋네요"],), (["오늘"], ["날씨가 좋네요"])):
+        given = dict(tokenizer(*texts, padding=True, return_tensors="pt"))
+        assert sorted(given) == returned
+        found = session.run(["logits"], {name: one.numpy() for name, one in given.items()})[0]
+        with torch.no_grad():
+            torch.testing.assert_close(torch.from_numpy(found), model(**given)[0], atol=1e-4, rtol=0)
+    other = json.loads((folder / "tokenizer_config.json").read_bytes())
+    other["model_input_names"] = ["input_ids", "attention_mask"] + ["token_type_ids"] * (len(returned) == 2)
+    (folder / "tokenizer_config.json").write_text(json.dumps(other))
+    with pytest.raises(HunminError, match="the ONNX graph asks for"):
+        onnx.check_onnx(folder, model)
+
+
+def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    export_checkpoint(checkpoint, tmp_path / "model", sentence_embeddings=True, onnx=True)
+    assert is_export_of(tmp_path / "model", checkpoint, sentence_embeddings=True, onnx=True)
+    given = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)(["w1 w2"], return_tensors="np")
+    runtime.InferenceSession(str(tmp_path / "model" / "onnx" / "model.onnx")).run(None, dict(given))
 
 
 def test_an_onnx_graph_tells_nothing_of_the_machine(

@@ -328,7 +328,7 @@ def test_a_port_that_nobody_reaches(group: Group) -> None:
 import pretrain.shared_folder
 pretrain.lifeline.JOIN_SECONDS = 1
 if rank:
-    share = lambda value: ("127.0.0.1", 1, "")  # a port where nothing listens
+    share = lambda value: ("127.0.0.1", 1, "x", "")  # a port where nothing listens
 try:
     begin(silence=3)
 except UserError as error:

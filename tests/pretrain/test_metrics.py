@@ -55,6 +55,20 @@ def test_a_resumed_run_goes_on_with_its_wandb_run(tmp_path: Path, monkeypatch: p
     assert {options["resume"] for options in begun} == {"allow"}
 
 
+def test_wandb_is_sent_neither_the_command_line_nor_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Command lines hold keys and passwords."""
+    wandb = pytest.importorskip("wandb")
+    begun: list[dict[str, Any]] = []
+    monkeypatch.setattr(wandb, "init", lambda **options: begun.append(options))
+    MetricsLog(tmp_path, 0, "offline", "p", {"data": "http://lee:PwInvented@h/x"}).close()
+    settings = begun[0]["settings"]
+    assert settings.x_disable_meta and settings.x_disable_machine_info and settings.x_disable_stats
+    assert settings.disable_git and settings.disable_code and not settings.save_code and not settings.host
+    assert "PwInvented" not in str(begun)
+
+
 def test_a_window_counts_what_was_accepted_and_goes_on_after_a_checkpoint() -> None:
     device = torch.device("cpu")
     totals = torch.tensor([6.0, 1, 3, 0, 0, 0, 60, 64], dtype=torch.float64)

@@ -82,12 +82,13 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
 
 def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     message = (
-        r"batch_warmup\.start \(4\) must be divisible by micro_batch × processes \(2 × 4 = 8\); e\.g\. micro_batch=1"
+        r"batch_warmup\.start \(4\) must be divisible by micro_batch × processes \(2 × 4 = 8\); "
+        r"e\.g\. pretrain\.micro_batch=1"
     )
     with pytest.raises(ValueError, match=message):
         PretrainSettings(**{**RUN, **GROWING, "processes": 4})
     with pytest.raises(
-        ValueError, match=r"global_batch \(16\) must be divisible by batch_warmup\.start \(6\).*start=4"
+        ValueError, match=r"global_batch \(16\) must be divisible by pretrain\.batch_warmup\.start \(6\).*start=4"
     ):
         PretrainSettings(**{**RUN, "micro_batch": 2, "batch_warmup": {"start": 6, "steps": 5}})
     # a launcher that the settings know nothing of

@@ -59,3 +59,28 @@ def test_missing_and_damaged_folders_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "tokens.json").write_text("{")
     with pytest.raises(HunminError, match="damaged"):
         TokenShards(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [[0, 2, 4, 99], [0, 2, -4, 10], [0, 4, 2, 10], [0, 2, 10], [1, 2, 4, 10], [0.0, 2.0, 4.0, 10.0], [[0, 2, 4, 10]]],
+)
+def test_offsets_outside_of_the_tokens_are_refused_when_they_are_opened(offsets: list[object], tmp_path: Path) -> None:
+    """Compiled code that goes by them ends the process by a signal, without a word."""
+    write(tmp_path)
+    np.save(tmp_path / "sentences-00000.npy", np.array(offsets))
+    shards = TokenShards(tmp_path)
+    with pytest.raises(HunminError, match=r"sentences-00000\.npy holds offsets that do not fit its tokens"):
+        shards.sentences(0)
+    assert shards.sentences(1).tolist() == [0, 2, 4, 7]
+    (tmp_path / "documents-00001.npy").write_bytes(b"\x93NUMPY\x01")
+    with pytest.raises(HunminError, match="is damaged"):
+        shards.documents(1)
+
+
+def test_ids_outside_of_the_vocabulary_are_refused(tmp_path: Path) -> None:
+    write(tmp_path)
+    TokenShards(tmp_path).check_ids()
+    (tmp_path / "tokens-00001.bin").write_bytes(np.array([1, 2, 3, 4, 5, 6, 100], dtype="<u2").tobytes())
+    with pytest.raises(HunminError, match=r"tokens-00001\.bin holds the id 100"):
+        TokenShards(tmp_path).check_ids()

@@ -1,11 +1,15 @@
 """Words are those of the saved pipeline; pieces cover every line once."""
 
 import gzip
+import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,9 +121,25 @@ def test_user_tokens_are_no_words(tmp_path: Path) -> None:
     assert counted(piece)["URL"] == 2
 
 
-def test_other_formats_and_missing_paths_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.jsonl").write_text("{}")
-    with pytest.raises(UserError, match="not plain text"):
+@pytest.mark.parametrize("name", ["t.jsonl.zst", "t.jsonl", "T.JSONL.GZ", "t.csv", "t.parquet", "t.json"])
+def test_formats_of_the_corpus_are_read_as_the_corpus_reads_them(tmp_path: Path, name: str) -> None:
+    rows = [{"text": "학교 봄"}, {"text": "봄\n여름"}]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    if name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / name)
+    else:
+        content = {"json": f"[{','.join(lines)}]", "csv": 'text\n학교 봄\n"봄\n여름"\n'}.get(name[-4:].strip("."))
+        packers = {"zst": zstandard.ZstdCompressor().compress, "gz": gzip.compress}
+        pack = packers.get(name[-3:].strip(".").lower(), bytes)
+        (tmp_path / name).write_bytes(pack((content or "\n".join(lines)).encode()))
+    [piece] = corpus_pieces(tmp_path / name)
+    assert counted(piece) == {"학교": 1, "봄": 2, "여름": 1}
+    assert source_sizes(piece) == {piece.path: len("학교 봄봄\n여름".encode())}
+
+
+def test_files_without_the_field_and_missing_paths_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"body": "a"}')
+    with pytest.raises(UserError, match="has no column 'text'"):
         corpus_pieces(tmp_path / "t.jsonl")
     with pytest.raises(UserError, match="nothing found"):
         corpus_pieces(tmp_path / "absent")

@@ -31,6 +31,8 @@ MAIL_BRANDS = {
     "카카오": "kakao",
     "핫메일": "hotmail",
     "야후": "yahoo",
+    "아웃룩": "outlook",
+    "아이클라우드": "icloud",
 }
 """Hosts of mail as they are called in Korean; an address at one is read by hidden.py."""
 _EMAIL = (
@@ -45,8 +47,8 @@ _MENTION = (
     r"(?P<title> ?님| 씨(?=[^가-힣]|[가는의를도와]|$)|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
 )
 _MENTION_LABEL = re.compile(
-    r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|댓글|팔로|맞팔|소환"
-    r"|(?<![a-z])(?:rt|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
+    r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|스레드|댓글|팔로|맞팔|소환|디엠"
+    r"|(?<![a-z])(?:rt|ig|dm|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
@@ -54,6 +56,7 @@ _REQUEST = re.compile(
 )
 _ADDRESSED = re.compile(r" ?(?:님|씨(?![가-힣])|께서|에게|한테)|[!~♡♥]|,? ?(?:안녕|고마|감사|축하)")
 _PLACE = re.compile("(?:역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
+_DISTRICT = re.compile("[동구시군읍면리]$")
 _HONOURED = frozenset(
     [
         "하느",
@@ -110,12 +113,15 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
             return None if name in _HONOURED else (start, end)
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
-        called = labelled(_MENTION_LABEL, text, start, start, BESIDE)
+        place = _PLACE.search(name) or _DISTRICT.search(name)
+        called = not place and labelled(_MENTION_LABEL, text, start, start, BESIDE)
         return (start, end) if asked or called else None
     handle = match["handle"]
     first, *_, last = handle.split(".") * 2
     addressed = handle == handle.lower() and _ADDRESSED.match(text, end) is not None
-    if _IDENTIFIER.match(first) or first.isupper() or (first != handle and last in MAIL_ENDS):
+    if _IDENTIFIER.match(first) or first.isupper():
+        return None
+    if first != handle and last in MAIL_ENDS and not labelled(_MENTION_LABEL, text, start, end, BESIDE):
         return None
     if is_code_name(handle) and not (
         (is_field_name(handle) and labelled(_MENTION_LABEL, text, start, end, BESIDE)) or addressed

@@ -32,13 +32,14 @@ ROOM = r"(?:[0-9]{1,4}동[,/]? ?[0-9]{1,4}호|(?<=[트라딩워텔션가차지])
 """The number of a flat, behind that of its building, or behind the building's name."""
 ROOM_GATE = f"[0-9]동[,/]? ?[0-9]{{1,4}}호|(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?,? ?[0-9]{{1,4}}호"
 _ROAD = (
-    r"(?P<road>[가-힣][가-힣0-9·]{0,11}?(?:대로|로|길))"
+    r"(?:(?P<quarter>[가-힣][가-힣0-9]{0,6}?(?:동|가|리)) )?(?P<road>[0-9]?[가-힣][가-힣0-9·]{0,11}?(?:대로|로|길))"
     r"(?P<branch> ?[0-9]{1,4}[가-하번]?[가-힣]?길)?"
     rf" ?(?:지하 ?)?(?P<house>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지|{_NO_UNIT})"
 )
 _LOT = (
-    r"(?P<village>[가-힣][가-힣0-9]{0,7}?(?:[동로][0-9]가|동|리|가)(?: [가-힣]{1,4}리)?)"
-    rf" ?(?:산 ?|제 ?)?(?P<lot>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지(?: [0-9]{{1,4}} ?호)?|{_NO_UNIT})"
+    r"(?:(?P<village>[가-힣][가-힣0-9]{0,7}?(?:[동로][0-9]가|동|리|가)(?: [가-힣]{1,4}리)?)"
+    r" ?(?:산 ?|제 ?)?|(?<=[읍면] )산 ?|(?<=[읍면])산 ?)"
+    rf"(?P<lot>(?![0-9]가)[0-9]{{1,5}}(?:-[0-9]{{1,4}})?)(?: ?번지(?: [0-9]{{1,4}} ?호)?|{_NO_UNIT})"
 )
 _FLAT = (
     r"(?P<place>[가-힣][가-힣0-9]{0,5}?(?:[동로][0-9]가|동|리|가))"
@@ -55,8 +56,14 @@ _UNIT = (
     r"|제?[A-Z가나다라마바사]동(?= ?제? ?[0-9]{1,4}[층호])|[나다라]동(?![가-힣0-9]))"
 )
 """A part of a building: 101동, 제3층, B동 301호, B01호, 203-1호."""
+_QUARTER = (
+    r" ?\([가-힣0-9]{1,8}(?:동|리|가|읍|면)(?:[0-9]가)?(?: ?(?:산 ?)?[0-9]{1,4}(?:-[0-9]{1,4})?(?: ?번지)?)?"
+    r"(?:, ?[가-힣A-Za-z0-9 ]{2,20})?\)"
+    rf"| ?\([가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS}|밸리|센터|번지)\)"
+)
+"""What an address holds in brackets: the quarter of a road, or a building. Anything else is a remark."""
 _DETAIL = (
-    r"(?P<detail>(?: ?\([가-힣0-9., ]{2,20}\))?"
+    rf"(?P<detail>(?:{_QUARTER})?"
     rf"(?:,? ?[가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS})"
     rf"|(?:,? [가-힣A-Za-z][가-힣A-Za-z0-9]{{1,11}}){{1,2}}?(?=,? {_UNIT})"
     rf"|,? [가-힣]{{2,10}}(?=,? (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}(?![0-9-])))?"
@@ -64,8 +71,7 @@ _DETAIL = (
     rf"(?:[,/]? ?{_UNIT}){{0,3}}"
     rf"(?:(?<=[가-힣]) (?!(?:19|20)[0-9]{{2}}-)[0-9]{{2,4}}-[0-9]{{3,4}}(?![0-9-])"
     r"|,? ?사서함 ?[0-9]{1,5}(?:-[0-9]{1,4})?호?)?"
-    r"(?: ?\((?:[가-힣0-9]{1,8}(?:동|리|가)(?:, ?[가-힣A-Za-z0-9 ]{2,20})?"
-    rf"|[가-힣A-Za-z0-9]{{1,12}}(?:{BUILDINGS}|밸리|센터))\))?)"
+    rf"(?:{_QUARTER})?)"
 )
 _FIRST = "".join(sorted({name[0] for name in (*PROVINCES, *f"{CITIES}|{COUNTIES}|{WARDS}".split("|"))}))
 PATTERN = re.compile(
@@ -74,9 +80,8 @@ PATTERN = re.compile(
     rf" ?(?P<town>[가-힣0-9]{{1,6}}[읍면] ?)?(?:(?:{_ROAD}|{_LOT}){_DETAIL}|{_FLAT}|{_COMPLEX})"
 )
 _GATE = (
-    "[시군구읍면] ?[가-힣][가-힣0-9·]*[로길동리가](?: [가-힣0-9]{1,7}[길리])?"
-    f" ?(?:산 ?|지하 ?|제 ?)?[0-9]|{ROOM_GATE}"
-    "|[동리가],? [가-힣A-Za-z0-9]+(?: [가-힣]+)?(?: [0-9]{1,2}(?:차|단지))? [0-9]{2,4}-[0-9]{3,4}"
+    "[시군구읍면] ?[0-9]?[가-힣][가-힣0-9·]*[로길동리가](?: [가-힣0-9]{1,14}[로길리])?"
+    f" ?(?:산 ?|지하 ?|제 ?)?[0-9]|[읍면] ?산 ?[0-9]|{ROOM_GATE}|[가-힣] [0-9]{{2,4}}-[0-9]{{3,4}}"
 )
 _TOWN = re.compile("[가-힣]{1,5}([0-9]?동|읍|면|리) ")
 _WORD = re.compile("[가-힣A-Za-z0-9-]+")
@@ -110,7 +115,7 @@ def _make(value: str, normal: str, draw: Draw) -> str:
         # 세종 has no districts; without one an invented road could still be a road of the other province
         district = "" if match["province"] else f" {INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]}구"
         changes.append((*match.span(group), name + (suffixes[0] if long else suffixes[-1]) + district))
-    for group in ("district", "known", "town", "road", "branch", "village", "house", "lot", "place"):
+    for group in ("district", "known", "town", "quarter", "road", "branch", "village", "house", "lot", "place"):
         if match[group]:
             changes.append((*match.span(group), _invent(group, match[group], draw)))
     if match["complex"]:

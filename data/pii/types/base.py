@@ -62,6 +62,9 @@ class PiiType:
 DASH = r"\-‐‑‒–—―−ㅡ"
 """Dashes as they are typed between digit groups (inside a character class); rarer ones are folded to these."""
 
+MASK = "*＊●○◯•#Xx"
+"""Signs that stand in place of digits (inside a character class)."""
+
 NOT_BEFORE = rf"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][{DASH}.,_/=])(?<![가-힣][{DASH}])"
 """The number starts here: it is no tail of a longer number, of a version or of a code such as ABC-2021-0001."""
 

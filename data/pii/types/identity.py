@@ -17,6 +17,7 @@ from data.pii.places import OLD_LICENCE_REGIONS
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
+    BEFORE,
     BESIDE,
     DASH,
     GATE_GAP,
@@ -30,7 +31,7 @@ from data.pii.types.base import (
     labelled,
 )
 
-_BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
+BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
 _DOTTED_BIRTH = r"[0-9]{2}(?P<dot>[./])(?:0[1-9]|1[0-2])(?P=dot)(?:0[1-9]|[12][0-9]|3[01])"
 _EARLIEST_BIRTH, _LATEST_BIRTH = 1920, 2035
 """Years of birth of bare digits without a label. Fixed: what is found must not depend on the day of the run."""
@@ -41,7 +42,10 @@ _OTHER_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"\s?(?:이?\s?밀리초|나노초|원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")
-_CORPORATION = re.compile(r"법인\s?(?:등록)?\s?(?:번호)?[^0-9가-힣]{0,4}[은는이가]?\s?$")
+_CORPORATION = re.compile(
+    r"법인\s?(?:등록)?\s?(?:번호)?[^0-9가-힣]{0,4}[은는이가]?\s?$|법인\s?등록\s?번호(?:(?!주민|외국인)[^0-9]){0,24}$"
+    r"|(?:주식회사|㈜|\(주\)|유한회사)\s?[가-힣A-Za-z]{1,12}\s?[(]?$"
+)
 """Before the number of a company in the register, which has the form of a person's."""
 _RRN_LABEL = re.compile(r"주민|민증|(?<![a-z])(?:rrn|resident)", re.IGNORECASE)
 _FRN_LABEL = re.compile(r"외국인|거소|등록번호|(?<![a-z])(?:frn|arn|alien)", re.IGNORECASE)
@@ -59,11 +63,11 @@ _TOLL_FREE = re.compile(f"1[{DASH}]8(?:00|33|44|55|66|77|88)")
 def _registration(centuries: str) -> re.Pattern[str]:
     number = f"{centuries}[0-9]{{6}}"
     return re.compile(
-        rf"(?=[0-9])(?:{APART_BEFORE}(?P<century>19|20)?{_BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
-        rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){_BIRTH}(?P<slash> ?[/~_*:.] ?){number}{APART_AFTER}"
+        rf"(?=[0-9])(?:{APART_BEFORE}(?P<century>19|20)?{BIRTH}(?P<dash> ?[{DASH}] ?){number}{APART_AFTER}"
+        rf"|{APART_BEFORE}(?<![0-9A-Za-z/]/)(?<![0-9A-Za-z]){BIRTH}(?P<slash> ?[/~_*:.] ?){number}{APART_AFTER}"
         rf"(?![/~_*:][0-9A-Za-z])"
         rf"|{APART_BEFORE}(?<![0-9A-Za-z]){_DOTTED_BIRTH}(?P<dotted> ?[{DASH}] ?){number}{APART_AFTER}"
-        rf"|(?:{NOT_BEFORE}|(?<=[0-9]{{13}},)){_BIRTH} ?{number}(?:{NOT_AFTER}|(?=,[0-9]{{13}}(?![0-9]))))"
+        rf"|(?:{NOT_BEFORE}|(?<=[0-9]{{13}},)){BIRTH} ?{number}(?:{NOT_AFTER}|(?=,[0-9]{{13}}(?![0-9]))))"
     )
 
 
@@ -76,7 +80,7 @@ def _registered(label: re.Pattern[str]) -> Check:
     def check(text: str, match: re.Match[str]) -> Extent | None:
         start, end = match.span()
         digits = digits_of(match[0])[-13:]
-        if not registration_date_ok(digits) or _CORPORATION.search(text[max(0, start - BESIDE) : start]):
+        if not registration_date_ok(digits) or _CORPORATION.search(text[max(0, start - BEFORE) : start]):
             return None
         if match["century"] is not None and not str(registration_born(digits)).startswith(match["century"]):
             return None
@@ -108,9 +112,10 @@ def _make_registration(first_century: int) -> Maker:
         valid = {rrn_check_digit(digits), *frn_check_digits(digits)}
         wrong = [d for d in range(10) if d not in valid]
         digits += str(wrong[draw.below(len(wrong))])
-        if len(digits_of(value)) == 15:  # with the century written out
+        length = len(digits_of(value))
+        if length == 15:  # with the century written out
             digits = f"{'19' if digits[6] in '1256' else '20'}{digits}"
-        return lay(value, digits)
+        return lay(value, digits[:length])  # the end may be masked
 
     return make
 
@@ -162,22 +167,22 @@ def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
 
 def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
     if normal[0] in "0123456789":
-        return lay(value, f"9{draw.digits(11)}")
-    return lay("세종" + value[2:], draw.digits(10))
+        return lay(value, f"9{draw.digits(len(normal) - 1)}")
+    return lay("세종" + value[2:], draw.digits(len(normal) - 2))
 
 
 def _make_passport(value: str, normal: str, draw: Draw) -> str:
-    if " " in value:
-        return f"X {draw.digits(8)}" if value[0].isupper() else f"x {draw.digits(8)}"
-    if value[1].isalpha():
-        return f"XX{draw.digits(7)}"
-    middle = draw.digits(1) if value[4].isdigit() else chr(ord("A") + draw.below(26))
-    made = f"X{draw.digits(3)}{middle}{draw.digits(4)}"
+    length = len(digits_of(value))
+    if value[0].isdigit():  # of another country
+        return lay(value, "000" + draw.digits(length - 3))
+    made = lay(value, draw.digits(length))
+    middle = chr(ord("A") + draw.below(26))
+    made = "XX"[: 1 + value[1].isalpha()] + re.sub("[A-Za-z]", middle, made[1 + value[1].isalpha() :])
     return made if value[0].isupper() else made.lower()
 
 
 def _make_health_insurance(value: str, normal: str, draw: Draw) -> str:
-    return lay(value, "0" + draw.digits(10))
+    return lay(value, "0" + draw.digits(len(normal) - 1))
 
 
 _REGISTRATION_GATE = (
@@ -218,7 +223,7 @@ PASSPORT = PiiType(
     _make_passport,
     label=PASSPORT_LABEL,
     check=passport,
-    normalise=lambda value: value.lower().replace(" ", ""),
+    normalise=lambda value: re.sub("[^0-9a-z]", "", value.lower()),
 )
 HEALTH_INSURANCE = PiiType(
     "HEALTH_INSURANCE",

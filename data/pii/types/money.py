@@ -9,6 +9,7 @@ from data.pii.draw import Draw, lay
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
+    BEFORE,
     BESIDE,
     DASH,
     GATE_GAP,
@@ -42,6 +43,10 @@ _SUBJECTS = frozenset(["100", "110", "140", "150", "155", "160", "161"])
 _OTHER_NUMBER = re.compile(
     r"(?:문서|접수|관리|사건|송장|주문|이력|등록|허가|승인|고유|일련|제)\s?(?:번호)?[^0-9가-힣]{0,4}[은는]?\s?$"
 )
+_NUMBER_OF = re.compile(
+    r"(?P<what>[가-힣]{1,8}|[A-Za-z]{2,12})\s?(?:번호|코드|[nN][oO]\.?)[^0-9가-힣]{0,4}[은는]?\s?(?P<whose>[가-힣A-Za-z]{2,8}\s)?$"
+)
+"""What a number is of, as its label says, and a name between."""
 _OTHER_AFTER = re.compile(r"호(?![가-힣])|호[가는를의로]")
 
 """Groupings of account numbers that hardly anything else uses; others need a label."""
@@ -51,7 +56,10 @@ _BANKS = (
     "광주|전북|제주|외환"
 )
 _CARD_LABEL = re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE)
-_BRN_LABEL = re.compile(r"사업자|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)", re.IGNORECASE)
+_BRN_LABEL = re.compile(
+    r"사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)",
+    re.IGNORECASE,
+)
 _ACCOUNT_LABEL = re.compile(
     rf"계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
     re.I,
@@ -86,9 +94,12 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     start, end = match.span()
     if match["plain"] is not None:
         other = _AMOUNT.match(text, end) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start])
-        return (start, end) if not other and labelled(_ACCOUNT_LABEL, text, start, end) else None
+        own = not other and not _of_something_else(text, start)
+        return (start, end) if own and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
-    if not 10 <= sum(groups) <= 14 or (match["sep"] in " ./" and len(groups) < 3):
+    if not 10 <= sum(groups) <= 14 or groups == (6, 7) or (match["sep"] in " ./" and len(groups) < 3):
+        return None
+    if _of_something_else(text, start):
         return None
     if labelled(_ACCOUNT_LABEL, text, start, end):
         return start, end
@@ -99,6 +110,12 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     return (start, end) if own and not other else None
 
 
+def _of_something_else(text: str, start: int) -> bool:
+    """Return whether the label right before `start` is that of a number other than an account's."""
+    told = _NUMBER_OF.search(text[max(0, start - BEFORE) : start])
+    return told is not None and not any(_ACCOUNT_LABEL.search(told[name] or "") for name in ("what", "whose"))
+
+
 def _make_card(value: str, normal: str, draw: Draw) -> str:
     digits = normal[0] + draw.digits(len(normal) - 2)
     last = draw.below(10)
@@ -106,6 +123,8 @@ def _make_card(value: str, normal: str, draw: Draw) -> str:
 
 
 def _make_brn(value: str, normal: str, draw: Draw) -> str:
+    if len(normal) != 10:  # of another form, beside its label
+        return lay(value, "000" + draw.digits(len(normal) - 3))
     digits = f"{101 + draw.below(899)}{draw.digits(6)}"
     return lay(value, digits + str((brn_check_digit(digits) + 1 + draw.below(9)) % 10))
 

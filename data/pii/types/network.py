@@ -45,7 +45,8 @@ _MAC = (
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IP = (
     rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
-    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z][.-])(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}},))(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
+    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}},))"
+    rf"(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_]|\.[0-9A-Za-z])(?!-(?!{OCTET}(?![0-9A-Za-z-]))[0-9A-Za-z])"
     r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
 IP_LABEL = re.compile(
@@ -66,6 +67,10 @@ _VERSION = re.compile(
 )
 _VERSION_AFTER = re.compile(r"\s?(?:버전|빌드|이상|이하|미만|이전|이후|부터|릴리[스즈]|업데이트|장\s|절|항|조\s)")
 """What follows a version or a section number."""
+_AFTER_NUMBER, _BEFORE_NUMBER = re.compile("[0-9]-"), re.compile("-[0-9A-Za-z]")
+_RANGE_BEFORE = re.compile(rf"(?<![0-9.]){OCTET}(?:\.{OCTET}){{3}}-\Z")
+_RANGE_AFTER = re.compile(rf"-(?:(?P<whole>{OCTET}(?:\.{OCTET}){{3}})|{OCTET}(?!-))(?![0-9A-Za-z]|\.[0-9A-Za-z])")
+"""A range of addresses: 10.0.0.1-10.0.0.9, and beside a word for them 10.0.0.1-9."""
 _NETWORK = re.compile("/[0-9]{1,2}(?![0-9])")
 _PACKAGE_PATH = re.compile("[A-Za-z][0-9]{0,3}/$")
 _GLOBAL_V6 = [ip_network(net) for net in ("2000::/3", "fc00::/7", "fe80::/10", "ff00::/8")]
@@ -140,6 +145,12 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     octets = [int(part) for part in match["v4"].split(".")]
     if octets[0] == 0 or four.is_loopback or octets[0] == 255:
         return None
+    if _AFTER_NUMBER.match(text, start - 2) and not _RANGE_BEFORE.search(text, max(0, start - 17), start):
+        return None
+    if _BEFORE_NUMBER.match(text, end):
+        range_ = _RANGE_AFTER.match(text, end)
+        if range_ is None or not (range_["whole"] or labelled(IP_LABEL, text, start, end)):
+            return None
     if versioned(text, start, end) or _PACKAGE_PATH.search(text, max(0, start - BEFORE), start):
         return None
     if _NETWORK.match(text, end):

@@ -6,16 +6,17 @@ import re
 
 from data.pii.draw import Draw, lay
 from data.pii.places import INVENTED_NAMES, PLATE_REGIONS
-from data.pii.types.base import DASH, Extent, PiiType, labelled
+from data.pii.types.base import DASH, Extent, PiiType, digits_of, labelled
 
 USAGE = "[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주바사아자배하허호]"
 """Letters a vehicle plate may carry (private, commercial, parcel, rental)."""
 _USAGE_GROUPS = ("가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주", "바사아자", "배", "하허호")
+_LETTERS = _USAGE_GROUPS[0]
 _MISSIONS = "외교|영사|준외|준영|국기|협정|대표"
 _OTHER_PLATE = f"[0-9]{{2,3}} ?{USAGE} ?[0-9]{{4}}(?![0-9A-Za-z])"
 _VEHICLE_PLATE = (
     rf"(?:(?<![가-힣])(?P<region>{PLATE_REGIONS}) ?[0-9]{{1,2}}"
-    rf"|(?:(?<![0-9A-Za-z_제.,])(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
+    rf"|(?:(?<![0-9A-Za-z_.,])(?<![가-힣]제)(?<![0-9][{DASH}/])|(?<={USAGE}[0-9]{{4}}[,/]))[0-9]{{2,3}})"
     rf" ?(?P<usage>{USAGE})(?P<space> ?)(?P<serial>[0-9]{{4}})(?![0-9A-Za-z]|(?![,/]{_OTHER_PLATE})[.,{DASH}/~][0-9])"
     rf"|(?<![0-9A-Za-z가-힣-])(?P<dashed>[0-9]{{2,3}}(?P<joint>[-.]){USAGE}(?P=joint)[0-9]{{4}})(?![0-9A-Za-z-])"
     rf"|(?<=[0-9A-Za-z가-힣\"],)(?P<cell>[0-9]{{2,3}}{USAGE} ?[0-9]{{4}})(?![0-9A-Za-z가-힣])"
@@ -28,13 +29,18 @@ _GATE = (
     rf"|[교사외영기정표] ?[0-9]{{3}}[{DASH}][0-9]{{3}}|(?:{PLATE_REGIONS})(?: ?[가-힣]{{2,4}})? ?[가-하] ?[0-9]{{4}}"
 )
 _LABEL = re.compile(
-    r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|차번|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|(?<![가-힣])차(?:[는가를의도]?\s|\()"
+    r"차량|승용차|승합차|전기차|수소차|자동차|화물차|트럭|택시|버스|번호판|차\s?번호|차번|주차|렌터카|렌트카|견인|뺑소니|차주|오토바이|이륜차|운전|입차|출차"
+    r"|하이패스|블랙박스|과태료|주정차|그랜저|쏘나타|소나타|아반떼|쏘렌토|싼타페|투싼|스포티지|카니발|스타렉스|모닝|스파크|티볼리"
+    r"|제네시스|말리부|셀토스|코란도|렉스턴|아이오닉|(?<![A-Za-z0-9])(?:SUV|K[3579]|G[789]0|SM[3567]|EV[369]|QM[356])(?![A-Za-z0-9])"
+    r"|(?<![가-힣])차(?:[는가를의도]?\s|\()"
 )
 _PLATE_LABEL = re.compile("번호판|번호|오토바이|이륜차|차량|차주|등록")
 _MOTORCYCLE_LABEL = re.compile("오토바이|이륜차|바이크")
 _MOTORCYCLES = frozenset("가나다라마바사아자차카타파하")
 """Letters of motorcycles' plates, which may be joined to their district (경기수원나8203)."""
-_COURT = re.compile("대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원")
+_COURT = re.compile(
+    "대법원|법원|선고|판결|판례|판시|결정|헌재|사건|상고|항소|원심|재판|소송|참조|고법|지법|지원 ?(?:[0-9]|판결|선고)"
+)
 _CASES = frozenset("가나다라마바사아자누두루무부수우주노도로모보고오조구더머저허호하")
 """Letters of case numbers (97누1234, 99다1234): year, kind of the case, number."""
 _FIRST_COURT = 48
@@ -58,7 +64,8 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
         return (start, end) if labelled(_MOTORCYCLE_LABEL if joined else _PLATE_LABEL, text, start, end) else None
     if match["region"] is not None or match["mission"] is not None:
         return start, end
-    if _AFTER_PLATE.match(text, end) or labelled(_COURT, text, start, end):
+    article = match["usage"] in "조호" and text[start - 1 : start] == "제"
+    if article or _AFTER_PLATE.match(text, end) or labelled(_COURT, text, start, end):
         return None
     if labelled(_LABEL, text, start, end):
         return start, end
@@ -72,15 +79,17 @@ def vehicle_plate(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def _make(value: str, normal: str, draw: Draw) -> str:
-    match = _PATTERN.match(value)
-    if match is None:
-        raise ValueError("not a vehicle plate")
+    match = _PATTERN.fullmatch(value)
+    regions = PLATE_REGIONS.split("|")
+    if match is None:  # of another form, beside its label
+        made = lay(value, "0" * (len(digits_of(value)) - 4) + draw.digits(4))
+        made = re.sub("(?<=[0-9])( ?)[가-힣]", lambda m: m[1] + _LETTERS[draw.below(len(_LETTERS))], made, count=1)
+        return regions[draw.below(len(regions))] + made[2:] if value.startswith(tuple(regions)) else made
     if match["mission"]:
         return lay(value, "000" + draw.digits(3))
-    regions = PLATE_REGIONS.split("|")
     if match["old"]:
         made = lay(value, draw.digits(4))
-        group, letter = _USAGE_GROUPS[0], match.start("letter")
+        group, letter = _LETTERS, match.start("letter")
         made = made[:letter] + group[draw.below(len(group))] + made[letter + 1 :]
         # no region has such a district
         district = INVENTED_NAMES[draw.below(len(INVENTED_NAMES))]

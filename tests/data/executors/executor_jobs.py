@@ -26,6 +26,10 @@ def process_id(task: Number) -> int:
     return os.getpid()
 
 
+def working_folder(task: Number) -> str:
+    return str(Path.cwd())
+
+
 def sized(payload: bytes, task: Number) -> int:
     return task.value
 

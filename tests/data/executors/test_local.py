@@ -123,9 +123,27 @@ def test_what_is_preloaded_is_imported_once_and_before_there_is_a_task(tmp_path)
         "        import slow_module\n"
         "        print(pool(slow_module.work, [Number(n) for n in range(4)]))\n"
     )
-    done = subprocess.run(program(tmp_path, body), cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    found = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(program(tmp_path, body), env=found, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("[0, 1, 2, 3]\n", "")
     assert len(list(tmp_path.glob("*.import"))) == 2  # the server and this test's program itself
+
+
+@pytest.mark.parametrize("preload", ["None", "'data.units.warm'"])
+def test_no_module_of_the_current_folder_is_imported(tmp_path, preload):
+    """`python -c`, by which multiprocessing starts its server and its tracker, imports what lies there."""
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    home.mkdir()
+    folder.mkdir()
+    for name in ("data", "random", "threading", "signal", "selectors", "html", "multiprocessing", "orjson"):
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'a').write(__name__ + ' ')\n")
+    body = (
+        f"    with LocalPool(2, preload={preload}) as pool:\n"
+        "        print(pool(square, [Number(n) for n in range(4)]))\n"
+    )
+    done = subprocess.run(program(home, body), cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[0, 1, 4, 9]\n", done.stderr
+    assert not (tmp_path / "EXECUTED").exists(), (tmp_path / "EXECUTED").read_text()
 
 
 def test_ready_workers_do_not_wait_for_one_that_starts(tmp_path):

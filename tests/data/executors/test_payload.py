@@ -1,5 +1,7 @@
 """What reaches a worker is what was sent, arrays of every shape among it, and stays its own."""
 
+import errno
+import io
 import multiprocessing
 from typing import Any
 
@@ -7,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from common.errors import DiskFullError
+from data.executors import payload
 from data.executors.payload import Payload, receive
 
 VALUES = {
@@ -65,3 +69,13 @@ def test_arrays_can_be_written_to_and_stay_the_readers_own():
 def test_arrays_begin_at_a_cache_line():
     received = through([np.arange(n, dtype=np.uint8) for n in range(1, 70)])[0]
     assert all(array.ctypes.data % 64 == 0 for array in received)
+
+
+def test_a_limit_on_files_is_one_clear_error(monkeypatch):
+    class Limited(io.BytesIO):
+        def write(self, part):
+            raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(payload.os, "fdopen", lambda *_: Limited())
+    with pytest.raises(DiskFullError, match="ulimit -f"):
+        payload.Payload([1])

@@ -1,5 +1,6 @@
 """Steps shared by elements: each task is done, with helpers, without, and when some are lost; the same results."""
 
+import os
 import pickle
 import threading
 import time
@@ -9,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import HunminError
+from common.errors import HunminError, UserError
 from data.executors import run_local
 from data.executors.phases import SharedExecutor, help_leader, start_leading
+from data.executors.ray import code_hash
 
 ONE = partial(run_local, workers=1)
 
@@ -126,3 +128,45 @@ def test_a_helper_of_a_lost_leader_ends(tmp_path, monkeypatch):
     began = time.monotonic()
     help_leader(tmp_path, ONE, "1-1", 1, 2)
     assert 0.1 <= time.monotonic() - began < 30 and not list(tmp_path.iterdir())  # it waits, and does nothing
+
+
+class Planted:
+    """What runs code of its own as it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+@pytest.mark.parametrize("kind", ["writable by others", "a link", "of another user"])
+def test_nothing_is_unpickled_that_another_user_may_have_written(tmp_path, monkeypatch, kind):
+    lead = SharedExecutor(ONE, tmp_path, "1-0")
+    assert lead(Square(tmp_path / "log"), TASKS[:2]) == [0, 1]
+    result = sorted(tmp_path.glob("step-*/result-*"))[0]
+    step = result.parent / "step"
+    for planted in (result, step):
+        planted.unlink(missing_ok=True)
+        place = tmp_path / f"planted-{planted.name}" if kind == "a link" else planted
+        content = pickle.dumps(Planted(tmp_path / "RAN"))
+        place.write_bytes(code_hash().encode() + content if planted == step else content)
+        place.chmod(0o664 if kind == "writable by others" else 0o644)
+        if place != planted:
+            planted.symlink_to(place)
+    if kind == "of another user":
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(UserError, match="another user"):
+        help_leader(tmp_path, ONE, "1-1", 1, 2)
+    with pytest.raises(UserError, match="another user"):
+        lead(Square(tmp_path / "log"), TASKS[:2])
+    assert not (tmp_path / "RAN").exists()
+
+
+def test_what_elements_exchange_is_their_users_alone(tmp_path):
+    before = os.umask(0o002)
+    try:
+        SharedExecutor(ONE, tmp_path, "1-0")(Square(tmp_path / "log"), TASKS[:2])
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.glob("step-*/result-*")] == [0o600, 0o600]

@@ -14,7 +14,7 @@ from data.corpus import CorpusSettings, build_corpus
 from data.executors import WorkFailed, open_executor
 
 sys.path.insert(0, str(Path(__file__).parent))
-from executor_jobs import Number, broken, die_always, die_once, large, square
+from executor_jobs import Number, broken, die_always, die_once, large, square, working_folder
 
 pytest.importorskip("ray")
 
@@ -42,6 +42,18 @@ def test_results_come_in_the_order_of_the_tasks_and_large_ones_too(executor):
     assert executor(square, tasks, seen.append) == [n * n for n in range(40)]
     assert sorted(seen) == sorted(n * n for n in range(40))
     assert executor(functools.partial(large, b"x" * 5_000_000), iter(tasks[:6])) == [5_000_000 + n for n in range(6)]
+
+
+def test_no_module_of_the_current_folder_is_imported(cluster, tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("data", "common", "html", "random", "orjson"):
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'a').write(__name__ + ' ')\n")
+    monkeypatch.chdir(folder)
+    with open_executor("ray", None, cluster.address, tmp_path) as execute:
+        assert execute(square, [Number(n) for n in range(4)]) == [0, 1, 4, 9]
+        assert set(execute(working_folder, [Number(0)])) == {str(folder)}  # relative paths mean the same everywhere
+    assert not (tmp_path / "EXECUTED").exists(), (tmp_path / "EXECUTED").read_text()
 
 
 def test_failures_are_named_at_the_end_and_dead_workers_replaced(executor, tmp_path):

@@ -123,6 +123,15 @@ def test_lone_surrogates_keep_offsets() -> None:
         "010/",
         "성명: 김",
         "http://a/a,",
+        "http://a/가(",
+        "계좌번호 1-",
+        "면허번호\n",
+        "|차량번호|\n",
+        "차량번호\t여권\n1\t2\n",
+        "여권번호 A",
+        "주민번호 000101-",
+        "a골뱅이a.",
+        "1.2.3.4-",
     ],
 )
 def test_linear_time(piece: str) -> None:

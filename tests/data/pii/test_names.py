@@ -88,3 +88,8 @@ def test_the_corpus_looks_at_folders(tmp_path: Path) -> None:
     assert (
         len(corpus_files(settings.model_copy(update={"pii": settings.pii.model_copy(update={"enabled": False})}))) == 1
     )
+
+
+def test_the_commit_of_a_data_set_on_the_hub_is_no_personal_data():
+    name = "hf:someone/news@train@" + "01012345678" + "9" * 13 + "8801011234567" + "abc"
+    refuse_personal_names([name], [name])

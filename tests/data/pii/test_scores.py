@@ -30,7 +30,7 @@ def test_the_script_prints_a_row_a_type_and_fails_below_the_floor(tmp_path: Path
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text('{"text": "아무것도 없다", "spans": [{"start": 0, "end": 4, "type": "TEL"}]}\n', encoding="utf-8")
     for path, code in ((TRUTH, 0), (wrong, 1)):
-        command = [sys.executable, "scripts/score_pii.py", str(path), "--quiet"]
+        command = [sys.executable, "scripts/score_pii.py", str(path), "--errors"]
         environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60

@@ -136,3 +136,16 @@ def test_borders_are_where_the_parser_ends_rows(source):
     open_at_end = '"' in source[len(data[:start].decode()) :]
     assert cuts == rows or (open_at_end and cuts == rows - 1)
     assert borders.last(data) == start
+
+
+@pytest.mark.parametrize("between", [";", "\t", ","])
+@pytest.mark.parametrize("quoted", [True, False])
+def test_csv_of_other_languages_is_recognised(tmp_path, between, quoted):
+    rows = [
+        ["id", "text", "a,b" if quoted else "n"],
+        ["1", "첫째 글", "x"],
+        ["2", "둘째; 글" if quoted else "둘째", "y"],
+    ]
+    lines = [between.join(f'"{cell}"' if quoted else cell for cell in row) for row in rows]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    assert texts(read(tmp_path / "a.csv")) == ["첫째 글", rows[2][1]]

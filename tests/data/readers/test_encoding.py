@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.readers import encoding
+from data.readers import DamagedInputError, encoding
 from data.readers.encoding import UNDECODABLE, TextStream, detect, read_full, utf8_lines
 
 from .reading import read, rejects, texts
@@ -108,3 +108,35 @@ def test_read_full_puts_short_reads_together():
 def test_formats_in_other_encodings(tmp_path, codec, name, source):
     (tmp_path / name).write_bytes(source.encode(codec))
     assert [text.replace(",", "") for text in texts(read(tmp_path / name))] == ["한글"]
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("a.jsonl", '{"text": "첫째 글"}\n', '{"text": "둘째 글"}\n'),
+        ("a.json", '[{"text": "첫째 글"}]\n', '[{"text": "둘째 글"}]\n'),
+        ("a.txt", "첫째 글\n", "둘째 글\n"),
+        ("a.csv", "text,n\n첫째 글,1\n", '"둘째 글",2\n'),
+    ],
+)
+def test_a_mark_where_files_were_put_together_costs_no_record(tmp_path, name, one, other):
+    (tmp_path / name).write_bytes(one.encode("utf-8-sig") + other.encode("utf-8-sig"))
+    items = read(tmp_path / name)
+    assert (texts(items), rejects(items)) == (["첫째 글", "둘째 글"], [])
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "cp949"])
+@pytest.mark.parametrize("line", [0, 2, 2000])
+def test_one_zero_costs_no_more_than_its_line_wherever_it_stands(tmp_path, codec, line):
+    lines = [f"번호 {n}번 글은 서로 다른 내용을 담은 평범한 글입니다." for n in range(2100)]
+    lines[line] = lines[line].replace("평범한", "\0")
+    (tmp_path / "a.txt").write_bytes("\n".join(lines).encode(codec))
+    found = texts(read(tmp_path / "a.txt"))
+    assert len(found) >= 2099 and set(lines) - {lines[line]} <= set(found)
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF\2\1\1" + bytes(9) + b"\n" * 3 + bytes(range(256)) * 9, b"\0\n\0\1"])
+def test_binary_data_with_line_ends_is_no_text(tmp_path, content):
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(DamagedInputError, match="is not text"):
+        read(tmp_path / "a.txt")

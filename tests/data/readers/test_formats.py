@@ -5,7 +5,10 @@ import gzip
 import json
 import lzma
 from pathlib import Path
+from unicodedata import normalize
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 from hypothesis import given
@@ -18,6 +21,7 @@ from data.readers import (
     InputFile,
     Reject,
     SourceSettings,
+    is_referred,
     list_files,
     parse_block,
     read_blocks,
@@ -127,6 +131,23 @@ def test_binary_input_is_a_clear_error(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize("suffix", ["", ".GZ", ".BZ2", ".XZ", ".ZST", ".Gz"])
+@pytest.mark.parametrize("name", ["POSTS.JSONL", "Posts.Csv", "POSTS.TXT"])
+def test_suffixes_may_be_in_capitals(tmp_path, name, suffix):
+    content = {"L": b'{"text": "\xea\xb0\x80"}\n', "v": "text\n가\n".encode(), "T": "가\n".encode()}[name[-1]]
+    path = tmp_path / f"{name}{suffix}"
+    path.write_bytes(COMPRESS[suffix.lower()](content) if suffix else content)
+    assert [item.text for item in read(path)] == ["가"]
+    assert list_files([str(path)])[0].label == name.rsplit(".", 1)[0]
+
+
+def test_parquet_may_be_in_capitals(tmp_path):
+    pq.write_table(pa.table({"text": ["가"]}), tmp_path / "A.Parquet")
+    assert [item.text for item in read(tmp_path / "A.Parquet")] == ["가"]
+    (file,) = list_files([str(tmp_path / "A.Parquet")])
+    assert is_referred(file)
+
+
 def test_formats_that_are_not_read_name_the_remedy(tmp_path):
     (tmp_path / "a.zip").write_text("a,b")
     with pytest.raises(UserError, match=r"\.zip files are not read"):
@@ -215,3 +236,25 @@ def test_a_number_that_no_json_holds_beside_the_text_takes_no_document(tmp_path)
     assert [item.text for item in items if isinstance(item, Document)] == ["가", "나", "다", "라 \ufffd"]
     assert items[2].id == "a-3"
     assert [item for item in items if isinstance(item, Reject)] == [Reject(4, "text is not a string")]
+
+
+@pytest.mark.parametrize("given", ["NFC", "NFD"])
+@pytest.mark.parametrize("there", ["NFC", "NFD"])
+@pytest.mark.parametrize("pattern", ["자료/말뭉치.csv", "자료/말*.csv", "자료", "자*/*.csv"])
+def test_names_in_decomposed_hangul_are_the_same_names(tmp_path, given, there, pattern):
+    folder = tmp_path / normalize(there, "자료")
+    folder.mkdir()
+    (folder / normalize(there, "말뭉치.csv")).write_text(normalize(there, "본문,출처\n가나다,신문\n"))
+    source = SourceSettings(
+        path=str(tmp_path / normalize(given, pattern)),
+        text_field=normalize(given, "본문"),
+        source_field=normalize(given, "출처"),
+    )
+    (file,) = list_files([source])
+    found = [item for form, block in read_blocks(file, 1000) for item in parse_block(file, form, block)]
+    assert file.label == "말뭉치"
+    assert [(item.id, item.source, normalize("NFC", item.text)) for item in found] == [("말뭉치-2", "신문", "가나다")]
+
+
+def test_a_name_of_a_source_is_composed():
+    assert SourceSettings(path="a", name=normalize("NFD", "신문")).name == "신문"

@@ -20,7 +20,7 @@ from .reading import read, texts
     ],
 )
 def test_names(path, parts):
-    assert split_name(path) == parts
+    assert split_name(path) == (*parts, None)
 
 
 @pytest.mark.parametrize("path", ["hf:", "hf:a//b", "hf:a/b/c/d", "hf:/a"])
@@ -38,8 +38,8 @@ def hub(tmp_path, monkeypatch):
     path.write_text("".join(json.dumps({"body": f"글 {n}", "id": n, "more": [n]}) + "\n" for n in range(700)))
     load = datasets.load_dataset
 
-    def local(name, config, split, streaming):
-        assert (name, config) == ("someone/news", None)
+    def local(name, config, split, revision, streaming):
+        assert (name, config, revision) == ("someone/news", None, None)
         return load("json", data_files={"train": str(path)}, split=split, streaming=streaming)
 
     monkeypatch.setattr("datasets.load_dataset", local)
@@ -72,3 +72,11 @@ def test_format_hf_needs_such_a_path(tmp_path):
     (tmp_path / "a").write_text("x")
     with pytest.raises(UserError, match="not a data set"):
         read(tmp_path / "a", format="hf")
+
+
+def test_a_folder_of_the_name_is_not_taken_for_the_hubs(tmp_path, monkeypatch):
+    (tmp_path / "someone" / "news").mkdir(parents=True)
+    (tmp_path / "someone" / "news" / "a.jsonl").write_text('{"text": "a"}')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="a folder someone/news lies here"):
+        read("hf:someone/news")

@@ -68,7 +68,7 @@ def test_the_last_revision_counts(tmp_path):
     ],
 )
 def test_wikitext(source, text):
-    assert wikicode_to_text(source) == text
+    assert wikicode_to_text(source) == (text, 0)
 
 
 MARKS = [
@@ -100,5 +100,50 @@ def test_time_is_linear_in_marks_that_nobody_closes(mark):
 
 @given(st.text("[]{}|<>/='*:# \nab!-&;가", max_size=80))
 def test_anything_is_converted(source):
-    for line in wikicode_to_text(source).split("\n"):
+    for line in wikicode_to_text(source)[0].split("\n"):
         assert line == line.strip()
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("길이가 {{convert|12|km|mi}}이고 넓이가 {{변환|3|ha}}인 강이다.", "길이가 12 km이고 넓이가 3 ha인 강이다."),
+        ("폭은 {{convert|5|-|10|m|ft}}, 키는 {{cvt|6|ft|2|in|cm}}이다.", "폭은 5–10 m, 키는 6 ft 2 in이다."),
+        ("넓이는 {{변환|30|km2|sqmi|abbr=on}}이다.", "넓이는 30 km²이다."),
+        ("높이는 {{val|1234}}미터이다.", "높이는 1234미터이다."),
+        ("질량은 {{val|1.2|0.3|e=5|ul=kg}}이다.", "질량은 1.2±0.3×10^5 kg이다."),
+        (
+            "{{lang|en|Gaon}}이라 하고 {{nowrap|[[가온|이곳]]}}에 {{분수|1|2}}이 있다.",
+            "Gaon이라 하고 이곳에 1/2이 있다.",
+        ),
+        ("{{국기나라|대한민국}}의 수도이다.", "대한민국의 수도이다."),
+        ("이름은 {{작게|{{lang|ja|가}}}}이다.", "이름은 가이다."),
+        ("가온강이다.{{출처|날짜=2020}} 길이{{각주|가}}는 {{sfn|가|2020}} 길다.", "가온강이다. 길이는 길다."),
+        ("<nowiki>{{글자 그대로}}</nowiki>라고 [[적다|적는다]].", "{{글자 그대로}}라고 적는다."),
+        ("<nowiki>''[[가]] <!--</nowiki> 뒤 ''글''<nowiki/>이다. <nowiki>열린 글", "''[[가]] <!-- 뒤 글이다. 열린 글"),
+        ("{{정보상자\n|이름=가}}'''가온강'''은 강이다.", "가온강은 강이다."),
+    ],
+)
+def test_values_of_templates_stay(source, text):
+    assert wikicode_to_text(source) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "gone"),
+    [
+        ("인구는 {{인구|서울}}명이다. 다음 글이다.", "다음 글이다.", 1),
+        ("첫 글이다. 넓이는 {{면적}}.", "첫 글이다.", 1),
+        ("값은 <math>x</math>이다. <chem>H2O</chem>는 물이다. 끝이다.", "끝이다.", 2),
+        ("{{누구}}는 사람이다.", "", 1),
+        ("{{틀}} 선수는 {{아이콘}} 한국 사람이다.", "선수는 한국 사람이다.", 0),
+    ],
+)
+def test_no_sentence_keeps_a_hole(source, text, gone):
+    assert wikicode_to_text(source) == (text, gone)
+
+
+def test_sentences_that_went_are_counted(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(HEAD + page(1, "첫 글이다. 인구는 {{인구}}명이다.") + "</mediawiki>", encoding="utf-8")
+    assert texts(read(path)) == ["첫 글이다."]
+    assert skipped(read(path)) == [(1, "a sentence with a value that only a template knows")]

@@ -53,7 +53,7 @@ def test_pages_of_the_main_namespace_that_are_no_redirects(tmp_path):
     ],
 )
 def test_marks(source, text):
-    assert namumark_to_text(source) == text
+    assert namumark_to_text(source) == (text, 0)
 
 
 @pytest.mark.parametrize("source", ["#redirect 가", "#넘겨주기 가", "\n#REDIRECT 가"])
@@ -63,7 +63,7 @@ def test_redirects(source):
 
 @given(st.text("{}[]|*'~-=#\n \\가a!", max_size=80))
 def test_anything_is_converted_and_lines_hold_text(source):
-    for line in namumark_to_text(source).split("\n"):
+    for line in namumark_to_text(source)[0].split("\n"):
         assert line == line.strip()
 
 
@@ -78,3 +78,8 @@ def test_time_is_linear_in_the_length(mark):
 
     short, long = (min(seconds(count) for _ in range(2)) for count in (10_000, 80_000))
     assert long < 24 * short + 0.2
+
+
+def test_no_sentence_keeps_a_hole():
+    source = "나이는 [age(1990-01-02)]세이다. 값은 [math(x^2)]이고 {{{#!latex y}}}이다. 끝이다.[각주]"
+    assert namumark_to_text(source) == ("끝이다.", 2)

@@ -125,3 +125,12 @@ def test_from_a_url(tmp_path):
     with fsspec.open("memory://readers/a.parquet", "wb") as stream:
         stream.write(path.read_bytes())
     assert texts(read("memory://readers/a.parquet")) == ["글"]
+
+
+def test_two_columns_of_the_texts_name_are_refused(tmp_path):
+    table = pa.table([["가"], ["나"], [1]], names=["text", "text", "n"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("text,text\n가,나\n")
+    for name in ("a.parquet", "a.csv"):
+        with pytest.raises(UserError, match="has 2 columns 'text'"):
+            read(tmp_path / name)

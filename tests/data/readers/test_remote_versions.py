@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,11 +12,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import data.readers.formats
+from common.errors import HunminError
 from data.corpus import CorpusSettings, build_corpus
 from data.readers.volume import file_version
 from data.shards import read_shards
+
+from .reading import read
 
 Serve = Callable[[bytes, dict[str, str]], str]
 OLD = "Mon, 02 Mar 2020 10:00:00 GMT"
@@ -113,3 +122,71 @@ def test_the_parts_of_a_changed_page_are_not_taken_up(serve: Serve, headers: dic
     build_corpus(settings, tmp_path / "out")
     rows = [row for batch in read_shards(tmp_path / "out") for row in batch.to_pylist()]
     assert [row["sentences"] for row in rows] == [["나중에 온 글이다."]]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".parquet"])
+def test_a_file_that_changes_while_it_is_read_is_an_error(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    rows = [{"id": f"{n}", "text": f"{n}번 글이 여기에 있다."} for n in range(100)]
+    content = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+    if suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+        content = (tmp_path / "a.parquet").read_bytes()
+    content = gzip.compress(content) if suffix.endswith(".gz") else content
+    url = serve(content, {"ETag": '"1"'}).replace("a.txt", f"a{suffix}")
+    off = {"enabled": False}
+    settings = CorpusSettings.model_validate({"inputs": [url], "pii": off, "decontaminate": off, "workers": 1})
+    parse = data.readers.formats.parse_block
+
+    def change(*given: object) -> object:
+        serve(content, {"ETag": '"2"'})
+        return parse(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("data.units.work.parse_block", change)
+    with pytest.raises(HunminError, match="has changed while it was read"):
+        build_corpus(settings, tmp_path / "out")
+
+
+@pytest.mark.parametrize("sends", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome"])
+def test_a_web_server_that_stops_answering_is_given_up(sends: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("common.files.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("data.readers.transport.WAITS", (0.0,))
+    held = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        def accept() -> None:
+            while True:
+                try:
+                    held.append(silent.accept()[0])
+                    held[-1].sendall(sends)
+                except OSError:
+                    return
+
+        threading.Thread(target=accept, daemon=True).start()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/a.txt"
+        with pytest.raises(HunminError, match=f"cannot (open|read) {url}"):
+            read(url)
+    for connection in held:
+        connection.close()
+
+
+def test_an_answer_in_pieces_that_is_cut_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("data.readers.transport.WAITS", (0.0,))
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsome\n\n\r\n20\r\nmore"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection = server.accept()[0]
+                    connection.recv(1 << 16)
+                    connection.sendall(answer)
+                    connection.close()
+                except OSError:
+                    return
+
+        threading.Thread(target=accept, daemon=True).start()
+        with pytest.raises(HunminError, match="cannot read http://127") as caught:
+            read(f"http://127.0.0.1:{server.getsockname()[1]}/a.txt")
+    assert "int()" not in str(caught.value)

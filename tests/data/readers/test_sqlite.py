@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -50,3 +51,11 @@ def test_remote_and_compressed_databases_are_refused(tmp_path):
     (tmp_path / "a.db.gz").write_bytes(gzip.compress(b"x"))
     with pytest.raises(UserError, match="not a plain local file"):
         read(tmp_path / "a.db.gz")
+
+
+def test_the_largest_row_id_is_read(tmp_path):
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE t (text)")
+        database.execute("INSERT INTO t (rowid, text) VALUES (1, '가'), (9223372036854775807, '나')")
+    assert texts(read(path)) == ["가", "나"]

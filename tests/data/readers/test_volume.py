@@ -81,7 +81,7 @@ def test_text_in_compressed_files_is_estimated_from_their_beginning(tmp_path, mo
     text = "".join(f"{n} 번째 줄입니다.\n" for n in range(100_000)).encode()
     (tmp_path / "a.txt").write_bytes(text)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text))
-    monkeypatch.setattr("common.files.RATIO_SAMPLE_BYTES", 1 << 16)
+    monkeypatch.setattr("common.compressed.RATIO_SAMPLE_BYTES", 1 << 16)
     size = TextSize(samples=1)
     assert size.of(str(tmp_path / "a.txt")) == len(text)
     assert size.of(str(tmp_path / "a.txt.gz")) == pytest.approx(len(text), rel=0.2)

@@ -28,6 +28,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
     with Hub() as server:
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
         for name, value in (("HF_ENDPOINT", server.url), ("HF_HUB_DISABLE_XET", "1"), ("HF_HUB_OFFLINE", "0")):
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("HF_TOKEN", TOKEN)

@@ -48,6 +48,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     times: int = 1
     method: str = ""
+    content: Any = field(default_factory=lambda: {"error": "as the test asks"})
 
 
 class Hub:
@@ -55,6 +56,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.repositories: dict[str, Repository] = {}
+        """By name; of data sets `datasets/OWNER/NAME`."""
         self.objects: dict[str, bytes] = {}
         """LFS objects by their SHA-256."""
         self.faults: list[Fault] = []
@@ -134,6 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
             ("/branch/", self._branch),
             ("/resolve/", self._resolve),
             ("/api/models/", self._info),
+            ("/api/datasets/", self._info),
         ]
         for part, answer in routes:
             if part in path:
@@ -153,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.status is None:
             self.connection.close()
         else:
-            self._answer(fault.status, {"error": "as the test asks"}, {"Connection": "close", **fault.headers})
+            self._answer(fault.status, fault.content, {"Connection": "close", **fault.headers})
 
     def _answer(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -167,8 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _name(self, path: str) -> str:
-        parts = path.removeprefix("/api/models").strip("/").split("/")
-        return "/".join(parts[:2]).removesuffix(".git")
+        parts = path.removeprefix("/api/models").removeprefix("/api").strip("/").split("/")
+        return "/".join(parts[: 3 if parts[0] == "datasets" else 2]).removesuffix(".git")
 
     def _create(self, _: str, body: bytes) -> None:
         asked = json.loads(body)

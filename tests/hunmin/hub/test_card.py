@@ -158,7 +158,7 @@ def test_names_of_others_do_nothing(scored: Path) -> None:
     file.write_text(json.dumps(found))
     recipe = scored / "recipe.yaml"
     tree = yaml.safe_load(recipe.read_text("utf-8"))
-    tree["name"] = 'x<b>|`"\n---'
+    tree["name"] = 'x<b>|`" ---'
     recipe.write_text(yaml.safe_dump(tree), "utf-8")
     text = write_card(read_facts(scored), None)
     row = next(line for line in text.splitlines() if line.startswith("| a&"))

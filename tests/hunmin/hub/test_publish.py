@@ -235,6 +235,32 @@ def test_at_the_end_the_last_one_goes(hub: Hub, live: Live, capsys: pytest.Captu
     assert len(pushed(hub)) == 1
 
 
+def test_an_upload_that_does_not_end_holds_no_finished_run(
+    hub: Hub, live: Live, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def push(*_: object) -> int:
+        begun.set()
+        end.wait()
+        return 1
+
+    monkeypatch.setattr(follow, "_push", push)
+    monkeypatch.setattr(follow, "UPLOAD_SECONDS", 0.1)
+    live.appear(10)
+    with follow.following(live.recipe("hub.every=10"), live.path, look_every=0.01):
+        assert begun.wait(60)
+    said = capsys.readouterr().err
+    end.set()
+    assert "an upload to me/live does not end" in said and "the same command" in said
+
+
+def test_an_upload_has_an_end(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "UPLOAD_SECONDS", 0.05)  # no Python has started by then
+    assert follow._push(live.recipe(), live.path, live.source) == 1
+    assert "no end within 0.05 s" in (live.path / "logs" / "hub.log").read_text()
+
+
 def test_pretrain_pushes_its_last_checkpoint(hub: Hub, run: Path) -> None:
     recipe = run.parent / "recipe.yaml"
     assert run_command(["pretrain", str(recipe), "hub.repository=me/live"]) == 0

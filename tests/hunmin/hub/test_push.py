@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 
@@ -156,6 +157,44 @@ def test_a_hub_that_stays_away_is_given_up(hub: Hub, items: list[Item]) -> None:
     with pytest.raises(HunminError, match=r"the hub answered 500, 6 times") as raised:
         send(items, waits=waits)
     assert waits == [1, 2, 4, 8, 16] and "not sent again" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wait"),
+    [("nan", 1.0), ("inf", 1.0), ("-1", 0.0), ("soon", 1.0), ("Fri, 27 Nov 2026 00:00:00 GMT", 1.0)],
+)
+def test_a_wait_that_is_no_number_of_seconds(asked: str, wait: float, hub: Hub, items: list[Item]) -> None:
+    waits: list[float] = []
+    hub.faults.append(Fault("/commit/", 429, {"Retry-After": asked}))
+    send(items, waits=waits)
+    assert waits == [wait]
+
+
+def test_a_hub_that_leads_round_in_a_circle(hub: Hub, items: list[Item]) -> None:
+    hub.faults.append(Fault("/api/", 302, {"Location": f"{hub.url}/api/repos/create"}, times=999))
+    with pytest.raises(HunminError, match="lead round in a circle"):
+        send(items)
+
+
+def test_a_hub_whose_answer_is_no_json(hub: Hub, items: list[Item]) -> None:
+    hub.faults.append(Fault("/refs", 200, times=99, content=b"<html>Please log in to this network</html>"))
+    with pytest.raises(HunminError, match="its answer is no JSON"):
+        send(items)
+
+
+def test_a_hub_that_takes_a_call_and_never_answers(items: list[Item], monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(module, "ASK_SECONDS", 0.2)
+    monkeypatch.setattr(module, "SEND_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the system takes calls for it
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        for work in (lambda: steps_pushed(REPOSITORY, lambda _: None), lambda: send(items)):
+            with pytest.raises(HunminError, match=r"the hub was not reached \(ReadTimeout.*2 times"):
+                work()
 
 
 def test_without_network(hub: Hub, items: list[Item], monkeypatch: pytest.MonkeyPatch) -> None:

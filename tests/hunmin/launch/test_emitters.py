@@ -77,8 +77,8 @@ def test_torchruns_own_parser_reads_the_command(node: int) -> None:
     from torch.distributed.run import get_args_parser, parse_min_max_nnodes
 
     words = words_of(emitted("torchrun-2"), f"node {node}")
-    assert words[0] == "env" and words[2:5] == ["python", "-m", "torch.distributed.run"]
-    read = get_args_parser().parse_args(words[5:])
+    assert words[0] == "env" and words[3:6] == ["python", "-m", "torch.distributed.run"]
+    read = get_args_parser().parse_args(words[6:])
     assert parse_min_max_nnodes(read.nnodes) == (2, 2) and read.nproc_per_node == "8" and read.max_restarts == 5
     assert read.rdzv_endpoint == "n0:29400" and f"is_host={int(node == 0)}," in read.rdzv_conf and read.module
     assert read.local_addr == ("n0" if node == 0 else "ADDRESS_OF_NODE_1")
@@ -93,8 +93,8 @@ def test_deepspeeds_own_parser_reads_command_and_hostfile(tmp_path: Path, monkey
 
     launch = emitted("deepspeed")
     words = words_of(launch, "node 1")
-    assert words[:3] == ["python", "-m", "deepspeed.launcher.runner"]
-    read = runner.parse_args(words[3:])
+    assert words[:5] == ["env", "PYTHONSAFEPATH=1", "python", "-m", "deepspeed.launcher.runner"]
+    read = runner.parse_args(words[5:])
     assert (read.no_ssh, read.node_rank, read.master_addr, read.master_port) == (True, 1, "n0", 29500) and read.module
     assert (read.user_script, read.user_args) == ("hunmin.main", ["pretrain", "recipe.yaml", "seed=7", "name=My Run"])
     (text,) = launch.files.values()
@@ -157,7 +157,7 @@ def test_a_tpu_host_hands_torchtpus_variables_to_torchrun(
     script = tmp_path / "tpu.sh"
     script.write_text(text)
     for node in range(nodes):
-        (words,) = [list(s.words) for s in launch.steps if s.where == f"node {node}" and s.words[0] == "env"]
+        (words,) = [list(s.words) for s in launch.steps if s.where == f"node {node}" and "bash" in s.words]
         assert words[-2:] == ["bash", "runs/x/launch/tpu.sh"]
         done = subprocess.run([*words[:-1], str(script)], capture_output=True, text=True, check=True)
         addresses, *called = done.stdout.splitlines()
@@ -192,7 +192,7 @@ def test_what_a_launcher_lacks_is_refused() -> None:
     assert "must be divisible by micro_batch × processes" in refused("slurm", Cluster(3, 8))
     # 256 samples in micro-batches of 8 are 32: processes of 2 and 4 nodes share them, those of 3 do not
     elastic = refused("torchrun", Cluster(4, 8, address="n0", fewest=2))
-    assert "--nodes 2:4, with 3 nodes: global_batch (256)" in elastic and "8 × 24 = 192" in elastic
+    assert "--nodes 2:4, with 3 nodes: pretrain.global_batch (256)" in elastic and "8 × 24 = 192" in elastic
     for launcher in set(LAUNCHERS) - {"torchrun"}:
         text = refused(launcher, Cluster(2, 8, fewest=1, address="n0", hosts=("n0", "n1"), image="a", claim="x:/y"))
         assert f"--launcher {launcher} with --nodes 1:2" in text and "give --nodes 2" in text

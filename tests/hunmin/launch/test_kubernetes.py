@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,7 +34,7 @@ def test_names() -> None:
     assert len({name_of("x" * 60 + "1"), name_of("x" * 60 + "2")}) == 2
 
 
-@given(st.text(min_size=1, max_size=80))
+@given(st.text(st.characters(exclude_categories=("Cc", "Cf", "Cs", "Z")), min_size=1, max_size=80))
 def test_a_name_is_a_label_short_enough_for_the_hosts_of_pods(name: str) -> None:
     found = name_of(name)
     assert LABEL.fullmatch(found)
@@ -47,6 +49,44 @@ def test_what_lies_outside_the_volume_is_refused(launcher: str) -> None:
     assert "the recipe /home/me/recipe.yaml" in refused(launcher, PODS, path="/home/me/recipe.yaml")
     for path in ("/work/recipe.yaml", "my/recipe.yaml", "quickstart"):  # the last one comes with the package
         emit(launcher, job_of(PODS, path=path, out="/work/runs/x"))
+
+
+def test_nothing_of_a_recipe_is_a_variable_of_kubernetes() -> None:
+    """`$(NAME)` in a command is replaced by a variable's value, a Secret's among them."""
+    name = "a$(HUNMIN_PII_KEY)$$b"
+    job = replace(job_of(PODS, name=name, out="runs/$(HUNMIN_PII_KEY)"), overrides=(f"name={name}",))
+    for launcher in ("kubernetes", "kubeflow"):
+        (text,) = emit(launcher, job).files.values()
+        commands = [word for word in _strings(yaml.safe_load(text)) if "HUNMIN_PII_KEY" in word]
+        assert commands
+        for word in commands:
+            assert "$(HUNMIN_PII_KEY)" not in word.replace("$$", "")
+        assert "--node-rank=$(JOB_COMPLETION_INDEX)" in text or launcher == "kubeflow"
+
+
+def test_names_of_replicated_jobs_are_those_that_kubeflow_takes() -> None:
+    """Kubeflow Trainer 2.4: at most 20 characters."""
+    for launcher in ("kubernetes", "kubeflow"):
+        (text,) = emit(launcher, job_of(PODS, name="an-experiment-whose-name-is-rather-long-2026")).files.values()
+        names = [one["name"] for held in _values(yaml.safe_load(text), "replicatedJobs") for one in held]
+        assert names and all(LABEL.fullmatch(name) and len(name) <= 20 for name in names)
+
+
+def _values(tree: Any, key: str) -> Iterator[Any]:
+    if isinstance(tree, dict):
+        if key in tree:
+            yield tree[key]
+        for each in tree.values():
+            yield from _values(each, key)
+    for each in tree if isinstance(tree, list) else ():
+        yield from _values(each, key)
+
+
+def _strings(tree: Any) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    for each in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _strings(each)
 
 
 def spec_of(launcher: str, cluster: Cluster) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from jobs import job_of, refused
 
@@ -89,7 +91,7 @@ def test_an_address_of_ipv6_reaches_torchrun_and_deepspeed_as_they_read_it(monke
 
     launch = emit("torchrun", job_of(Cluster(2, 8, address="[fd00::1]:29400")))
     words = next(list(step.words) for step in launch.steps if "pretrain" in step.words)
-    read = get_args_parser().parse_args(words[5:])
+    read = get_args_parser().parse_args(words[6:])
     assert parse_rendezvous_endpoint(read.rdzv_endpoint, 1) == ("fd00::1", 29400) and read.local_addr == "fd00::1"
     launch = emit("deepspeed", job_of(Cluster(2, 8, address="[fd00::1]:29400", hosts=("a", "b"))))
     words = next(list(step.words) for step in launch.steps if "pretrain" in step.words)
@@ -99,3 +101,44 @@ def test_an_address_of_ipv6_reaches_torchrun_and_deepspeed_as_they_read_it(monke
 def test_the_own_address_towards_one_of_ipv6() -> None:
     assert own_address("::1") == "::1"  # this machine itself
     assert own_address("2001:db8::1") != "::1"  # no route, or the address of the interface that leads there
+
+
+NAMES = ("partition", "account", "time", "environment", "image", "claim", "address", "hosts", "lines")
+TAKES = dict.fromkeys(("address", "hosts"), "torchrun") | {"claim": "kubernetes"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_line_end_in_an_option_becomes_no_line_of_a_script(name: str) -> None:
+    value = "--a\ntouch x\n#"
+    asked = {**({"image": "a"} if name == "claim" else {}), name: (value,) if name in ("hosts", "lines") else value}
+    with pytest.raises(UserError):
+        emit(TAKES.get(name, "slurm"), job_of(Cluster(**asked)))  # type: ignore[arg-type]
+
+
+def test_a_line_end_in_a_path_becomes_no_line_of_a_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\\n" in refused("slurm", Cluster(), path="a\nb.yaml")
+    monkeypatch.setattr(Path, "cwd", classmethod(lambda cls: Path("/tmp/x\ntouch y")))
+    assert "the current folder" in refused("slurm", Cluster())
+
+
+@pytest.mark.parametrize("key", ["name", "out"])
+def test_a_line_end_in_a_recipe_becomes_no_line_of_a_script(key: str) -> None:
+    with pytest.raises(ValueError, match="control character"):
+        job_of(Cluster(), **{key: "x\ntouch y\n#"})
+
+
+def test_no_command_imports_what_lies_in_the_current_folder() -> None:
+    """`python -m` and torchrun's processes have that folder first in sys.path."""
+    asked: dict[str, Cluster] = {
+        "local": Cluster(), "torchrun": Cluster(2, 8, address="n0"), "slurm": Cluster(), "xla": Cluster(),
+        "deepspeed": Cluster(2, 8, address="n0", hosts=("a", "b")), "kubernetes": Cluster(image="a", claim="x:/y"),
+        "kubeflow": Cluster(image="a", claim="x:/y"),
+    }  # fmt: skip
+    assert set(asked) == set(LAUNCHERS)
+    for launcher, cluster in asked.items():
+        launch = emit(launcher, job_of(cluster))
+        text = " ".join(launch.files.values())
+        lines = [str(step) for step in launch.steps]
+        lines += [" ".join(text.replace(" - ", " ").split())] if cluster.image else text.splitlines()
+        starts = [line for line in lines if "hunmin.main" in line]
+        assert starts and all("env PYTHONSAFEPATH=1" in line.partition("hunmin.main")[0] for line in starts)

@@ -1,0 +1,372 @@
+"""What a name stands for: a folder, a run's folder, or a repository of the model hub in its cache, fetched if need be.
+
+A path that exists is that path, as for transformers; otherwise OWNER/NAME[@REVISION] is a repository of the hub.
+`hf:OWNER/NAME[@REVISION]` always is one. A name is of one commit: the recorded one, else the cache's, else the hub's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+from common.errors import HunminError, UserError
+from common.files import HUB, atomic_write
+from common.progress import say
+
+Part = Literal["model", "tokenizer", "dataset"]
+Commits = MutableMapping[str, str]
+"""Names as `HubName.key` gives them → commits."""
+COMMIT = re.compile(r"[0-9a-f]{40}")
+_NAME = re.compile(r"(?P<prefix>hf:)?(?P<repository>[\w-][\w.-]*/[\w-][\w.-]*)(?:@(?P<revision>[^@\s]+))?")
+_ALONE = re.compile(r"(?P<prefix>hf:)(?P<repository>[\w-][\w.-]*)(?:@(?P<revision>[^@\s]+))?")
+"""A model of the hub's first years, which has no owner: only `hf:` tells its name from a folder's."""
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+"""Files of which a tokenizer has one."""
+WEIGHTS = (
+    ("model.safetensors", "model.safetensors.index.json", "model-*.safetensors", "head.safetensors"),
+    ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*.bin"),
+)
+"""Files of weights by format, the better one first: whole, or an index and its parts; a fine-tuned model's head."""
+SMALL = ("*.json", "*.txt", "*.model", "README.md")
+"""Files of configuration and tokenizer, at the top of a repository."""
+IN_RUN: dict[Part, str] = {"model": "export", "tokenizer": "tokenizer"}
+"""What a run's folder stands for."""
+RECORD = "hub.json"
+"""File with the commits that a command outside a run has read."""
+HUB_SECONDS = 10.0
+"""How long the hub may take to say what it has."""
+
+
+@dataclass(frozen=True)
+class HubName:
+    """A repository of the hub, at a revision where one is named."""
+
+    repository: str
+    revision: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Return what the name's commit is recorded under."""
+        return self.repository + (f"@{self.revision}" if self.revision else "")
+
+    @property
+    def name(self) -> str:
+        """Return it as a name that is the hub's in any case."""
+        return HUB + self.key
+
+    @property
+    def commit(self) -> str | None:
+        """Return the commit that the name states in full; None for a branch, a tag or nothing."""
+        return self.revision if COMMIT.fullmatch(self.revision or "") else None
+
+    def at(self, commit: str) -> str:
+        """Return the name of the repository at a commit."""
+        return f"{HUB}{self.repository}@{commit}"
+
+
+def hub_name(name: str | Path) -> HubName | None:
+    """Return the repository that a name stands for; None where it is a path.
+
+    Raises:
+        UserError: it begins with `hf:` and names no repository.
+    """
+    text = str(name)
+    if not text.startswith(HUB) and _exists(text):
+        return None
+    found = _NAME.fullmatch(text) or _ALONE.fullmatch(text)
+    if found and not any(bad in found["repository"] for bad in ("--", "..")):
+        return HubName(found["repository"], found["revision"])
+    if text.startswith(HUB):
+        raise UserError(
+            f"'{text}' is no name on the hub", f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
+            "mend the name",
+        )  # fmt: skip
+    return None
+
+
+def find(name: str | Path, part: Part, commits: Commits | None = None) -> Path:
+    """Return the folder that a name stands for; what the hub's cache does not hold is fetched.
+
+    Args:
+        name: a path, a run's folder, or OWNER/NAME[@REVISION] with or without `hf:`.
+        part: what is needed of it.
+        commits: recorded ones, which are kept to; the commit of the name is added.
+
+    Raises:
+        UserError: the run is not so far, or the name is not in the cache and cannot be fetched.
+    """
+    hub = hub_name(name)
+    if hub is None:
+        return _in_run(Path(name), part)
+    folder = _cached(hub, part, commits) or _fetched(hub, part, _known(hub, commits))
+    if commits is not None:
+        commits[hub.key] = folder.name
+    return folder
+
+
+def find_here(name: str | Path, part: Part, commits: Commits | None = None) -> Path | None:
+    """Return the folder that a name stands for, as `find`; None where it would have to be fetched.
+
+    Raises:
+        UserError: as `find`.
+    """
+    hub = hub_name(name)
+    if hub is None:
+        return _in_run(Path(name), part)
+    folder = _cached(hub, part, commits)
+    if folder and commits is not None:
+        commits[hub.key] = folder.name
+    return folder
+
+
+def commit_of(hub: HubName, part: Part, commits: Commits | None = None) -> str:
+    """Return the commit that a name stands for: the recorded one, else the cache's, else the hub's; nothing is fetched.
+
+    Raises:
+        UserError: the hub does not know it, or is not reached.
+    """
+    commit = _known(hub, commits) or _cached_commit(hub, part) or str(_ask(hub, part, hub.revision).sha)
+    if commits is not None:
+        commits[hub.key] = commit
+    return commit
+
+
+def shown_name(folder: str | Path) -> str:
+    """Return what a folder is called: of one in the hub's cache OWNER/NAME, else its last name."""
+    whole = Path(folder).resolve()
+    if whole.parent.name == "snapshots":  # models--OWNER--NAME/snapshots/COMMIT
+        return re.sub(r"^(models|datasets)--", "", whole.parent.parent.name).replace("--", "/")
+    return whole.name
+
+
+def with_prefix(name: str) -> str:
+    """Return `hf:NAME` for a model without an owner (roberta-base) where no path is called so; else the name itself."""
+    return f"{HUB}{name}" if _ALONE.fullmatch(f"{HUB}{name}") and not _exists(name) else name
+
+
+def pinned_name(folder: str | Path) -> str | None:
+    """Return `hf:OWNER/NAME@COMMIT` of a folder in the hub's cache, None of any other."""
+    parts = Path(folder).parts
+    if len(parts) < 3 or parts[-2] != "snapshots" or not COMMIT.fullmatch(parts[-1]):
+        return None
+    return HubName(shown_name(folder)).at(parts[-1])
+
+
+def read_commits(folder: Path) -> dict[str, str]:
+    """Return the commits that a command has recorded in the folder that it writes; {} where it has not."""
+    try:
+        found = json.loads((folder / RECORD).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(commit) for name, commit in found.items()} if isinstance(found, dict) else {}
+
+
+def write_commits(folder: Path, commits: Commits) -> None:
+    """Record commits in a folder, unless there are none or they are recorded already."""
+    if commits and commits != read_commits(folder):
+        with atomic_write(folder / RECORD) as stream:
+            json.dump(dict(commits), stream, indent=1, sort_keys=True)
+            stream.write("\n")
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _in_run(path: Path, part: Part) -> Path:
+    """Return what a path stands for: of a run's folder that is one in it, else itself.
+
+    Raises:
+        UserError: the run is not so far.
+    """
+    inner = IN_RUN.get(part)
+    alone = any((path / name).is_file() for name in ("config.json", "tokenizer.json"))
+    if inner is None or alone or not (path / "recipe.yaml").is_file():
+        return path
+    if not (path / inner / "manifest.json").is_file():
+        raise UserError(
+            f"{path} is a run whose stage '{inner}' is not finished",
+            f"a run's folder stands for its {inner} folder",
+            f"finish the run (hunmin run {path}/recipe.yaml)"
+            + (
+                ", or export a checkpoint: hunmin export RUN/pretrain.partial/checkpoints/step-… --out model"
+                if part == "model"
+                else ""
+            ),
+        )
+    return path / inner
+
+
+def _known(hub: HubName, commits: Commits | None) -> str | None:
+    return hub.commit or (commits or {}).get(hub.key)
+
+
+def _kind(part: Part) -> str:
+    return "dataset" if part == "dataset" else "model"
+
+
+def _storage(hub: HubName, part: Part) -> Path:
+    """Return the folder of a repository in the hub's cache."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE) / f"{_kind(part)}s--{hub.repository.replace('/', '--')}"
+
+
+def _cached_commit(hub: HubName, part: Part) -> str | None:
+    """Return the commit that the cache has of a branch or tag, "main" where none is named."""
+    try:
+        found = (_storage(hub, part) / "refs" / (hub.revision or "main")).read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return found if COMMIT.fullmatch(found) else None
+
+
+def _cached(hub: HubName, part: Part, commits: Commits | None) -> Path | None:
+    """Return the folder of a name in the hub's cache, if it holds what is needed."""
+    commit = _known(hub, commits) or _cached_commit(hub, part)
+    folder = _storage(hub, part) / "snapshots" / (commit or "-")
+    if not folder.is_dir():
+        return None
+    if part == "dataset":
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        try:  # later versions of the library know whether it is whole
+            snapshot_download(hub.repository, repo_type="dataset", revision=commit, local_files_only=True,
+                              cache_dir=_storage(hub, part).parent)  # fmt: skip
+        except LocalEntryNotFoundError:
+            return None
+        return folder
+    names = [path.name for path in folder.iterdir()]
+    return folder if _is_whole(names, part) else None
+
+
+def _is_whole(names: list[str], part: Part) -> bool:
+    """Return whether files are all that is needed of a model or a tokenizer."""
+    tokenizer = any(fnmatchcase(name, pattern) for name in names for pattern in TOKENIZERS)
+    if part == "tokenizer":
+        return tokenizer
+    return tokenizer and "config.json" in names and bool(_weights(names))
+
+
+def _weights(names: list[str]) -> list[str]:
+    """Return the files of weights among a repository's, of the better format."""
+    for patterns in WEIGHTS:
+        if found := [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]:
+            return found
+    return []
+
+
+def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
+    """Return the folder of a name, fetched into the hub's cache.
+
+    Raises:
+        UserError: it cannot be fetched.
+    """
+    # what the cache has of it, a tokenizer say, is of the commit that is fetched
+    revision = commit or _cached_commit(hub, part) or hub.revision
+    found = _ask(hub, part, revision)
+    names = [one.rfilename for one in found.siblings or []]
+    wanted: list[str] | None = None
+    if part != "dataset":
+        top = [name for name in names if "/" not in name]
+        wanted = [name for name in top if any(fnmatchcase(name, pattern) for pattern in SMALL)]
+        wanted += _weights(top) if part == "model" else []
+    say(f"fetching {_kind(part)} {hub.repository} (commit {str(found.sha)[:12]}) from the hub")
+    from huggingface_hub import snapshot_download
+
+    try:
+        with _bars_on_a_terminal():
+            folder = snapshot_download(
+                hub.repository, repo_type=_kind(part), revision=revision, allow_patterns=wanted,
+                cache_dir=_storage(hub, part).parent,
+            )  # fmt: skip
+    except Exception as error:  # of many kinds, by version and network
+        raise _unreachable(hub, part, error) from None
+    if part != "dataset" and not _is_whole([path.name for path in Path(folder).iterdir()], part):
+        lacking = "config.json, weights and a tokenizer" if part == "model" else "a tokenizer"
+        raise UserError(
+            f"{hub.repository} on the hub does not hold {lacking}", f"a {part} is read from these files",
+            "name another repository",
+        )  # fmt: skip
+    return Path(folder)
+
+
+@contextmanager
+def _bars_on_a_terminal() -> Iterator[None]:
+    """Keep the hub's library from drawing its progress bars where nobody sees them move."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    quiet = not sys.stderr.isatty() and not are_progress_bars_disabled()
+    if quiet:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        if quiet:
+            enable_progress_bars()
+
+
+def _ask(hub: HubName, part: Part, revision: str | None) -> Any:
+    """Return what the hub says of a repository.
+
+    Raises:
+        UserError: it has none of the name, or is not reached.
+    """
+    from huggingface_hub import HfApi
+
+    try:
+        return HfApi().repo_info(hub.repository, repo_type=_kind(part), revision=revision, timeout=HUB_SECONDS)
+    except Exception as error:  # of many kinds, by version and network
+        raise _unreachable(hub, part, error) from None
+
+
+def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
+    """Return what to tell of a repository that cannot be fetched."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    kind = "data set" if part == "dataset" else "model"
+    if isinstance(error, GatedRepoError):
+        return UserError(
+            f"{hub.repository} on the hub is gated", "its owner lets in whom they know",
+            f"ask for access at its page, log in (hf auth login), then: {fetch_command(hub, part)}",
+        )  # fmt: skip
+    if isinstance(error, RevisionNotFoundError):
+        return UserError(
+            f"{hub.repository} on the hub has no revision '{hub.revision}'", "a revision is a branch, tag or commit",
+            "mend the part after the @",
+        )  # fmt: skip
+    if isinstance(error, (RepositoryNotFoundError, HFValidationError)):
+        return UserError(
+            f"{hub.key} is neither a folder here nor a {kind} on the hub that you may read",
+            f"a name is a path that exists, or OWNER/NAME of a {kind}",
+            "mend the name; a private repository needs a login (hf auth login)",
+        )
+    return UserError(
+        f"{hub.key} is no folder here and not in the hub's cache ({constants.HF_HUB_CACHE}), and the hub is not "
+        f"reached ({type(error).__name__})",
+        f"a name OWNER/NAME is a {kind} on the hub",
+        f"with a connection: {fetch_command(hub, part)}; then run the same command again",
+    )
+
+
+def fetch_command(hub: HubName, part: Part) -> str:
+    """Return the command that fetches a repository into the hub's cache."""
+    kind = " --repo-type dataset" if part == "dataset" else ""
+    return f"hf download {hub.repository}{kind}" + (f" --revision {hub.revision}" if hub.revision else "")

@@ -1,0 +1,41 @@
+"""Processes that import no module of the current folder: `python -c`, and Ray's workers, would."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable by which Python 3.11 and later leave the current folder out of what is imported."""
+
+
+@contextmanager
+def safe_imports() -> Iterator[None]:
+    """Start Python processes in the block: none of them imports what lies in the current folder."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        with in_package_folder() if sys.version_info < (3, 11) else nullcontext():
+            yield
+    finally:
+        if before is None:
+            os.environ.pop(SAFE_PATH, None)
+
+
+@contextmanager
+def in_package_folder() -> Iterator[None]:
+    """Make the folder that this package lies in the current one; nothing changes in a thread beside the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(Path(__file__).parents[__name__.count(".")])
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)

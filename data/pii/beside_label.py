@@ -1,0 +1,228 @@
+"""Values of any form beside the label of a form: what stands behind "여권번호:" is a passport number.
+
+The patterns of the types know the forms that are in use. A label says what a value is, so a value of plausible length
+behind it is found whatever its form, with the label's type. The same holds for the cells of a table below a header that
+is such a label. One rule for all types; a type has its labels, and the values that it takes for its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from data.pii.apart import Hidden
+from data.pii.places import PLATE_REGIONS
+from data.pii.tables import cells_below
+from data.pii.types.base import DASH, GATE_GAP, MASK, PiiType, digits_of
+from data.pii.types.identity import FRN, RRN
+from data.pii.types.telephone import TEL
+
+_JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
+_PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
+_OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
+_NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
+_REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사항)"
+_NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
+    rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
+)
+_REGION = f"(?:{PLATE_REGIONS})"
+_BANK = (
+    "(?:[가-힣A-Za-z]{0,6}(?:은행|뱅크|금고|증권|조합|카드|농협|수협|신협|우체국|국민|신한|우리|하나|기업|부산|대구|카카오"
+    "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
+)
+_REGISTERED = (
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9]?[{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}})"
+    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
+    rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
+)
+
+
+class _Kind(NamedTuple):
+    """What is read beside the labels of one type. All are patterns."""
+
+    labels: str
+    """In RE2 syntax, too; without the word for number."""
+    values: str
+    digits: range
+    """Numbers of digits that are plausible."""
+    before: str = ""
+    """What may stand between label and value, in RE2 syntax, too."""
+    begins: str = "[0-9]"
+    """A character with which a value begins, in RE2 syntax, too."""
+
+
+_KINDS = {
+    "HEALTH_INSURANCE": _Kind(
+        "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
+        "|(?:(?m:^)|[^가-힣])증 ?번호|[hH]ealth [iI]nsurance(?: [cC]ard)?",
+        _NUMERIC,
+        range(9, 15),
+    ),
+    "DRIVER_LICENSE": _Kind(
+        "면 ?허 ?증?|[lL]icen[cs]e|LICENSE|DL(?: ?[nN][oO])",
+        rf"(?:{_REGION}[ {DASH}]?)?{_NUMERIC}",
+        range(9, 15),
+        begins="(?:[0-9]|[가-힣]{2} ?-?[0-9])",
+    ),
+    "PASSPORT": _Kind(
+        "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
+        rf"[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
+        "|[A-Za-z][0-9]{3}[A-Za-z][0-9]{4}|[0-9]{9}",
+        range(6, 11),
+        begins="[0-9A-Za-z]",
+    ),
+    "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|RRN|rrn|[rR]esident [rR]egistration", _REGISTERED, range(6, 14)),
+    "FRN": _Kind(
+        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC|FRN|frn|[aA]lien [rR]egistration(?: [cC]ard)?",
+        _REGISTERED,
+        range(6, 14),
+    ),
+    "BRN": _Kind(
+        "사 ?업 ?자 ?(?:등 ?록)? ?증?|BRN|brn|[bB]usiness [rR]egistration|[bB]iz(?: ?[nN][oO])", _NUMERIC, range(9, 15)
+    ),
+    "BANK_ACCOUNT": _Kind("계 ?좌|통장|[aA]ccount|ACCOUNT|A/C", _NUMERIC, range(9, 17), _BANK),
+    "CARD": _Kind("카 ?드|[cC]ard|CARD", _NUMERIC, range(13, 20), _BANK),
+    "VEHICLE_PLATE": _Kind(
+        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번",
+        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
+        range(5, 8),
+        "(?:제 ?)?",
+        "(?:[0-9]|[가-힣]{2} ?[0-9])",
+    ),
+    "TEL": _Kind(
+        r"전 ?화|연 ?락 ?처|핸드폰|휴대폰|팩스|[tT]el|TEL|[pP]hone|[mM]obile|[fF]ax|FAX|[hH]\.?[pP]|☎|☏|📞",
+        rf"0[0-9]{{1,3}}(?P<gap> ?[{DASH}] ?|[._ ])[0-9]{{2,5}}(?:(?P=gap)[0-9]{{2,5}}){{1,2}}",
+        range(9, 12),
+        begins="0[0-9]",
+    ),
+}
+_NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
+"""Types whose label says enough only with the word for number (번호판 holds it)."""
+_DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
+"""Types whose values are told from other numbers in a table whose columns are not clear."""
+_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN"])
+"""Types whose label is a header without the word for number, too."""
+_LATIN = r"(?<![A-Za-z])"
+_FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
+"""A few words between a label with the word for number and its value: 면허번호 불러주세요, on the next line 네, …"""
+_BEGIN = rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])"
+_END = rf"(?!\*{{0,2}}[0-9A-Za-z]|\*{{1,2}}[{DASH}]|\*\*\*|[{MASK[1:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
+"""The value is whole: no letter and no masked digit goes on, but the stars of bold type may."""
+_PATTERNS = {
+    name: re.compile(
+        rf"{_LATIN}(?:{kind.labels})(?P<number>{_NUMBER})?(?:{_REMARK})?"
+        rf"(?:(?P<joint>{_PARTICLE}|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}"
+        rf"|(?P<far>{_FAR}))(?P<value>{kind.values}){_END}"
+    )
+    for name, kind in _KINDS.items()
+}
+_BEFORE_LABEL = {
+    name: re.compile(rf"{_BEGIN}(?P<value>{kind.values}) ?[(\[（] ?(?:{kind.labels})(?:{_NUMBER})?[)\]）]")
+    for name, kind in _KINDS.items()
+    if name != "TEL"
+}
+"""The same with the label in brackets behind the value."""
+_CELLS = {
+    name: re.compile(rf"{kind.before}(?P<value>{kind.values}){_END}") for name, kind in _KINDS.items() if name != "TEL"
+}
+_HEADERS = {
+    name: re.compile(
+        rf"[가-힣A-Za-z ]{{0,8}}(?:{kind.labels})(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?"
+    )
+    for name, kind in _KINDS.items()
+}
+_BLANKS = re.compile(rf" ?([{DASH}]) ?")
+_FIRM = re.compile("[:：=]")
+_ANOTHER = re.compile(
+    "번호|전화|연락|문의|팩스|상담|센터|일자|날짜|일시|기간|시간|금액|수수료|코드|주문|송장|접수|승인|관리|고유|자리|형식|예시|예[:)]"
+    "|[.!?] [가-힣]{5}"
+)
+"""Between a label and a number, what says that it is another's."""
+_OWN = (TEL, RRN, FRN)
+"""Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
+_COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
+_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}(?P<gap>[^0-9]{1,3})(?:0?[1-9]|1[0-2])(?P=gap)(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])"
+)
+
+
+def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield the values of a type that stand behind one of its labels, or in a table below one."""
+    for match in _PATTERNS[name].finditer(text, start, min(len(text), end + 64)):
+        if match.start() >= end:
+            break
+        if match["far"] is not None:
+            if _ANOTHER.search(match["far"]) is None:
+                yield from _value(name, text, match, False)
+            continue
+        firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
+        if name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3]):
+            continue
+        yield from _value(name, text, match, firm)
+    if name not in _CELLS:
+        return
+    for match in _BEFORE_LABEL[name].finditer(text, start, end):
+        yield from _value(name, text, match, False)
+    for first, last, own in cells_below(text, start, end, _HEADERS[name]):
+        cell = _CELLS[name].match(text, first)
+        if cell and cell.end() == last and (own or name in _DISTINCT):
+            yield from _value(name, text, cell, True)
+
+
+def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Hidden]:
+    start, end = match.span("value")
+    value = match["value"]
+    if (
+        name not in _DISTINCT
+        and " " in value
+        and (plain := re.match("[0-9]+ ", value))
+        and len(plain[0]) > _KINDS[name].digits.start
+    ):
+        end = start + len(plain[0]) - 1  # what follows a whole number is another
+        value = text[start:end]
+    elif " " in value and re.match(" [0-9]", text[end : end + 2]):
+        return  # a row of numbers
+    digits = digits_of(value)
+    length = len(digits) + 2 * (name == "DRIVER_LICENSE" and not value[0].isdigit())  # a region is a number of two
+    if length not in _KINDS[name].digits or not int(digits):
+        return
+    if _COUNTED.match(text, end) or _DATE.match(text, start):
+        return
+    if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
+        return
+    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value))
+
+
+def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
+    match = kind.pattern.match(text, start)
+    return match is not None and match.end() == end and kind.check(text, match) is not None
+
+
+def _gate(name: str) -> str:
+    kind = _KINDS[name]
+    joint = _JOINT.replace("{0,6}", "*")  # without counting, the automaton is smaller
+    before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
+    value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
+    if name in _SHORT:
+        return kind.labels
+    if name == "TEL":
+        return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
+    return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
+
+
+LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]] = {
+    f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
+}
+"""As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
+_FEW = "주민|민증|면허|면허증|건보|보험|보험증|가입자|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차"
+LABEL_GATE = (
+    rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
+    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
+    rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
+    rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"
+    r"|(?:[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"
+)
+"""Found on each line on which one of them finds something: by the values, which are rarer in text than the labels, and
+by the headers of tables. The gates of the finders themselves then say, on a line let through, which label it is."""

@@ -1,0 +1,80 @@
+"""Cells of a table below a header: columns of Markdown, of tabs, of commas, of blanks, and one cell a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_DELIMITERS = tuple(
+    re.compile(pattern) for pattern in (r" *\| *", r" *\t+ *", r" */ +| +/ *", r" *, *", r" {2,}", r" *[·;] *")
+)
+"""In the order in which they are tried."""
+_RULE = re.compile(r"[ |:=+\-─━┼]*")
+"""A line between header and rows."""
+_ROWS = 2000
+"""Lines below a header that are looked at."""
+
+Cell = tuple[int, int]
+
+
+class Below(NamedTuple):
+    """A cell below a header: its extent, and whether the columns are known, so that it is the header's own."""
+
+    start: int
+    end: int
+    own: bool
+
+
+def cells_below(text: str, start: int, end: int, header: re.Pattern[str]) -> Iterator[Below]:
+    """Yield the cells below the header in the line text[start:end], to the next empty line or the next such header.
+
+    Where rows are divided as the header is, only the cells of its column; else all, `own` being False.
+
+    Args:
+        header: what a whole cell must be.
+    """
+    cells, delimiter = _cells(text, start, end)
+    column = next((i for i, (first, last) in enumerate(cells) if header.fullmatch(text, first, last)), None)
+    if column is None:
+        return
+    begin = end + 1
+    for _ in range(_ROWS):
+        stop = text.find("\n", begin)
+        stop = len(text) if stop < 0 else stop
+        row, other = _cells(text, begin, stop, delimiter)
+        if not row:
+            return
+        if _RULE.fullmatch(text, begin, stop) is None:
+            if any(header.fullmatch(text, first, last) for first, last in row):
+                return
+            if delimiter is not None and other is delimiter and len(row) == len(cells):
+                yield Below(*row[column], True)
+            else:
+                yield from (Below(first, last, False) for first, last in row)
+        begin = stop + 1
+        if begin >= len(text):
+            return
+
+
+def _cells(
+    text: str, start: int, end: int, delimiter: re.Pattern[str] | None = None
+) -> tuple[list[Cell], re.Pattern[str] | None]:
+    """Return the cells of a line without the blanks around them, and what divides them; none of an empty line.
+
+    Args:
+        delimiter: what is tried first.
+    """
+    first, last = start, end
+    while first < last and text[first] in " \t|\r":
+        first += 1
+    while last > first and text[last - 1] in " \t|\r":
+        last -= 1
+    if first == last:
+        return [], None
+    for pattern in (*([delimiter] if delimiter else []), *_DELIMITERS):
+        gaps = [match.span() for match in pattern.finditer(text, first, last)]
+        if gaps:
+            edges = [first, *(edge for gap in gaps for edge in gap), last]
+            return list(zip(edges[::2], edges[1::2], strict=True)), pattern
+    return [(first, last)], None

@@ -1,0 +1,138 @@
+"""Templates of MediaWiki inside sentences: what they show, as far as their parameters tell.
+
+Most templates show what only the wiki knows (boxes, tables of navigation), and give no text. Those here show what
+they are given: numbers with units, words of other languages, small and large print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from data.readers.holes import HOLE
+
+_BAR = re.compile(r"\|(?![^\[\]]*\]\])")
+"""A bar that is not inside a link."""
+_NAMED = re.compile(r"\s*([^\[\]{}<>=|]{1,40}?)\s*=(?!=)")
+_SUPERSCRIPT = str.maketrans("23", "²³")
+_SQUARE = re.compile(r"(?:(?:[kcdm]?m|ft|in|yd|mi)[23]|sq ?(?:km|cm|mm|m|mi|ft|in))")
+_RANGES = {"to": "–", "-": "–", "–": "–", "and": ", ", "or": ", ", "x": " × ", "by": " × ", "xx": " × ", "±": " ± "}
+"""Words between two numbers of one unit."""
+SILENT = frozenset(
+    re.findall(
+        r"\S+",
+        "출처 출처필요 출처_필요 각주 주 내용주 참고주 r rp efn efn2 refn sfn sfnp sfnm harvnb harv isbn doi "
+        "issn coord 좌표 fact cn citation_needed citation clarify who when 누가? 언제? 어디? 모호 독자연구 "
+        "anchor 앵커 clear - 국기그림 국기아이콘 flagicon",
+    )
+)
+"""Notes, sources, icons: a sentence lacks nothing without them."""
+_FIRST = re.findall(
+    r"\S+",
+    "nowrap nobr 줄바꿈없음 small 작게 big 크게 굵게 bold 기울임 italic em strong sub sup 위첨자 아래첨자 u "
+    "s abbr 약어 math mvar 한자 ruby 루비 ipa unicode 유니코드 국기나라 국기 flag flagcountry ill 링크 "
+    "formatnum lc uc lcfirst ucfirst nihongo 음력 연도",
+)
+_LAST = re.findall(
+    r"\S+",
+    "lang llang 언어 color 색 글자색 font_color zh 필기체",
+)
+_SIGNS = {
+    "!": "|",
+    "=": "=",
+    "·": "·",
+    ",": " · ",
+    "nbsp": " ",
+    "공백": " ",
+    "spaces": " ",
+    "ndash": "–",
+    "–": "–",
+    "mdash": "—",
+}
+
+
+def shown(source: str) -> str:
+    """Return what a template shows; `HOLE` where it shows something that cannot be told, nothing where it shows none.
+
+    Args:
+        source: what stands between its braces.
+    """
+    head, *rest = _BAR.split(source)
+    name, colon, first = head.partition(":")
+    name = name.strip().replace(" ", "_").lower()
+    rest = [first, *rest] if colon else rest
+    if name in SILENT or name.startswith("cite_") or name.endswith(("_인용", "인용")):
+        return ""
+    if name in _SIGNS:
+        return _SIGNS[name]
+    if name not in _SHOWN:
+        return HOLE
+    given: list[str] = []
+    named: dict[str, str] = {}
+    for parameter in rest:
+        key = _NAMED.match(parameter)
+        if key and not key[1].isdigit():
+            named[key[1]] = parameter[key.end() :].strip()
+        else:
+            given.append(parameter[key.end() if key else 0 :].strip())
+    return (_SHOWN[name](given, named) if any(given) else "") or HOLE
+
+
+def _first(given: list[str], named: dict[str, str]) -> str:
+    return given[0]
+
+
+def _last(given: list[str], named: dict[str, str]) -> str:
+    return given[1] if len(given) > 1 else given[0]
+
+
+def _converted(given: list[str], named: dict[str, str]) -> str:
+    """Return numbers and the unit that they are given in: 12|km|mi, 5|-|10|km, 6|ft|2|in."""
+    words = list(given)
+    pieces: list[str] = []
+    while words and _is_number(words[0]):
+        pieces.append(words.pop(0))
+        if words and words[0] in _RANGES and len(words) > 1:
+            pieces.append(_RANGES[words.pop(0)])
+        elif words and not _is_number(words[0]):
+            pieces.append(f" {_unit(words.pop(0))} ")
+    return "".join(pieces).strip()
+
+
+def _is_number(word: str) -> bool:
+    return word[:2].lstrip("-−+~")[:1].isdigit()
+
+
+def _unit(unit: str) -> str:
+    if _SQUARE.fullmatch(unit):
+        return f"{unit[2:].strip()}²" if unit.startswith("sq") else unit.translate(_SUPERSCRIPT)
+    return unit
+
+
+def _value(given: list[str], named: dict[str, str]) -> str:
+    """Return a number with what belongs to it: 1.2|0.3|e=5|ul=kg."""
+    number = "±".join(given[:2])
+    unit = next((named[name] for name in ("u", "ul", "up", "upl") if named.get(name)), "")
+    power = f"×10^{named['e']}" if named.get("e") else ""
+    return f"{named.get('p', '')}{number}{power}{' ' if unit else ''}{_unit(unit)}{named.get('s', '')}"
+
+
+def _fraction(given: list[str], named: dict[str, str]) -> str:
+    whole, parts = (f"{given[0]} ", given[1:]) if len(given) > 2 else ("", given)
+    return whole + ("/".join(parts) if len(parts) > 1 else f"1/{parts[0]}")
+
+
+def _all(names: Iterable[str], show: Callable[[list[str], dict[str, str]], str]) -> dict[str, Show]:
+    return dict.fromkeys(names, show)
+
+
+Show = Callable[[list[str], dict[str, str]], str]
+_SHOWN: dict[str, Show] = {
+    **_all(_FIRST, _first),
+    **_all(_LAST, _last),
+    **_all(("convert", "cvt", "변환", "단위변환", "단위_변환", "환산"), _converted),
+    **_all(("val", "값"), _value),
+    **_all(("frac", "분수", "sfrac"), _fraction),
+    "e": lambda given, named: f"×10^{given[0]}",
+    "sqrt": lambda given, named: f"√{given[0]}",
+}

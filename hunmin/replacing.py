@@ -1,0 +1,200 @@
+"""What a run would replace: refused where it is not the run's own, or is more than a minute of work nobody gave up."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from common.errors import UserError
+from common.files import remove_folder
+from common.manifest import MANIFEST, added_files, made_by, read_manifest
+from common.progress import duration, say
+from hunmin.page.page import PAGE, is_page
+from hunmin.recipe import is_resolved_recipe
+from hunmin.stages import STAGE_NAMES, Stage
+from hunmin.state import WORK_MARK, RunFolder, Verdict
+
+LONG_SECONDS = 60.0
+"""Work that took longer is replaced only when the user asks for it."""
+TIMING = Path("logs") / "timing.jsonl"
+BRANCH = "pretrain.branch_from"
+
+
+def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
+    """Refuse a run folder in which something else than this program's own has a name that the run writes.
+
+    Args:
+        folder: the run's.
+        stages: those that the run does.
+
+    Raises:
+        UserError: it has; nothing has been written.
+    """
+    rule = "a run replaces only what it has made itself"
+    for stage in stages:
+        path = folder.final(stage)
+        if not os.path.lexists(path) or (path.is_dir() and (made_by(path, stage.name) or not any(path.iterdir()))):
+            continue
+        if (path / MANIFEST).is_file():
+            read_manifest(path)  # says where it is damaged
+        raise UserError(
+            f"{path} was not made by a run: the stage '{stage.name}' writes there",
+            rule,
+            "give another run folder (out=…), or move it away",
+        )
+    for name, is_own in (("recipe.yaml", is_resolved_recipe), (PAGE, is_page)):
+        path = folder.path / name
+        if os.path.lexists(path) and not is_own(path):
+            raise UserError(
+                f"{path} is your own file: the run writes {name} there", rule, "move it out of the run folder"
+            )
+
+
+def given_up(verdicts: Sequence[Verdict], restart: str | None) -> set[str]:
+    """Return the stages whose work the user has asked to have replaced.
+
+    Args:
+        verdicts: of the stages of the run.
+        restart: the first stage that is to be done again (`--from`, `--restart`); a branch asks for its training.
+    """
+    begins = [restart] if restart else []
+    for verdict in verdicts:
+        if any(change.startswith(f"{BRANCH}: null") for change in verdict.changes):
+            begins.append(verdict.stage.name)
+    return {name for begin in begins for name in STAGE_NAMES[STAGE_NAMES.index(begin) :]}
+
+
+def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collection[str]) -> None:
+    """Refuse to replace stages that hold more than a minute of work, unless it was asked for.
+
+    Args:
+        folder: the run's.
+        verdicts: of the stages that the run does, in order.
+        given: see `given_up`; a new attempt that has begun was asked for when it did.
+
+    Raises:
+        UserError: a stage would be replaced; with what changed, and the ways on.
+    """
+    redone = {verdict.stage.name: verdict for verdict in verdicts if not verdict.done}
+    for name, verdict in redone.items():
+        changes = _roots(verdict, redone)
+        if not changes or verdict.resumes or name in given:
+            continue
+        for held in _held(folder, verdict):
+            seconds = work_seconds(folder, verdict.stage, held)
+            if seconds is None or seconds > LONG_SECONDS:
+                raise _loss(verdict.stage, held, seconds, changes)
+
+
+def _roots(verdict: Verdict, redone: dict[str, Verdict]) -> list[str]:
+    """Return what has changed for this stage or those before it; none where it is only that an output is missing."""
+    found = list(verdict.changes)
+    if verdict.cause == "missing" and verdict.stage.keep:
+        found.append(verdict.why)
+    for name in verdict.upstream:
+        if name in redone:
+            found += [change for change in _roots(redone[name], redone) if change not in found]
+    return found
+
+
+def _held(folder: RunFolder, verdict: Verdict) -> list[Path]:
+    """Return the folders whose work would be replaced; one without a mark is moved aside."""
+    partial, final = folder.partial(verdict.stage), folder.final(verdict.stage)
+    unfinished = partial.exists() and folder.work_mark(verdict.stage) is not None
+    return [*([final] if final.exists() else []), *([partial] if unfinished else [])]
+
+
+def work_seconds(folder: RunFolder, stage: Stage, held: Path) -> float | None:
+    """Return how long a stage has been worked on, from its beginning to the last thing written, None if unknown.
+
+    Args:
+        folder: the run's.
+        stage: the stage.
+        held: its finished or unfinished folder.
+    """
+    mark = held / WORK_MARK
+    if mark.is_file():
+        times = [path.lstat().st_mtime for path in held.rglob("*")]
+        return max(times) - mark.stat().st_mtime
+    found = None
+    if (folder.path / TIMING).is_file():
+        for line in (folder.path / TIMING).read_text(encoding="utf-8").splitlines():
+            try:
+                row = json.loads(line)
+                if row["stage"] == stage.name:
+                    found = max(float(row["seconds"]), float(row.get("since_begin", 0)))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+    return found
+
+
+def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str]) -> UserError:
+    extent = stage.extent(held)
+    work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
+    ways = ["restore what changed: the same command then continues"]
+    if stage.name == "pretrain":
+        ways.append(f"train on from a checkpoint: {BRANCH}={held / 'checkpoints'}/step-…")
+    kept = "moved aside" if stage.keep else "replaced"
+    ways.append(f"do the stage again: hunmin run … --restart {stage.name} (what is there is {kept})")
+    return UserError(
+        f"this run would replace {held}" + (f", which holds {work}" if work else "") + "; changed since:\n"
+        + "\n".join(f"  - {change}" for change in changes),
+        "more than a minute of work is replaced only when asked for",
+        "\n          ".join(ways),
+    )  # fmt: skip
+
+
+def set_aside(stage: Stage, held: Path, final: Path, why: str) -> None:
+    """Move work that no longer fits the recipe out of the way, and say so: it is never deleted.
+
+    Args:
+        stage: the stage.
+        held: its finished or unfinished folder.
+        final: the finished one's name.
+        why: of the message.
+    """
+    extent = stage.extent(held)
+    number = 1
+    while os.path.lexists(target := final.with_name(f"{final.name}.before-{number}")):
+        number += 1
+    held.rename(target)
+    which = f"the earlier {stage.name}" + (f" ({extent})" if extent else "")
+    say(f"{why}; {which} is now {target.name}: delete it when you no longer need it", style="yellow")
+
+
+def clear_way(stage: Stage, final: Path, changes: Sequence[str]) -> bool:
+    """Make the name of a finished stage free for its new output, and return whether the old one is to be replaced.
+
+    What a stage keeps, and a folder into which somebody has put files of their own, is moved aside.
+
+    Args:
+        stage: the stage.
+        final: the name.
+        changes: what differs between the old output and the new one.
+    """
+    if not final.exists() or not any(final.iterdir()):
+        return False
+    manifest = read_manifest(final)
+    assert manifest is not None  # `refuse_foreign` has seen to it
+    added = added_files(final, manifest)
+    if stage.keep or added:
+        reason = f"; {final.name} holds {added[0]}, which is not the stage's" if added else ""
+        differs = f" ({'; '.join(changes[:2])})" if changes else ""
+        set_aside(stage, final, final, f"{stage.name}: the new one is finished{differs}{reason}")
+        return False
+    return True
+
+
+def remove_replaced(folder: RunFolder, stages: Sequence[Stage]) -> None:
+    """Remove what a killed command has left between a new output's name and the end of the old one.
+
+    Args:
+        folder: the run's.
+        stages: the run's.
+    """
+    for stage in stages:
+        if not stage.keep and made_by(folder.final(stage), stage.name):
+            for old in folder.path.glob(f".{stage.folder}.old*"):  # a name that only `publish_folder` gives
+                remove_folder(old)

@@ -1,0 +1,223 @@
+"""Values beside a form's label, whatever their form; all of them invented."""
+
+import re
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.pii import Pseudonymizer, find_many, find_spans
+from data.pii.beside_label import LABEL_FINDERS
+from data.pii.gate import gate
+
+BESIDE = [
+    "건강보험증 번호: ⟦HEALTH_INSURANCE:321-54-09876-2⟧",
+    "건강보험증번호：⟦HEALTH_INSURANCE:５-０００９８７６２⟧",
+    "의료보험증 No. ⟦HEALTH_INSURANCE:8 2934 1182 07⟧",
+    "[건강보험 가입자번호] ⟦HEALTH_INSURANCE:61-2039-44817⟧",
+    "가입자(건강보험증) No. ⟦HEALTH_INSURANCE:61-2039-44817⟧",
+    "보험증 번호가 ⟦HEALTH_INSURANCE:720-4418-3309⟧ 입니다",
+    "운전면허 ⟦DRIVER_LICENSE:21-30-55-13-765432⟧",
+    "운전면허증 번호：⟦DRIVER_LICENSE:1244-903312-71⟧",
+    "면허번호(1종 대형): ⟦DRIVER_LICENSE:29-08-556120-33⟧",
+    "운전면허번호 = ⟦DRIVER_LICENSE:경기-98-220194-50⟧",
+    "driver's license no. ⟦DRIVER_LICENSE:07-99-123477-18⟧",
+    "운전면허번호\n⟦DRIVER_LICENSE:41-23-004912-88⟧",
+    "A: 면허번호 불러주세요\nB: ⟦DRIVER_LICENSE:31-12-88-45-220193⟧ 이요",
+    "여권번호: ⟦PASSPORT:C1234567⟧",
+    "여권번호 ⟦PASSPORT:M123456789⟧",
+    "미국 국적, 여권 ⟦PASSPORT:552000447⟧, 동반 1인",
+    "여권 번호(Passport No.) : ⟦PASSPORT:K1234567⟧",
+    "passport_no=⟦PASSPORT:X12345678⟧",
+    "여 권 번 호 : ⟦PASSPORT:N1234567⟧",
+    "⟦PASSPORT:M1234567⟧(여권번호) 확인",
+    "주민등록번호 ⟦RRN:880304-1******⟧",
+    "주민번호: ⟦RRN:910827-2●●●●●●⟧",
+    "생년월일: ⟦RRN:920715-2******⟧ (일부 비공개)",
+    "주민등록번호 : ⟦RRN:651301-1849203⟧",
+    "주민번호 ⟦RRN:900230 2918374⟧",
+    "주민등록번호: ⟦RRN:900101-5234567⟧",
+    "외국인등록번호 ⟦FRN:901345-5829103⟧",
+    "외국인등록번호: ⟦FRN:880123-1182734⟧",
+    "ARC No. ⟦FRN:920714-7******⟧",
+    "사업자등록번호 : ⟦BRN:999-99-99999⟧",
+    "사업자 번호 ⟦BRN:4018293847⟧",
+    "사업자등록번호 ⟦BRN:412/07/99283⟧",
+    "개인사업자 등록번호 ⟦BRN:551-20-9384-7⟧",
+    "계좌 : ⟦BANK_ACCOUNT:7-3391-22018⟧ 신협",
+    "환불계좌: 기업 ⟦BANK_ACCOUNT:01029384756⟧",
+    "Account No. ⟦BANK_ACCOUNT:0039-281-774920⟧",
+    "월급통장: 부산은행 ⟦BANK_ACCOUNT:112.2039.4471.02⟧",
+    "카드 번호 ⟦CARD:8812345599001122⟧",
+    "신용카드 번호 ⟦CARD:9.2201.8834.7710.22⟧",
+    "차량번호 : ⟦VEHICLE_PLATE:00차 1023⟧",
+    "차번호 ⟦VEHICLE_PLATE:47부-2210⟧",
+    "차량등록번호 ⟦VEHICLE_PLATE:부산 7거 2201⟧",
+    "증 번호  ⟦HEALTH_INSURANCE:402-1928-3374⟧",
+    "건강보험증 기호·번호: ⟦HEALTH_INSURANCE:3-77-4410928⟧",
+    "운전면허증(번호 ⟦DRIVER_LICENSE:19-44-2039-1182⟧) 사본",
+    "면허정보: ⟦DRIVER_LICENSE:대구 94-110293-2⟧",
+    "여권 사본상 번호 ⟦PASSPORT:M1234567⟧",
+    "외국인 근로자 등록번호: ⟦FRN:951377-6102938⟧",
+    "연락처: 없음, 보호자 ⟦TEL:010-338-47102⟧",
+    "전화: ⟦TEL:010-88-23456⟧번",
+    "연락처 ⟦TEL:011-29-4481⟧",
+]
+TABLES = [
+    "성명 / 여권번호 / 국적\nLEE / ⟦PASSPORT:K2201938⟧ / KOR",
+    "| 세대 | 차량번호 | 차종 |\n|---|---|---|\n| 101-1203 | ⟦VEHICLE_PLATE:29조 3384⟧ | 쏘나타 |",
+    "세대\t차량번호\t비고\n1\t12가 3456\t\n2\t34나 5678\t\n3\t⟦VEHICLE_PLATE:44보2847⟧\t전기차",
+    "No.\n차종\n차량번호\n1\n아반떼\n⟦VEHICLE_PLATE:31도 4482⟧",
+    "번호  성명  건강보험증번호\n1  김하나  10-220-3948-2\n2  이두리  ⟦HEALTH_INSURANCE:22-109-8834-7⟧",
+    "이름 | 면허번호 | 구분\n--- | --- | ---\n김철 | ⟦DRIVER_LICENSE:44-19-229384-1⟧ | 1종",
+    "성명\t계좌번호\t주문번호\n서진\t⟦BANK_ACCOUNT:22019-338-441⟧\t99019-338-441",
+    "no,name,bizno\n1,가나,⟦BRN:330-21-88471⟧",
+    "성명, 동, 외국인등록번호\n박, 101, ⟦FRN:920745-5123498⟧",
+]
+NOT_BESIDE = [
+    "건강보험료 2026-03-15 고지 148,220원",
+    "건강보험 보험료율 7.09%, 납부 12-34",
+    "면허 갱신 기간 2026-01-01 ~ 2026-12-31",
+    "면허 취득 1234567890명",
+    "여권용 사진 35x45, 여권 A4 120장",
+    "주민 12,034명, 주민번호 13자리",
+    "사업자 수 7,234,918,112명",
+    "계좌 잔액 1203440118원, 계좌 개설 2026.03.15 14:02:11",
+    "계좌번호 확인 후 주문 12345678901",
+    "카드 번호 16자리 숫자, 카드 한도 5000000000000원",
+    "차량 12대, 차량 2주 2019년식, 열차 3호 1234",
+    "전화 09:00-18:00, 전화 2019-2023년",
+    "성명\t금액\t주문번호\n서진\t200\t99019-338-441",
+    "자격증번호 20-1-048829001, 학생증 번호 202611482001, 회원카드 등급 12-24",
+    "카드 승인번호 30291847 거래일시 2026-03-15 12:11",
+    "면허시험장 예약번호 2026031500123, 여권 접수번호 2026031500",
+    "보험증권 번호 2026-102938471-01",
+    "납부자번호: 가나전력 1294-8830-21, 출금은 은행에서",
+]
+
+
+def parse(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
+    text, spans, position = "", [], 0
+    for match in re.finditer(r"⟦(\w+):([^⟧]*)⟧", marked):
+        text += marked[position : match.start()]
+        spans.append((len(text), len(text) + len(match[2]), match[1]))
+        text += match[2]
+        position = match.end()
+    return text + marked[position:], spans
+
+
+@pytest.mark.parametrize("marked", BESIDE)
+def test_value_of_any_form_beside_its_label_has_the_labels_type(marked: str) -> None:
+    text, spans = parse(marked)
+    assert [tuple(span) for span in find_spans(text)] == spans
+
+
+@pytest.mark.parametrize("marked", TABLES)
+def test_cell_below_a_header_some_rows_above(marked: str) -> None:
+    text, [span] = parse(marked)
+    assert span in [tuple(one) for one in find_spans(text)]
+
+
+@pytest.mark.parametrize("text", NOT_BESIDE)
+def test_what_stands_beside_a_label_and_is_no_value(text: str) -> None:
+    assert [(span.type, text[span.start : span.end]) for span in find_spans(text)] == []
+
+
+def test_a_telephone_number_stays_one_without_a_colon() -> None:
+    assert [span.type for span in find_spans("계좌 문의 02-123-4567, 통장 010-1234-5678")] == ["TEL", "TEL"]
+
+
+@pytest.mark.parametrize("marked", BESIDE + TABLES)
+def test_pseudonym_of_any_form_keeps_it(marked: str) -> None:
+    text, spans = parse(marked)
+    made = {(r.start, r.end): r.surrogate for r in Pseudonymizer(b"a key for tests only").apply(text)[1]}
+    for start, end, kind in spans:
+        value, pseudonym = text[start:end], made[start, end]
+        if "０" not in value:  # in plain characters
+            assert re.sub("[0-9]", "0", re.sub("[가-힣]", "가", re.sub("[A-Za-z]", "A", pseudonym))) == re.sub(
+                "[0-9]", "0", re.sub("[가-힣]", "가", re.sub("[A-Za-z]", "A", value))
+            )
+        digits = re.sub("[^0-9]", "", pseudonym)
+        if kind in ("RRN", "FRN"):
+            assert digits[2:4] > "12"
+        elif kind == "PASSPORT":
+            assert pseudonym[0] == "X" or digits.startswith("000")
+        elif kind == "HEALTH_INSURANCE":
+            assert digits[0] == "0"
+        elif kind == "VEHICLE_PLATE":
+            assert digits[:-4].strip("0") == ""
+
+
+LABELS = {
+    "HEALTH_INSURANCE": (
+        ["건강보험증 번호", "의료보험증번호", "보험증 번호", "건강보험 가입자번호"],
+        ["321-54-09876-2", "31234567890"],
+    ),
+    "DRIVER_LICENSE": (
+        ["운전면허번호", "운전면허", "면허증번호", "Driver's License No."],
+        ["21-30-55-13-765432", "서울 04-284710-23"],
+    ),
+    "PASSPORT": (
+        ["여권번호", "여권", "여권 No.", "Passport No.", "passport number"],
+        ["C1234567", "M123456789", "AB1234567"],
+    ),
+    "RRN": (["주민등록번호", "주민번호", "주민등록 번호"], ["651301-1849203", "880304-1******", "9001321234567"]),
+    "FRN": (["외국인등록번호", "외국인 등록번호", "거소신고번호"], ["901345-5829103", "880123-9182734"]),
+    "BRN": (["사업자등록번호", "사업자번호", "사업자 등록번호"], ["999-99-99999", "4018293847"]),
+    "BANK_ACCOUNT": (["계좌번호", "입금계좌", "통장번호"], ["7-3391-22018", "20193-44-8812-9", "110482913307"]),
+    "CARD": (["카드번호", "신용카드", "카드 번호"], ["1122-3344-5566-7788", "8812345599001122"]),
+    "VEHICLE_PLATE": (["차량번호", "차 번호", "자동차등록번호", "번호판"], ["12조 8830", "00차1023", "71보2930"]),
+}
+JOINTS = [
+    ": ",
+    " : ",
+    "：",
+    " ",
+    ":",
+    "(",
+    " - ",
+    " → ",
+    "는 ",
+    " = ",
+    "\t",
+    " | ",
+    "] ",
+    ":\n",
+    "\n",
+    "은(는) ",
+    ": **",
+    '="',
+]
+ENDS = ["", "입니다", " / 서울", ")", ", 확인", "\n주소: 없음", ".", "**", '"', "으로"]
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_every_label_and_value_with_every_joint_and_end(kind: str) -> None:
+    labels, values = LABELS[kind]
+    texts, truth = [], []
+    for number, (label, joint, value) in enumerate(product(labels, JOINTS, values)):
+        end = ENDS[number % len(ENDS)]
+        if end == "**" and value.endswith("*"):
+            end = ""
+        texts.append(f"성명 홍길동 / {label}{joint}{value}{end}")
+        start = len(texts[-1]) - len(value) - len(end)
+        truth.append((start, start + len(value), kind))
+    wrong = [text for text, one, spans in zip(texts, truth, find_many(texts), strict=True) if one not in spans]
+    assert not wrong
+
+
+LINES = [line for marked in BESIDE + TABLES for line in parse(marked)[0].split("\n")]
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(st.sampled_from(LINES) | st.text("0123456789-. /가나번호계좌여권M*", max_size=12), max_size=3).map(
+        " ".join
+    )
+)
+def test_the_gate_lets_a_line_through_where_a_label_has_a_value(line: str) -> None:
+    for name, (_, finder) in LABEL_FINDERS.items():
+        if list(finder(line, 0, len(line))):
+            names = [name for window in gate().windows([line]) for name in window.types]
+            assert name in names, (name, line)

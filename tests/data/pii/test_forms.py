@@ -1,0 +1,122 @@
+"""Mail, handles, plates, addresses of pages and of houses in the forms that people write; all invented."""
+
+import pytest
+
+from data.pii import find_spans
+
+from .test_beside_label import parse
+
+MAIL = [
+    "⟦EMAIL:minsu(at)fastmail.fm⟧ 으로 제안 주세요",
+    "메일은 ⟦EMAIL:studio.haru [at] haru.design⟧ 입니다",
+    "메일 주소 ⟦EMAIL:kyj.1988(골뱅이)posteo.de⟧",
+    "문의 → ⟦EMAIL:bora AT studio-bora DOT xyz⟧",
+    "⟦EMAIL:hello{at}haru{dot}app⟧ 로 보내주세요",
+    "⟦EMAIL:theo.lee 골뱅이 skku.museum⟧ 로. 다음 문장",
+    "메일 ⟦EMAIL:hong(at)naver.com⟧. Please write",
+    "연락 ⟦EMAIL:kwon골뱅이아웃룩닷컴⟧",
+    "⟦EMAIL:hong 골뱅이 새봄 닷컴⟧ 으로",
+    "(메일) ⟦EMAIL:sora[a]hanmail.net⟧",
+]
+HANDLES = [
+    "인스타 ⟦MENTION:@mare.atelier.kr⟧ 디엠 주세요",
+    "instagram: ⟦MENTION:@haru.coffee.com⟧",
+    "IG ⟦MENTION:@nail.by.sua.net⟧",
+    "트위터 ⟦MENTION:@moss.garden.org⟧",
+    "⟦MENTION:@on.table.co.kr⟧ 팔로우",
+]
+PLATES = [
+    "차량 제⟦VEHICLE_PLATE:34나 5678⟧ 신고",
+    "투싼 NX4 (⟦VEHICLE_PLATE:19저 4455⟧)\n\n담당 한지원 과장",
+    "출입기록 13:02 ⟦VEHICLE_PLATE:67수 3019⟧ 입차",
+    "차량번호\n⟦VEHICLE_PLATE:55도 1029⟧\n⟦VEHICLE_PLATE:21조 4418⟧\n⟦VEHICLE_PLATE:60주 9120⟧",
+    "이름\t연락처\t차량번호\n가\t없음\t⟦VEHICLE_PLATE:15도 2280⟧\n나\t없음\t⟦VEHICLE_PLATE:38조 1192⟧",
+    "성명, 동, 차량번호\n박, 101, ⟦VEHICLE_PLATE:62보 4419⟧\n최, 103, ⟦VEHICLE_PLATE:19주 8820⟧",
+]
+PAGES = [
+    "출처 ⟦URL:https://ko.example.org/wiki/서울_(동음이의)⟧ 참고",
+    "문서 ⟦URL:https://wiki.example.kr/w/김가나(배우)/음반⟧를 보면",
+    "⟦URL:https://shop.example.kr/상품/겨울코트[특가]/view⟧ 에서",
+    "참고: ⟦URL:https://a.example.kr/b?c=(가나)⟧.",
+    "⟦URL:https://a.example.kr/list(목록)/view?id=3⟧ 로",
+    "⟦URL:https://ko.example.org/wiki/대한민국⟧에서 확인",
+    "블로그 ⟦URL:https://blog.example.kr/카테고리/여행⟧도 봐주세요",
+    "⟦URL:http://board.example.kr/공지사항/2026학년도⟧까지",
+    "⟦URL:https://a.example.kr/wiki/이가나_(장군)#생애⟧의 생애",
+    "⟦URL:http://a.example.kr/제주도⟧ 여행, ⟦URL:https://a.example.kr/문의⟧ 하세요",
+    "⟦URL:http://a.example.kr/page⟧(새창)에서 ⟦URL:http://a.example.kr/book/⟧(영문)에서",
+    "⟦URL:https://a.example.kr/⟧을(를) 참조, ⟦URL:https://b.example.kr/c/⟧(으)로 이동",
+]
+HOUSES = [
+    "⟦ADDRESS:서울 강서구 가나대로 247, 9917호⟧ (강아지 짖을 수 있음)",
+    "⟦ADDRESS:부산 사하구 가나대로 550번길 37⟧ (벨 누르지 마세요)",
+    "주소지: ⟦ADDRESS:충남 아산시 가나읍 다라리 1782-1⟧ (전입신고 예정)",
+    "집주소: ⟦ADDRESS:전북 군산시 가나로 12⟧ (아들집)",
+    "⟦ADDRESS:서울특별시 양천구 가나로 233(목동)⟧ 에서",
+    "⟦ADDRESS:인천 남동구 가나로 149 (다라동, 마바빌딩)⟧에서",
+    "주소: ⟦ADDRESS:광주광역시 서구 가나동 다라대로 88⟧",
+    "⟦ADDRESS:충청남도 천안시 서북구 가나읍 4공단로 88-3⟧ 일원",
+    "⟦ADDRESS:청주시 흥덕구 가나면 산47-3⟧ 일원",
+]
+WHOEVERS = [
+    "고객센터 ⟦TEL:1588-1255⟧, 공단 ⟦TEL:1577-1000⟧, 거부 ⟦TEL:080-863-4410⟧",
+    "공유기 ⟦IP:192.168.0.1⟧, 게이트웨이 ⟦IP:10.0.0.1⟧",
+    "DNS 서버는 ⟦IP:8.8.8.8⟧ 이나 ⟦IP:198.51.100.24⟧",
+    "⟦EMAIL:test@example.com⟧ 과 ⟦URL:https://www.example.com/path⟧",
+    "범위 ⟦IP:10.0.0.100⟧ ~ ⟦IP:10.0.0.200⟧",
+    "범위 ⟦IP:192.168.0.10⟧-⟦IP:192.168.0.50⟧, IP ⟦IP:192.168.0.1⟧-50",
+    "대역 ⟦IP:10.0.0.0⟧/8",
+    "전화 ⟦TEL:1577-8000⟧~⟦TEL:3⟧",
+]
+NOBODYS = [
+    "119와 112, 국번 없이 1339",
+    "127.0.0.1, 0.0.0.0, 마스크 255.255.255.0, http://localhost:8080/",
+    "MAC 00:00:00:00:00:00, 방송 ff:ff:ff:ff:ff:ff",
+    "결제 5409-26**-****-118*, 전화 010-****-4471",
+    "패키지 10.2.30.140-5.el7, 1588-1592~95년",
+    "제34조 5678호, 예산 12조 8830억원, 온도 44도 2019년",
+    "look at the dot product, look_at_me_dot_product",
+    "인스타 감성 카페 @성수동",
+    "조항(900101-1******)은 가려져 있다",
+    "법인등록번호 110111-4829013, 주식회사 가나 110111-2365917",
+]
+
+
+@pytest.mark.parametrize("marked", MAIL)
+def test_obfuscated_mail_under_any_top_level_domain(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", HANDLES)
+def test_handle_that_ends_like_a_domain_beside_its_service(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", PLATES)
+def test_plates_in_tables_and_with_letters_that_are_units(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", PAGES)
+def test_page_address_with_hangul_ends_where_it_ends(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", HOUSES)
+def test_postal_address_without_a_remark_in_brackets(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", WHOEVERS)
+def test_form_decides_and_not_whose_the_value_is(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("text", NOBODYS)
+def test_what_reaches_nobody_stays(text: str) -> None:
+    assert [(span.type, text[span.start : span.end]) for span in find_spans(text)] == []
+
+
+def check(marked: str) -> None:
+    text, spans = parse(marked)
+    assert [tuple(span) for span in find_spans(text)] == spans

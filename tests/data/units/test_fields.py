@@ -1,0 +1,59 @@
+"""Inputs without the column or field of the text are refused before anything begins, with those that they have."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from common.errors import UserError
+from data.corpus import CorpusSettings, build_corpus, corpus_files
+from data.units.fields import check_fields
+
+OFF = {"enabled": False}
+
+
+def settings(*inputs: object) -> CorpusSettings:
+    return CorpusSettings.model_validate({"inputs": inputs, "pii": OFF, "decontaminate": OFF, "workers": 1})
+
+
+def write(path: Path, text: str = "body") -> Path:
+    """Write a file of a document, under a column or field of that name."""
+    row = {"id": "1", text: "가나다"}
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist([row]), path)
+    elif path.suffix == ".db":
+        with sqlite3.connect(path) as database:
+            database.execute(f"CREATE TABLE t (id, {text})")
+    elif path.suffix in (".csv", ".tsv"):
+        between = "," if path.suffix == ".csv" else "\t"
+        path.write_text("".join(between.join(line) + "\n" for line in (row, row.values())))
+    else:
+        object_ = f'{{"id": "1", "{text}": "가나다"}}'
+        path.write_text(f"[{object_}]" if path.suffix == ".json" else object_ + "\n")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".db", ".jsonl", ".json"])
+def test_nothing_begins_when_one_input_lacks_its_column(tmp_path: Path, suffix: str) -> None:
+    good, bad = write(tmp_path / "a.jsonl", "text"), write(tmp_path / f"b{suffix}")
+    chosen = settings(str(good), str(bad))
+    with pytest.raises(UserError) as caught:
+        build_corpus(chosen, tmp_path / "out")
+    assert f"{bad} has no column 'text'" in str(caught.value) and "columns are id, body" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UserError, match="columns are id, body"):
+        check_fields(corpus_files(chosen))
+
+
+def test_a_folder_fits_when_one_of_its_files_does(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        write(tmp_path / "in" / f"{number}.csv", "text" if number == 2 else "body")
+    check_fields(corpus_files(settings(str(tmp_path / "in"))))
+    (tmp_path / "in" / "2.csv").unlink()
+    with pytest.raises(UserError, match=r"no file of .* can be read as it is said"):
+        check_fields(corpus_files(settings(str(tmp_path / "in"))))

@@ -1,0 +1,72 @@
+"""A run of three stages that only write files, in place of the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.manifest import MANIFEST
+from hunmin import replacing, stages, state
+from hunmin import run as engine
+from hunmin.recipe import Recipe
+from hunmin.stages import Stage
+
+Work = Callable[[Path, Path], dict[str, Any]]
+
+
+class House:
+    """Three stages a → b → c in place of the real ones; `did` says which ran, `fail` makes one break half way."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.did, self.fail = folder, [], ""  # type: ignore[var-annotated]
+        (folder / "input.txt").write_text("input")
+        table = (
+            Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [str(folder / "input.txt")]),
+            Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.lr}, self._work("b"), keep=True),
+            Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
+        )
+        for module in (stages, state, engine):
+            monkeypatch.setattr(module, "STAGES", table)
+        for module in (stages, engine, replacing):
+            monkeypatch.setattr(module, "STAGE_NAMES", ["a", "b", "c"])
+
+    def _work(self, name: str) -> Callable[[Recipe, Path, Path], dict[str, Any]]:
+        def work(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
+            leftovers = (out / "piece").exists()
+            (out / "piece").write_text(name)
+            if self.fail == name:
+                raise KeyboardInterrupt
+            self.did.append(name + ("+" if leftovers else ""))
+            (out / "result").write_text(self.results(recipe)[name])
+            return {"n": 1}
+
+        return work
+
+    @staticmethod
+    def results(recipe: Recipe) -> dict[str, str]:
+        """Return what each stage writes."""
+        return {"a": f"a {recipe.seed}", "b": f"b {recipe.pretrain.optimizer.lr}", "c": "c"}
+
+    def recipe(self, **changes: Any) -> Recipe:
+        lr = changes.pop("lr", 1e-4)
+        tree = {
+            "name": "t",
+            "out": str(self.folder / "run"),
+            "corpus": {"inputs": ["x"]},
+            "klue": {"data": "y"},
+            "pretrain": {"optimizer": {"lr": lr}},
+            **changes,
+        }
+        return Recipe.model_validate(tree)
+
+    def go(self, **changes: Any) -> list[str]:
+        self.did.clear()
+        options = {key: changes.pop(key) for key in ("first", "last", "restart") if key in changes}
+        engine.run(self.recipe(**changes), **options)
+        return list(self.did)
+
+    def manifests(self) -> dict[str, bytes]:
+        return {n: (self.folder / "run" / n / MANIFEST).read_bytes() for n in "abc"}

@@ -1,0 +1,108 @@
+"""A run killed before each system call that changes names: nothing finished is lost, and the next run ends well."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hunmin.house import House
+
+EVENTS = (
+    "open",
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+    "shutil.rmtree",
+)
+"""Python's audit events of the calls that make, rename, write or remove what has a name."""
+
+
+def killed_at(house: House, number: int, **changes: Any) -> bool:
+    """Do a run in a child that is killed before the call of that number; return whether it came so far."""
+    child = os.fork()
+    if child == 0:
+        left = number
+        root = str(house.folder)
+
+        def watch(event: str, arguments: tuple[Any, ...]) -> None:
+            nonlocal left
+            if event not in EVENTS or not str(arguments[0]).startswith(root):
+                return
+            if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+                return
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(watch)
+        try:
+            house.go(**changes)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def everything(run: Path) -> set[str]:
+    """Return the contents of all files named `result`, wherever they are in a run."""
+    return {path.read_text() for path in run.rglob("result")}
+
+
+@pytest.fixture(autouse=True)
+def _no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill takes nothing from the system's cache: what is on the disk plays no part here."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+CASES: dict[str, dict[str, Any]] = {"first run": {}, "other settings": {"lr": 5e-4}, "an earlier stage": {"seed": 7}}
+
+
+@pytest.mark.parametrize(
+    "case", [case if case == "other settings" else pytest.param(case, marks=pytest.mark.drill) for case in CASES]
+)
+def test_no_kill_loses_what_was_finished(house: House, case: str, tmp_path: Path) -> None:
+    run, start = house.folder / "run", tmp_path / "start"
+    run.mkdir()
+    if case != "first run":
+        house.go()
+    wanted = house.results(house.recipe(**CASES[case]))
+    trained = {path.read_text() for path in run.glob("b/result")}
+    run.rename(start)
+    for number in range(1000):
+        shutil.rmtree(run, ignore_errors=True)
+        shutil.copytree(start, run)
+        if not killed_at(house, number, **CASES[case]):
+            break
+        assert trained <= everything(run), f"the earlier training is gone after a kill before call {number}"
+        house.go(**CASES[case])  # the same command again
+        assert {n: (run / n / "result").read_text() for n in "abc"} == wanted, f"after a kill before call {number}"
+        assert trained <= everything(run)
+        assert not [*run.glob(".*.old*"), *run.glob("*.partial")], f"left behind by a kill before call {number}"
+    assert number > 20, "a run makes many such calls, and was killed before each"
+
+
+def test_a_training_that_is_whole_but_for_its_name_gets_its_name(house: House) -> None:
+    """What a kill between the last file and the name leaves, with and without the mark, also by earlier versions."""
+    run = house.folder / "run"
+    for mark in (True, False):
+        house.go()
+        inode = (run / "b" / "result").stat().st_ino
+        (run / "b").rename(run / "b.partial")
+        if mark:
+            manifest = json.loads((run / "b.partial" / "manifest.json").read_bytes())
+            kept = {name: manifest[name] for name in ("settings", "inputs", "rules")}
+            (run / "b.partial" / ".work.json").write_text(json.dumps(kept))
+        assert house.go() == [], "nothing is trained again"
+        assert (run / "b" / "result").stat().st_ino == inode
+        assert not list(run.glob("b.before-*"))
