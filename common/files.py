@@ -64,6 +64,11 @@ def _found(pattern: str) -> list[str]:
     return list(found)
 
 
+def stored(path: str | Path) -> Path:
+    """Return a local path with its names composed or decomposed as the file system has them, else as given."""
+    return next((form for form in map(Path, _forms(str(path))) if form.exists()), Path(path))
+
+
 def _forms(pattern: str) -> list[str]:
     """Return the ways in which file systems may write a name: macOS decomposes the Hangul that keyboards compose."""
     if pattern.isascii() or Path(pattern).exists():
@@ -144,7 +149,7 @@ def open_bytes(path: str | Path, carry: Callable[[str, IO[bytes]], Any] | None =
     """
     name = str(path)
     try:
-        raw = _open_remote(name) if is_remote(name) else Path(name).open("rb")
+        raw = _open_remote(name) if is_remote(name) else stored(name).open("rb")
     except OSError as error:
         raise UserError(f"cannot open {name}: {error.strerror or error}", "inputs are readable files") from None
     return decompressed(name, carry(name, raw) if carry and is_remote(name) else raw)

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
+from unicodedata import normalize
 
 from common.errors import HunminError, UserError
-from common.files import HUB, atomic_write
+from common.files import HUB, atomic_write, stored
 from common.progress import say
 
 Part = Literal["model", "tokenizer", "dataset"]
@@ -104,7 +105,7 @@ def find(name: str | Path, part: Part, commits: Commits | None = None) -> Path:
     """
     hub = hub_name(name)
     if hub is None:
-        return _in_run(Path(name), part)
+        return _in_run(stored(name), part)
     folder = _cached(hub, part, commits) or _fetched(hub, part, _known(hub, commits))
     if commits is not None:
         commits[hub.key] = folder.name
@@ -119,7 +120,7 @@ def find_here(name: str | Path, part: Part, commits: Commits | None = None) -> P
     """
     hub = hub_name(name)
     if hub is None:
-        return _in_run(Path(name), part)
+        return _in_run(stored(name), part)
     folder = _cached(hub, part, commits)
     if folder and commits is not None:
         commits[hub.key] = folder.name
@@ -143,7 +144,7 @@ def shown_name(folder: str | Path) -> str:
     whole = Path(folder).resolve()
     if whole.parent.name == "snapshots":  # models--OWNER--NAME/snapshots/COMMIT
         return re.sub(r"^(models|datasets)--", "", whole.parent.parent.name).replace("--", "/")
-    return whole.name
+    return normalize("NFC", whole.name)
 
 
 def with_prefix(name: str) -> str:

@@ -18,11 +18,13 @@ from klue.hub import SUFFIX
 from klue.model_folder import read_model_folder
 from klue.saved import load_model
 from klue.score import write_predictions
-from klue.tasks import get_task
-from klue.tasks.base import Example, Task
+from klue.tasks import TASKS, get_task
+from klue.tasks.base import Classification, Example, Task
 
 
-def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = "cpu") -> dict[str, int]:
+def predict_file(
+    folder: Path, name: str, given: Path, out: Path, device: str = "cpu", probabilities: bool = False
+) -> dict[str, int]:
     """Write {"guid", "prediction"} lines for every text of a file, in its order.
 
     Returns:
@@ -35,11 +37,19 @@ def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = 
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
         out: file to write.
         device: where to compute.
+        probabilities: write "probabilities", too: {label: probability} of each text.
 
     Raises:
-        UserError: the folder holds no model of the task, or a line lacks what the task reads.
+        UserError: the folder holds no model of the task, a line lacks what the task reads, or the task has no
+            probabilities of labels.
     """
     task = get_task(name)
+    if probabilities and not isinstance(task, Classification):
+        raise UserError(
+            f"{task.title} has no probabilities: its prediction is no single label of a text",
+            "probabilities are of tasks with one label a text, " + ", ".join(_labelled()),
+            "leave --probabilities out",
+        )
     examples = _benchmark_file(task, given) or read_unlabelled(task, given)
     model, job = load_model(folder, task)
     if job.training.pos_tags and any(example.given is None for example in examples if task.key == "dp"):
@@ -58,7 +68,8 @@ def predict_file(folder: Path, name: str, given: Path, out: Path, device: str = 
     outputs = predict(model.to(where), features, task, job, where)
     found = task.decode(outputs, features, tokenizer)
     with atomic_write(out) as stream:
-        write_predictions(stream, [example.guid for example in examples], found)
+        more = task.probabilities(outputs) if probabilities and isinstance(task, Classification) else None
+        write_predictions(stream, [example.guid for example in examples], found, more)
     return {"predictions": len(found), "cut": features.cut}
 
 
@@ -93,6 +104,10 @@ def read_unlabelled(task: Task, path: Path) -> list[Example]:
     if not examples:
         raise UserError(f"{path} holds no texts", rule)
     return examples
+
+
+def _labelled() -> list[str]:
+    return [name for name, task in TASKS.items() if isinstance(task, Classification)]
 
 
 def _benchmark_file(task: Task, path: Path) -> list[Example] | None:

@@ -102,7 +102,11 @@ def read_predictions(task: Task, path: Path, gold: dict[str, Any]) -> dict[str, 
     return predictions
 
 
-def write_predictions(stream: Any, guids: list[str], predictions: list[Any]) -> None:
-    """Write a predictions file's lines to a text stream."""
-    for guid, prediction in zip(guids, predictions, strict=True):
-        stream.write(json.dumps({"guid": guid, "prediction": prediction}, ensure_ascii=False) + "\n")
+def write_predictions(
+    stream: Any, guids: list[str], predictions: list[Any], probabilities: list[dict[str, float]] | None = None
+) -> None:
+    """Write a predictions file's lines to a text stream, with each label's probability where these are given."""
+    for number, (guid, prediction) in enumerate(zip(guids, predictions, strict=True)):
+        record = {"guid": guid, "prediction": prediction}
+        record |= {"probabilities": probabilities[number]} if probabilities else {}
+        stream.write(json.dumps(record, ensure_ascii=False) + "\n")

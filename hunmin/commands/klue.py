@@ -219,6 +219,9 @@ def predict(
     given: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields but for the label.")],
     out: Annotated[str, typer.Option("--out", help='JSON Lines to write, {"guid", "prediction"}.')],
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 …")] = "cpu",
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Also each label's probability; of tasks with one label a text.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict labels for texts without, by a fine-tuned model.
@@ -227,7 +230,7 @@ def predict(
     """
     from klue.predict import predict_file
 
-    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device)
+    counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities)
     if as_json:
         print(json.dumps({**counts, "out": out}, ensure_ascii=False))
     else:

@@ -343,6 +343,13 @@ class Classification(Sentences):
         """Return the label with the largest output for each example (the first of equals)."""
         return [self.labels[i] for i in np.stack(outputs["logits"]).argmax(axis=1)]
 
+    def probabilities(self, outputs: Outputs) -> list[dict[str, float]]:
+        """Return each label's probability (softmax) for each example."""
+        logits_NC = np.stack(outputs["logits"])
+        shares_NC = np.exp(logits_NC - logits_NC.max(axis=1, keepdims=True))
+        shares_NC /= shares_NC.sum(axis=1, keepdims=True)
+        return [dict(zip(self.labels, map(float, shares), strict=True)) for shares in shares_NC]
+
 
 class Regression(Sentences):
     """A task with one number."""

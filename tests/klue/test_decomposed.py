@@ -1,12 +1,14 @@
 """Decomposed Hangul (NFD): labels, answers and scores as for the composed text, on whole syllables."""
 
 import json
+import shutil
 import unicodedata
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from common.names import find, shown_name
 from klue.ceiling import ceiling, faultless
 from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
@@ -161,3 +163,15 @@ def test_a_train_text_is_a_dev_text_in_any_form(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
     assert load_splits(TASKS["ynat"], tmp_path).counts["train_in_dev"] == 1
+
+
+@pytest.mark.parametrize(("on_disk", "typed"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_names_of_files_and_folders_are_found_in_either_form(on_disk, typed, sample_benchmark, tmp_path):
+    name, gold = "모두의 자료", find_file(TASKS["ynat"], sample_benchmark, "dev")
+    folder = tmp_path / unicodedata.normalize(on_disk, name)
+    shutil.copytree(sample_benchmark, folder)
+    asked = tmp_path / unicodedata.normalize(typed, name)
+    assert find(str(asked), "dataset") == folder
+    found = read_examples(TASKS["ynat"], asked / gold.relative_to(sample_benchmark))
+    assert found == read_examples(TASKS["ynat"], gold)
+    assert shown_name(folder) == name

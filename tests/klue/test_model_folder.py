@@ -85,7 +85,9 @@ def test_configurations_that_do_not_fit(folder, changes, message):
 
 def test_a_model_that_reads_no_text(folder):
     (folder / "config.json").write_text('{"model_type": "vit"}')
-    with pytest.raises(UserError, match=r"config\.json: max_position_embeddings is None"):
+    with pytest.raises(
+        UserError, match=r"family vit, which is not served: its configuration has no max_position_embeddings"
+    ):
         read_model_folder(folder)
 
 

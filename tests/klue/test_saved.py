@@ -17,6 +17,7 @@ from klue.job import run_job
 from klue.predict import predict_file, read_unlabelled
 from klue.runner import plan_stage
 from klue.saved import build_kept
+from klue.score import score
 from klue.settings import KlueSettings
 from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import make_job
@@ -203,3 +204,22 @@ def test_a_finetuned_model_is_finetuned_again_from_the_command_line(finetuned, b
     assert run_command([*line.split(), *rest]) == 0
     out, err = capfd.readouterr()
     assert [row["task"] for row in json.loads(out)] == ["klue-sts"] and "its head is dropped" in err
+
+
+def test_probabilities_of_labels_on_request(finetuned, benchmark, tmp_path):
+    given, out = tmp_path / "given.jsonl", tmp_path / "out.jsonl"
+    given.write_text('{"guid": "a", "premise": "책 있다.", "hypothesis": "책 없다."}\n', encoding="utf-8")
+    predict_file(finetuned, "klue-nli", given, out, probabilities=True)
+    [row] = lines(out)
+    shares = row["probabilities"]
+    assert tuple(shares) == TASKS["klue-nli"].labels and sum(shares.values()) == pytest.approx(1)
+    assert row["prediction"] == max(shares, key=shares.get)
+    dev = find_file(TASKS["klue-nli"], benchmark, "dev")
+    predict_file(finetuned, "klue-nli", dev, out, probabilities=True)
+    assert score("klue-nli", dev, out)["examples"] == 35  # such a file is scored as any
+
+
+@pytest.mark.parametrize("name", ["klue-sts", "klue-ner", "klue-dp", "klue-mrc", "wos"])
+def test_tasks_without_probabilities_of_labels_refuse_them(name, tmp_path):
+    with pytest.raises(UserError, match=f"{TASKS[name].title} has no probabilities"):
+        predict_file(tmp_path, name, tmp_path / "in", tmp_path / "out", probabilities=True)

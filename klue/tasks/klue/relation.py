@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any, ClassVar
 
-import numpy as np
-
 from klue.composed import composed, composed_span
 from klue.metrics import auprc, micro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
@@ -121,13 +119,10 @@ class RelationExtraction(Classification):
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[dict[str, Any]]:
         """Return the likeliest relation and the probabilities of all, in the order of `labels`."""
-        logits_NC = np.stack(outputs["logits"])
-        shares_NC = np.exp(logits_NC - logits_NC.max(axis=1, keepdims=True))
-        shares_NC /= shares_NC.sum(axis=1, keepdims=True)
         best = super().decode(outputs, features)
         return [
-            {"label": label, "probabilities": [float(share) for share in shares]}
-            for label, shares in zip(best, shares_NC, strict=True)
+            {"label": label, "probabilities": list(shares.values())}
+            for label, shares in zip(best, self.probabilities(outputs), strict=True)
         ]
 
     def check(self, prediction: Any, label: Any) -> dict[str, Any]:
