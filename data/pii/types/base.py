@@ -106,3 +106,18 @@ def labelled(label: re.Pattern[str], text: str, start: int, end: int, before: in
         label.search(text[max(0, start - before) : start]) is not None
         or label.search(text[end : end + AFTER]) is not None
     )
+
+
+_NAMED = re.compile(
+    r"(?:(?:[가-힣]{1,8}|[A-Za-z]{2,12})\s?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼)[^0-9가-힣]{0,4}[은는]?\s?(?:[가-힣A-Za-z]{2,8}\s)?\Z"
+)
+
+
+def named_otherwise(label: re.Pattern[str], text: str, start: int) -> bool:
+    """Return whether right before `start` stands the name of another number (주문번호:), maybe with whose it is.
+
+    Args:
+        label: words that say that the number is of the type in question.
+    """
+    named = _NAMED.search(text, max(0, start - BEFORE), start)
+    return named is not None and label.search(named[0]) is None

@@ -29,6 +29,7 @@ from data.pii.types.base import (
     PiiType,
     digits_of,
     labelled,
+    named_otherwise,
 )
 
 BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
@@ -136,9 +137,11 @@ _HEALTH_INSURANCE = (
 
 
 def driver_license(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept separated numbers; an undashed one needs a label."""
-    if match["region"] is None and match["sep"] in ("", ".", "/") and not labelled(_LICENCE_LABEL, text, *match.span()):
-        return None
+    """Accept separated numbers; an undashed one needs a label, and no other name right before it."""
+    if match["region"] is None and match["sep"] in ("", ".", "/"):
+        start, end = match.span()
+        if named_otherwise(_LICENCE_LABEL, text, start) or not labelled(_LICENCE_LABEL, text, start, end):
+            return None
     return match.span()
 
 
@@ -149,6 +152,8 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
     forms of former passports and of other countries' (JR1234567, G12345678).
     """
     value, (start, end) = match[0], match.span()
+    if named_otherwise(PASSPORT_LABEL, text, start):
+        return None
     if labelled(PASSPORT_LABEL, text, start, end):
         return start, end
     if match["other"]:
@@ -162,7 +167,8 @@ def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
     """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
     toll_free = _TOLL_FREE.match(match[0]) is not None
     own = match["sep"] and " " not in match["sep"] and not toll_free
-    return match.span() if own or labelled(_HEALTH_LABEL, text, *match.span()) else None
+    told = not named_otherwise(_HEALTH_LABEL, text, match.start()) and labelled(_HEALTH_LABEL, text, *match.span())
+    return match.span() if own or told else None
 
 
 def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
