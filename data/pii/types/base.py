@@ -92,6 +92,11 @@ AFTER = 15
 """Characters after a value in which a label counts ("… (신한은행)")."""
 
 
+DATE = re.compile(
+    r"(?:19|20)[0-9]{2}(?P<gap>[^0-9]{1,3})(?:0?[1-9]|1[0-2])(?P=gap)(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])"
+)
+
+
 def in_a_row(text: str, start: int, end: int) -> bool:
     """Return whether digits stand beside text[start:end], at most a blank away: a table and no value by itself."""
     return text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()

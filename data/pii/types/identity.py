@@ -128,7 +128,7 @@ _DRIVER_LICENSE = (
 _PASSPORT = (
     r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
     r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
-    r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{2}[0-9]{7}|[A-Z][0-9]{8})(?![0-9A-Za-z_-])"
+    r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{1,2}[0-9]{7,9})(?![0-9A-Za-z_-])"
 )
 _HEALTH_INSURANCE = (
     rf"{NOT_BEFORE}[1-9](?:(?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}|(?P<apart>[ {DASH}])[0-9]{{7}}(?P=apart)[0-9]{{3}})"
@@ -149,7 +149,7 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part).
 
     So does what begins with a year (S20210001), and what stands beside a word for models, parts and the like, and the
-    forms of former passports and of other countries' (JR1234567, G12345678).
+    forms of former passports and of other countries' (JR1234567, G12345678, C1234567).
     """
     value, (start, end) = match[0], match.span()
     if named_otherwise(PASSPORT_LABEL, text, start):
@@ -225,7 +225,7 @@ DRIVER_LICENSE = PiiType(
 PASSPORT = PiiType(
     "PASSPORT",
     re.compile(_PASSPORT),
-    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}|[A-Z][A-Z0-9][0-9]{7}",
+    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}|[A-Z][0-9]{7}",
     _make_passport,
     label=PASSPORT_LABEL,
     check=passport,

@@ -11,6 +11,7 @@ from data.pii.types.base import (
     APART_BEFORE,
     BESIDE,
     DASH,
+    DATE,
     GATE_GAP,
     NOT_AFTER,
     NOT_BEFORE,
@@ -97,7 +98,7 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
     if not 10 <= sum(groups) <= 14 or groups == (6, 7) or (match["sep"] in " ./" and len(groups) < 3):
         return None
-    if named_otherwise(_ACCOUNT_LABEL, text, start):
+    if named_otherwise(_ACCOUNT_LABEL, text, start) or DATE.match(text, start):
         return None
     if labelled(_ACCOUNT_LABEL, text, start, end):
         return start, end
