@@ -15,7 +15,7 @@ from typing import NamedTuple
 from data.pii.apart import Hidden
 from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
-from data.pii.types.base import DASH, GATE_GAP, MASK, PiiType, digits_of
+from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, PiiType, digits_of
 from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
@@ -64,7 +64,8 @@ _KINDS = {
         "면 ?허 ?증?|[lL]icen[cs]e|LICENSE|DL(?: ?[nN][oO])",
         rf"(?:{_REGION}[ {DASH}]?)?{_NUMERIC}",
         range(9, 15),
-        begins="(?:[0-9]|[가-힣]{2} ?-?[0-9])",
+        "(?:제 ?)?",
+        "(?:[0-9]|[가-힣]{2} ?-?[0-9])",
     ),
     "PASSPORT": _Kind(
         "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
@@ -125,7 +126,9 @@ _BEFORE_LABEL = {
 }
 """The same with the label in brackets behind the value."""
 _CELLS = {
-    name: re.compile(rf"{kind.before}(?P<value>{kind.values}){_END}") for name, kind in _KINDS.items() if name != "TEL"
+    name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
+    for name, kind in _KINDS.items()
+    if name != "TEL"
 }
 _HEADERS = {
     name: re.compile(
@@ -143,9 +146,6 @@ _ANOTHER = re.compile(
 _OWN = (TEL, RRN, FRN)
 """Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
 _COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
-_DATE = re.compile(
-    r"(?:19|20)[0-9]{2}(?P<gap>[^0-9]{1,3})(?:0?[1-9]|1[0-2])(?P=gap)(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])"
-)
 
 
 def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -188,7 +188,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
     length = len(digits) + 2 * (name == "DRIVER_LICENSE" and not value[0].isdigit())  # a region is a number of two
     if length not in _KINDS[name].digits or not int(digits):
         return
-    if _COUNTED.match(text, end) or _DATE.match(text, start):
+    if _COUNTED.match(text, end) or DATE.match(text, start):
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
         return

@@ -114,7 +114,7 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
         place = _PLACE.search(name) or _DISTRICT.search(name)
-        called = not place and labelled(_MENTION_LABEL, text, start, start, BESIDE)
+        called = not place and _MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
         return (start, end) if asked or called else None
     handle = match["handle"]
     first, *_, last = handle.split(".") * 2

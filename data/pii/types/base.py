@@ -92,6 +92,11 @@ AFTER = 15
 """Characters after a value in which a label counts ("… (신한은행)")."""
 
 
+DATE = re.compile(
+    r"(?:19|20)[0-9]{2}(?P<gap>[^0-9]{1,3})(?:0?[1-9]|1[0-2])(?P=gap)(?:0?[1-9]|[12][0-9]|3[01])(?![0-9])"
+)
+
+
 def in_a_row(text: str, start: int, end: int) -> bool:
     """Return whether digits stand beside text[start:end], at most a blank away: a table and no value by itself."""
     return text[max(0, start - 2) : start].strip(" ").isdigit() or text[end : end + 2].strip(" ").isdigit()
@@ -106,3 +111,18 @@ def labelled(label: re.Pattern[str], text: str, start: int, end: int, before: in
         label.search(text[max(0, start - before) : start]) is not None
         or label.search(text[end : end + AFTER]) is not None
     )
+
+
+_NAMED = re.compile(
+    r"(?:(?:[가-힣]{1,8}|[A-Za-z]{2,12})\s?(?:번호|코드|[nN][oO]\.?)|모델명?|제품명|품번|시리얼)[^0-9가-힣]{0,4}[은는]?\s?(?:[가-힣A-Za-z]{2,8}\s)?\Z"
+)
+
+
+def named_otherwise(label: re.Pattern[str], text: str, start: int) -> bool:
+    """Return whether right before `start` stands the name of another number (주문번호:), maybe with whose it is.
+
+    Args:
+        label: words that say that the number is of the type in question.
+    """
+    named = _NAMED.search(text, max(0, start - BEFORE), start)
+    return named is not None and label.search(named[0]) is None

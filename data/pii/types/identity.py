@@ -29,6 +29,7 @@ from data.pii.types.base import (
     PiiType,
     digits_of,
     labelled,
+    named_otherwise,
 )
 
 BIRTH = "[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
@@ -127,7 +128,7 @@ _DRIVER_LICENSE = (
 _PASSPORT = (
     r"(?<![0-9A-Za-z_@#./=&-])(?:[MSRODmsrod] ?[0-9]{8}|[MSRODmsrod][0-9]{3}[A-Za-z][0-9]{4})"
     r"(?![0-9A-Za-z_-])(?!\.[0-9A-Za-z])"
-    r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{2}[0-9]{7}|[A-Z][0-9]{8})(?![0-9A-Za-z_-])"
+    r"|(?<![0-9A-Za-z_@#./=&-])(?P<other>[A-Z]{1,2}[0-9]{7,9})(?![0-9A-Za-z_-])"
 )
 _HEALTH_INSURANCE = (
     rf"{NOT_BEFORE}[1-9](?:(?P<sep>[{DASH}]| [{DASH}] |)[0-9]{{10}}|(?P<apart>[ {DASH}])[0-9]{{7}}(?P=apart)[0-9]{{3}})"
@@ -136,9 +137,11 @@ _HEALTH_INSURANCE = (
 
 
 def driver_license(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept separated numbers; an undashed one needs a label."""
-    if match["region"] is None and match["sep"] in ("", ".", "/") and not labelled(_LICENCE_LABEL, text, *match.span()):
-        return None
+    """Accept separated numbers; an undashed one needs a label, and no other name right before it."""
+    if match["region"] is None and match["sep"] in ("", ".", "/"):
+        start, end = match.span()
+        if named_otherwise(_LICENCE_LABEL, text, start) or not labelled(_LICENCE_LABEL, text, start, end):
+            return None
     return match.span()
 
 
@@ -146,9 +149,11 @@ def passport(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a capital letter and its digits; lower case, and the rare D and O, need a label (D12345678 is a part).
 
     So does what begins with a year (S20210001), and what stands beside a word for models, parts and the like, and the
-    forms of former passports and of other countries' (JR1234567, G12345678).
+    forms of former passports and of other countries' (JR1234567, G12345678, C1234567).
     """
     value, (start, end) = match[0], match.span()
+    if named_otherwise(PASSPORT_LABEL, text, start):
+        return None
     if labelled(PASSPORT_LABEL, text, start, end):
         return start, end
     if match["other"]:
@@ -162,7 +167,8 @@ def health_insurance(text: str, match: re.Match[str]) -> Extent | None:
     """Accept the dashed form unless it is a North American toll-free number; eleven bare digits need a label."""
     toll_free = _TOLL_FREE.match(match[0]) is not None
     own = match["sep"] and " " not in match["sep"] and not toll_free
-    return match.span() if own or labelled(_HEALTH_LABEL, text, *match.span()) else None
+    told = not named_otherwise(_HEALTH_LABEL, text, match.start()) and labelled(_HEALTH_LABEL, text, *match.span())
+    return match.span() if own or told else None
 
 
 def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
@@ -219,7 +225,7 @@ DRIVER_LICENSE = PiiType(
 PASSPORT = PiiType(
     "PASSPORT",
     re.compile(_PASSPORT),
-    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}|[A-Z][A-Z0-9][0-9]{7}",
+    "[MSRODmsrod] ?[0-9]{3}[0-9A-Za-z][0-9]{4}|[A-Z][0-9]{7}",
     _make_passport,
     label=PASSPORT_LABEL,
     check=passport,

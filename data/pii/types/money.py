@@ -9,9 +9,9 @@ from data.pii.draw import Draw, lay
 from data.pii.types.base import (
     APART_AFTER,
     APART_BEFORE,
-    BEFORE,
     BESIDE,
     DASH,
+    DATE,
     GATE_GAP,
     NOT_AFTER,
     NOT_BEFORE,
@@ -21,6 +21,7 @@ from data.pii.types.base import (
     digits_of,
     in_a_row,
     labelled,
+    named_otherwise,
 )
 
 _CARD = (
@@ -43,10 +44,6 @@ _SUBJECTS = frozenset(["100", "110", "140", "150", "155", "160", "161"])
 _OTHER_NUMBER = re.compile(
     r"(?:문서|접수|관리|사건|송장|주문|이력|등록|허가|승인|고유|일련|제)\s?(?:번호)?[^0-9가-힣]{0,4}[은는]?\s?$"
 )
-_NUMBER_OF = re.compile(
-    r"(?P<what>[가-힣]{1,8}|[A-Za-z]{2,12})\s?(?:번호|코드|[nN][oO]\.?)[^0-9가-힣]{0,4}[은는]?\s?(?P<whose>[가-힣A-Za-z]{2,8}\s)?$"
-)
-"""What a number is of, as its label says, and a name between."""
 _OTHER_AFTER = re.compile(r"호(?![가-힣])|호[가는를의로]")
 
 """Groupings of account numbers that hardly anything else uses; others need a label."""
@@ -71,6 +68,8 @@ def card(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
     start, end = match.span()
     digits, separator = digits_of(match[0]), match["sep"] or match["amex"] or match["diners"]
+    if separator is None and named_otherwise(_CARD_LABEL, text, start):
+        return None
     if luhn_ok(digits) and card_prefix_ok(digits):
         return (start, end) if match["field"] is None or labelled(_CARD_LABEL, text, start, end, BESIDE) else None
     alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
@@ -94,12 +93,12 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
     start, end = match.span()
     if match["plain"] is not None:
         other = _AMOUNT.match(text, end) or _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start])
-        own = not other and not _of_something_else(text, start)
+        own = not other and not named_otherwise(_ACCOUNT_LABEL, text, start)
         return (start, end) if own and labelled(_ACCOUNT_LABEL, text, start, end) else None
     groups = tuple(len(group) for group in match["groups"].split(match["sep"]))
     if not 10 <= sum(groups) <= 14 or groups == (6, 7) or (match["sep"] in " ./" and len(groups) < 3):
         return None
-    if _of_something_else(text, start):
+    if named_otherwise(_ACCOUNT_LABEL, text, start) or DATE.match(text, start):
         return None
     if labelled(_ACCOUNT_LABEL, text, start, end):
         return start, end
@@ -108,12 +107,6 @@ def bank_account(text: str, match: re.Match[str]) -> Extent | None:
         own = own and match["groups"][:3] in _SUBJECTS
     other = _OTHER_NUMBER.search(text[max(0, start - BESIDE) : start]) or _OTHER_AFTER.match(text, end)
     return (start, end) if own and not other else None
-
-
-def _of_something_else(text: str, start: int) -> bool:
-    """Return whether the label right before `start` is that of a number other than an account's."""
-    told = _NUMBER_OF.search(text[max(0, start - BEFORE) : start])
-    return told is not None and not any(_ACCOUNT_LABEL.search(told[name] or "") for name in ("what", "whose"))
 
 
 def _make_card(value: str, normal: str, draw: Draw) -> str:
