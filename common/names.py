@@ -19,6 +19,7 @@ from unicodedata import normalize
 
 from common.errors import HunminError, UserError
 from common.files import HUB, atomic_write, stored
+from common.hub_limits import limit_calls
 from common.progress import say
 
 Part = Literal["model", "tokenizer", "dataset"]
@@ -286,6 +287,7 @@ def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
     say(f"fetching {_kind(part)} {hub.repository} (commit {str(found.sha)[:12]}) from the hub")
     from huggingface_hub import snapshot_download
 
+    limit_calls()
     try:
         with _bars_on_a_terminal():
             folder = snapshot_download(

@@ -30,7 +30,8 @@ _NAME = (
     r"(?:pii\W{1,6}key|passwd|password|secret|(?:api|access|private|secret)[_-]?key"
     r"|(?:api|auth|access|session|security|refresh)[_-]?token|[A-Z]_(?:KEY|TOKEN|SECRET|PASSWORD))"
 )
-_NAMED = re.compile(rf"({_NAME}[\"']?(?:\s?=\s?|:\s?))(\"[^\"]*\"|'[^']*'|[^\s,;)}}\]]+)")
+_SIGN = r"(?:[\"']\s?:\s?|[\"']?\s?=\s?|(?<=password):\s?|(?<=key):\s?)"
+_NAMED = re.compile(rf"({_NAME}{_SIGN})(?!\$[({{A-Z])(\"[^\"]*\"|'[^']*'|[^\s,;)}}\]]+)")
 _SETTING = re.compile(rf"{_NAME}$")
 
 

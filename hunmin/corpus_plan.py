@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from common.compressed import COMPRESSED, compression_of
+from common.secrets import masked_urls
 from data.corpus import corpus_files
 from data.deduplicate.equal_documents import partitions_of
 from data.deduplicate.groups import GROUP_PARTS
@@ -170,7 +171,7 @@ def corpus_plan(recipe: Recipe, cores: Sequence[int] = CORES) -> dict[str, Any]:
             for way, some in ways.items()
         },
         "not_sought": [
-            {"path": one.file.path, "stored_bytes": one.stored}
+            {"path": masked_urls(one.file.path), "stored_bytes": one.stored}
             for one in sorted(large, key=lambda one: -(one.stored or 0))[:LISTED]
         ],
         **estimate(volume, RATES, cores, settings.deduplicate.documents, near),

@@ -6,10 +6,10 @@ import json
 import math
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
 from common.errors import HunminError, UserError
+from common.hub_limits import limit_calls
 from common.progress import say
 
 ATTEMPTS = 6
@@ -20,9 +20,6 @@ AGAIN = (408, 409, 412, 425, 429, 500, 502, 503, 504)
 """Answers after which the same call may succeed: busy, in conflict with another commit, or broken for a while."""
 NETWORK = ("Timeout", "ConnectError", "ConnectionError", "NetworkError", "ReadError", "WriteError", "ProtocolError")
 """Ends of the names of what the hub's library raises: its own have changed (requests, httpx)."""
-ASK_SECONDS, SEND_SECONDS = 10.0, 100.0
-"""For which nothing may come or go in a call that asks, and in one that changes something: the hub works before it
-answers a commit. The library itself waits without end."""
 SILENT_ATTEMPTS = 2
 """How often a call is made to a hub that takes it and does not answer."""
 XET_NETWORK = re.compile(
@@ -82,25 +79,6 @@ def again(what: str, repository: str, function: Callable[[], T], sleep: Callable
         "an upload needs the hub",
         "give the same command again when it is to be reached; what was uploaded is not sent again",
     )
-
-
-@cache
-def limit_calls() -> None:
-    """Give the calls of huggingface_hub in this process a time limit; those that have one of their own keep it."""
-    from huggingface_hub import get_session, set_client_factory
-
-    session = get_session()
-    make, hooks = type(session), session.event_hooks
-
-    def limit(request: Any) -> None:
-        seconds = ASK_SECONDS if request.method in ("GET", "HEAD") else SEND_SECONDS
-        given = request.extensions.get("timeout") or {}
-        request.extensions["timeout"] = {
-            name: given.get(name) or seconds for name in ("connect", "read", "write", "pool")
-        }
-
-    hooks = {**hooks, "request": [*hooks["request"], limit]}
-    set_client_factory(lambda: make(event_hooks=hooks, follow_redirects=True, timeout=None))
 
 
 def _strange(error: BaseException) -> str:

@@ -28,6 +28,8 @@ from common.settings import Settings, dump_settings, load_yaml
         ("hunmin run r.yaml corpus.pii.key=invented-key", ["invented-key"]),
         ("corpus.pii.key = 'too short': it has 8 characters or more", ["too short'"]),
         ("export HF_TOKEN=invented AWS_SECRET_ACCESS_KEY='invented two'", ["invented"]),
+        ("line 2: pii: {key: invented-key, key_env: X}", ["invented-key"]),
+        ("{'password': 'invented'}", ["invented"]),
         ("401 for hf_" + "a1B2" * 9, ["hf_a1B2"]),
     ],
 )
@@ -44,6 +46,7 @@ def test_what_logs_in_is_masked(written: str, secrets: list[str]) -> None:
         "corpus.pii.key_env: HUNMIN_PII_KEY → OTHER_KEY",
         "warning: HUNMIN_PII_KEY, the key of the pseudonyms, is not seen to reach the run",
         "mask token: [MASK], unknown key 'kye' (did you mean 'key'?)",
+        "make one and keep it secret: export HUNMIN_PII_KEY=$(openssl rand -hex 32), or HF_TOKEN=$TOKEN",
         "hf:OWNER/NAME@0123 in a@b.example, ratio=3:4; step-5=done",
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from common import hub_limits
 from common.errors import HunminError, UserError
 from hunmin.hub import calls as module
 from hunmin.hub.push import Item, describe, prepare, push, steps_pushed
@@ -188,8 +189,8 @@ def test_a_hub_that_takes_a_call_and_never_answers(items: list[Item], monkeypatc
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(module, "ASK_SECONDS", 0.2)
-    monkeypatch.setattr(module, "SEND_SECONDS", 0.3)
+    monkeypatch.setattr(hub_limits, "ASK_SECONDS", 0.2)
+    monkeypatch.setattr(hub_limits, "SEND_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # the system takes calls for it
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         for work in (lambda: steps_pushed(REPOSITORY, lambda _: None), lambda: send(items)):
