@@ -12,6 +12,7 @@ OF_PARTS = (
     *(
         "benchmark",
         "cleaning",
+        "composed",
         "decontaminate",
         "deduplicate",
         "filters",
