@@ -316,6 +316,6 @@ def test_worst_examples_show_texts_only_when_asked(
     assert run_command([*command, "--worst", "3"]) == 2
     assert "without --data" in capfd.readouterr().err
     assert run_command([*command, "--worst", "3", "--data", "hf:klue/klue@main"]) == 2
-    assert "names no commit" in capfd.readouterr().err  # a name of the hub is one here, too
+    assert "not in the hub's cache" in capfd.readouterr().err  # a name of the hub is one here, too
     assert run_command(["klue", "report", str(models[0]), "--details", "ynat"]) == 2
     assert "no predictions of ynat" in capfd.readouterr().err
