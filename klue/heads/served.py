@@ -27,7 +27,8 @@ def served(job: Job) -> Iterator[None]:
         raise
     except Exception as error:
         frames = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
-        if not any("transformers" in parts for parts in frames):
+        called_wrongly = isinstance(error, TypeError) and frames[-1][-3:] == ("nn", "modules", "module.py")
+        if not called_wrongly and not any("transformers" in parts for parts in frames):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise family_error(job, reason) from error

@@ -79,7 +79,7 @@ def test_the_page_and_the_card_say_so(rows):
     report = {"name": "x", "counts": {}, "validation": {}, "klue": rows, "published": None, "contamination": {}}
     assert "## Synthetic tasks, dev sets" in as_markdown(report)
     said = {"no_scores": "", "suites_text": "", "scores_text": "of KLUE", "synthetic_scores_text": "synthetic!"}
-    recipe = SimpleNamespace(klue=SimpleNamespace(published=True))
+    recipe = SimpleNamespace(published=True)
     card = _scores(SimpleNamespace(scores=rows, recipe=recipe, contamination={}), said)
     assert card.startswith("synthetic!") and "published: " not in card
 
