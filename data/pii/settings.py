@@ -61,7 +61,10 @@ def resolve_key(settings: PiiSettings, of_recipe: bool = True) -> bytes:
     key, origin = os.environ.get(settings.key_env, ""), f"the environment variable {settings.key_env}"
     if not key and settings.key is not None:
         key, origin = settings.key, "corpus.pii.key of the recipe"
-    remedy = f"make one and keep it secret: export {settings.key_env}=$(openssl rand -hex 32)"
+    remedy = (
+        "make one, once, and keep it secret: (umask 077; openssl rand -hex 32 > ~/.hunmin-pii-key); then "
+        f"export {settings.key_env}=$(cat ~/.hunmin-pii-key)"
+    )
     if not key:
         raise UserError(
             f"no key for pseudonymisation: {settings.key_env} is not set"

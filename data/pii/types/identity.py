@@ -178,12 +178,19 @@ def _make_driver_license(value: str, normal: str, draw: Draw) -> str:
 
 
 def _make_passport(value: str, normal: str, draw: Draw) -> str:
-    length = len(digits_of(value))
-    if value[0].isdigit():  # of another country
-        return lay(value, "000" + draw.digits(length - 3))
-    made = lay(value, draw.digits(length))
-    middle = chr(ord("A") + draw.below(26))
-    made = "XX"[: 1 + value[1].isalpha()] + re.sub("[A-Za-z]", middle, made[1 + value[1].isalpha() :])
+    if re.fullmatch("[a-z] ?[0-9]{8}", value.lower()) and " " in value:
+        made = f"X {draw.digits(8)}"
+    elif re.fullmatch("[a-z]{2}[0-9]{7}", value.lower()):
+        made = f"XX{draw.digits(7)}"
+    elif re.fullmatch("[a-z][0-9]{3}[0-9a-z][0-9]{4}", value.lower()):
+        middle = draw.digits(1) if value[4].isdigit() else chr(ord("A") + draw.below(26))
+        made = f"X{draw.digits(3)}{middle}{draw.digits(4)}"
+    elif value[0].isdigit():  # of another country
+        return lay(value, "000" + draw.digits(len(digits_of(value)) - 3))
+    else:
+        made = lay(value, draw.digits(len(digits_of(value))))
+        middle = chr(ord("A") + draw.below(26))
+        made = "XX"[: 1 + value[1].isalpha()] + re.sub("[A-Za-z]", middle, made[1 + value[1].isalpha() :])
     return made if value[0].isupper() else made.lower()
 
 
