@@ -40,7 +40,7 @@ def test_key_in_the_recipe_is_warned_about(monkeypatch: pytest.MonkeyPatch, caps
 def test_no_key_and_short_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MY_KEY", "HUNMIN_PII_KEY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(UserError, match=r"export MY_KEY=\$\(openssl rand -hex 32\)"):
+    with pytest.raises(UserError, match=r"export MY_KEY=\$\(cat ~/\.hunmin-pii-key\)"):
         resolve_key(PiiSettings(key_env="MY_KEY"))
     with pytest.raises(UserError, match="holds 15 characters") as caught:
         resolve_key(PiiSettings(key=LONG[1:]))
