@@ -48,8 +48,8 @@ _NOT_WHILE = _none_before([*(f"{stem}이다" for stem in _VERBS_OF_WORDS), "신�
 """Verbs whose …다 looks like a copula's or the present tense's, and is a shortened …다가."""
 
 FINAL: dict[str, str] = {
-    "다": rf"(?<=[{_TENSE}{_STEMS}{_N}{_P}{_ADJECTIVES}이프쁘크]다)(?<![{_VERBS}혼판젠완]다){_NOT_WHILE}"
-    rf"|(?<=[{_P}아]니다)|(?<=[다빠]르다)"
+    "다": rf"(?<=[{_TENSE}{_STEMS}{_N}{_P}{_ADJECTIVES}니이프쁘크]다)(?<![{_VERBS}혼판젠완]다)(?<!다니다){_NOT_WHILE}"
+    rf"|(?<=[다빠]르다)"
     rf"|(?<=[{_P}]시다)",
     "요": "(?<=[져럼뻐셔걸도여봐예라든내지와해거네대워세돼어에군아고서래려줘게나까구되때데퍼켜겨쳐펴춰꿔싸파러써커]요)"
     rf"|(?<=[{_N}]가요)",
