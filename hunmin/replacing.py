@@ -134,6 +134,8 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     extent = stage.extent(held)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
+    if stage.name == "corpus" and changes[0].startswith("the rules of"):
+        ways[0] = "keep the corpus as it is: corpus.keep_finished=true"
     if stage.name == "pretrain":
         ways.append(f"train on from a checkpoint: {BRANCH}={held / 'checkpoints'}/step-…")
     kept = "moved aside" if stage.keep else "replaced"

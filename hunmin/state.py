@@ -21,6 +21,8 @@ WORK_MARK = ".work.json"
 UNKNOWN = "remote"
 """Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
 SHOWN_CHANGES = 4
+RULES = "made by other rules"
+"""Kind of change: the program's own code, or a library of its."""
 
 Cause = Literal["", "new", "asked", "changed", "upstream", "missing"]
 
@@ -197,17 +199,17 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     if manifest is None:
         if now is not None and folder.is_finished(stage, now):
             return Verdict(stage, False, "finished, but for its name", True, "new")
-        listed = [line for lines in changes.values() for line in lines]
+        listed = _listed(changes)
         if mark and not resumes and (listed or upstream):
             return verdict("changed" if listed else "upstream", _reason(changes, upstream), listed)
         return verdict("new", "unfinished: goes on" if resumes else "not done yet")
     if force:
         return verdict("asked", f"asked for by {force}")
     if stage.keeps(recipe):
-        changes.pop("made by other rules", None)
-    if listed := [line for lines in changes.values() for line in lines]:
+        changes.pop(RULES, None)
+    if listed := _listed(changes):
         why = _reason(changes, ())
-        if "made by other rules" in changes and not changes.get("setting changed"):
+        if RULES in changes and not changes.get("setting changed"):
             why += f"; {stage.name}.keep_finished=true leaves it as it is"
         return verdict("changed", why, listed)
     if upstream:
@@ -227,7 +229,7 @@ def _changes(
     known = inputs or {}
     found = {
         "setting changed": changed_keys(before["settings"], settings, stage.section),
-        "made by other rules": changed_names(before["rules"], stage.rules()),
+        RULES: changed_names(before["rules"], stage.rules()),
         "input changed": [
             f"the output of '{name}'"
             if name in stage.after
@@ -237,6 +239,12 @@ def _changes(
         ],
     }
     return {kind: lines for kind, lines in found.items() if lines}
+
+
+def _listed(changes: dict[str, list[str]]) -> list[str]:
+    """Return all changes, a line each."""
+    text = {RULES: "the rules of {}: this version has others"}
+    return [text.get(kind, "{}").format(line) for kind, lines in changes.items() for line in lines]
 
 
 def _reason(changes: dict[str, list[str]], upstream: tuple[str, ...]) -> str:

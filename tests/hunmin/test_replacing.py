@@ -127,6 +127,37 @@ def test_work_of_unknown_length_counts_as_long(house: House) -> None:
         house.go(lr=2e-4)
 
 
+def test_a_corpus_of_an_earlier_version_is_kept_on_request(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newer version with other rules does not build hours of corpus again unasked, and says how to keep it."""
+    import dataclasses
+
+    from hunmin import run, stages, state
+
+    def with_rules(version: str) -> None:
+        rules = {"data/cleaning": version}
+        table = tuple(
+            dataclasses.replace(
+                one, name="corpus", rules=lambda: rules, keeps=lambda recipe: recipe.corpus.keep_finished
+            )
+            if number == 0
+            else dataclasses.replace(one, after=("corpus", *one.after[1:]))
+            for number, one in enumerate(stages.STAGES)
+        )
+        for module in (stages, state, run):
+            monkeypatch.setattr(module, "STAGES", table)
+        for name in ("hunmin.stages", "hunmin.run", "hunmin.replacing"):
+            monkeypatch.setattr(f"{name}.STAGE_NAMES", ["corpus", "b", "c"])
+
+    with_rules("1")
+    house.go()
+    make_long(house, "corpus")
+    with_rules("2")
+    with pytest.raises(UserError) as refused:
+        house.go()
+    assert "the rules of data/cleaning" in str(refused.value) and "corpus.keep_finished=true" in str(refused.value)
+    assert house.go(corpus={"inputs": ["x"], "keep_finished": True}) == []
+
+
 def test_what_was_given_up_once_is_not_asked_again(house: House) -> None:
     """A second attempt that was stopped continues without --restart, though the first output is still there."""
     house.go()
