@@ -132,6 +132,14 @@ def added_files(folder: str | Path, manifest: Manifest) -> list[str]:
     return [name for name, _ in described_files(folder) if name not in manifest.outputs]
 
 
+def edited_files(folder: str | Path, manifest: Manifest) -> list[str]:
+    """Return the outputs that somebody has written to since the manifest was: their bytes are others, too."""
+    folder = Path(folder)
+    written = (folder / MANIFEST).stat().st_mtime
+    late = [name for name in manifest.outputs if (path := folder / name).is_file() and path.stat().st_mtime > written]
+    return [name for name in late if not _is_whole(folder / name, manifest.outputs[name])]
+
+
 def missing_outputs(folder: str | Path, manifest: Manifest) -> list[str]:
     """Return the recorded outputs that are gone or have another size; their bytes are not read."""
     folder = Path(folder)

@@ -321,13 +321,31 @@ def settings_hash(tree: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def changed_keys(old: Any, new: Any, prefix: str = "") -> list[str]:
-    """Return "key: old → new" for every leaf that differs between two JSON-like trees."""
+def changed_keys(old: Any, new: Any, prefix: str = "", model: type[BaseModel] | None = None) -> list[str]:
+    """Return "key: old → new" for every leaf that differs between two JSON-like trees.
+
+    Args:
+        old: may have been written by an earlier version.
+        new: the tree of now.
+        prefix: what the keys begin with.
+        model: the settings class of the trees: what `old` lacks had its default before it could be set.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         found: list[str] = []
         for key in sorted(set(old) | set(new)):
-            found += changed_keys(old.get(key), new.get(key), f"{prefix}.{key}" if prefix else str(key))
+            field = model.model_fields.get(key) if model else None
+            if (
+                key not in old
+                and field
+                and new[key] == _dump_value(field.get_default(call_default_factory=True), "runtime")
+            ):
+                continue
+            inner = _settings_class(field.annotation) if field else model  # of a mapping's entries: the same class
+            found += changed_keys(old.get(key), new.get(key), f"{prefix}.{key}" if prefix else str(key), inner)
         return found
+    listed = model and isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
+    if listed and not any(changed_keys(*pair, model=model) for pair in zip(old, new, strict=True)):
+        return []
     return [] if old == new else [f"{prefix}: {_short(old)} → {_short(new)}"]
 
 

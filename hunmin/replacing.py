@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from common.errors import UserError
 from common.files import remove_folder
-from common.manifest import MANIFEST, added_files, made_by, read_manifest
+from common.manifest import MANIFEST, added_files, edited_files, made_by, read_manifest
 from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import STAGE_NAMES, Stage
-from hunmin.state import WORK_MARK, RunFolder, Verdict
+from hunmin.state import KEEP, RULES, WORK_MARK, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""
 TIMING = Path("logs") / "timing.jsonl"
 BRANCH = "pretrain.branch_from"
+MOST_SHOWN = 12
+"""Changes that a message lists."""
 
 
 def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
@@ -35,7 +38,7 @@ def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
     rule = "a run replaces only what it has made itself"
     for stage in stages:
         path = folder.final(stage)
-        if not os.path.lexists(path) or (path.is_dir() and (made_by(path, stage.name) or not any(path.iterdir()))):
+        if not os.path.lexists(path) or (path.is_dir() and (made_by(path, stage.name) or _is_free(path))):
             continue
         if (path / MANIFEST).is_file():
             read_manifest(path)  # says where it is damaged
@@ -52,6 +55,11 @@ def refuse_foreign(folder: RunFolder, stages: Sequence[Stage]) -> None:
             )
 
 
+def _is_free(path: Path) -> bool:
+    """Return whether a folder can be given to a finished stage: an empty one that is not elsewhere."""
+    return not any(path.iterdir()) and not path.is_symlink() and not path.is_mount()
+
+
 def given_up(verdicts: Sequence[Verdict], restart: str | None) -> set[str]:
     """Return the stages whose work the user has asked to have replaced.
 
@@ -61,7 +69,7 @@ def given_up(verdicts: Sequence[Verdict], restart: str | None) -> set[str]:
     """
     begins = [restart] if restart else []
     for verdict in verdicts:
-        if any(change.startswith(f"{BRANCH}: null") for change in verdict.changes):
+        if any(change.startswith(f"{BRANCH}: ") and not change.endswith(" null") for change in verdict.changes):
             begins.append(verdict.stage.name)
     return {name for begin in begins for name in STAGE_NAMES[STAGE_NAMES.index(begin) :]}
 
@@ -80,6 +88,8 @@ def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collectio
     redone = {verdict.stage.name: verdict for verdict in verdicts if not verdict.done}
     for name, verdict in redone.items():
         changes = _roots(verdict, redone)
+        if verdict.cause == "missing" and verdict.why not in changes:
+            changes.append(verdict.why)
         if not changes or verdict.resumes or name in given:
             continue
         for held in _held(folder, verdict):
@@ -134,18 +144,33 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     extent = stage.extent(held)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
-    if stage.name == "corpus" and changes[0].startswith("the rules of"):
-        ways[0] = "keep the corpus as it is: corpus.keep_finished=true"
-    if stage.name == "pretrain":
-        ways.append(f"train on from a checkpoint: {BRANCH}={held / 'checkpoints'}/step-…")
+    if any(f" was {RULES}: " in change for change in changes):
+        ways.append(f"keep what an earlier version has made: corpus.{KEEP}")
+    if (checkpoint := _newest(held)) and _may_branch(changes):
+        ways.append(f"train on from a checkpoint: {BRANCH}={checkpoint}")
+    shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]
     kept = "moved aside" if stage.keep else "replaced"
     ways.append(f"do the stage again: hunmin run … --restart {stage.name} (what is there is {kept})")
     return UserError(
         f"this run would replace {held}" + (f", which holds {work}" if work else "") + "; changed since:\n"
-        + "\n".join(f"  - {change}" for change in changes),
+        + "\n".join(f"  - {change}" for change in shown),
         "more than a minute of work is replaced only when asked for",
         "\n          ".join(ways),
     )  # fmt: skip
+
+
+def _newest(held: Path) -> Path | None:
+    """Return the checkpoint with most steps in a folder of training."""
+    found = [path for path in (held / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
+    return max(found, key=lambda path: int(path.name[5:]), default=None)
+
+
+def _may_branch(changes: Sequence[str]) -> bool:
+    """Return whether a branch may differ from its parent in all that has changed."""
+    from pretrain.branch import FREE
+
+    keys = [change.partition(":")[0] for change in changes]
+    return all(key.startswith("pretrain.") and key.split(".")[1] in FREE for key in keys)
 
 
 def set_aside(stage: Stage, held: Path, final: Path, why: str) -> None:
@@ -169,7 +194,7 @@ def set_aside(stage: Stage, held: Path, final: Path, why: str) -> None:
 def clear_way(stage: Stage, final: Path, changes: Sequence[str]) -> bool:
     """Make the name of a finished stage free for its new output, and return whether the old one is to be replaced.
 
-    What a stage keeps, and a folder into which somebody has put files of their own, is moved aside.
+    What a stage keeps, and a folder in which somebody has put or edited a file, is moved aside.
 
     Args:
         stage: the stage.
@@ -180,9 +205,10 @@ def clear_way(stage: Stage, final: Path, changes: Sequence[str]) -> bool:
         return False
     manifest = read_manifest(final)
     assert manifest is not None  # `refuse_foreign` has seen to it
-    added = added_files(final, manifest)
-    if stage.keep or added:
+    added, edited = added_files(final, manifest), edited_files(final, manifest)
+    if stage.keep or added or edited:
         reason = f"; {final.name} holds {added[0]}, which is not the stage's" if added else ""
+        reason = reason or (f"; {final.name}/{edited[0]} has been edited" if edited else "")
         differs = f" ({'; '.join(changes[:2])})" if changes else ""
         set_aside(stage, final, final, f"{stage.name}: the new one is finished{differs}{reason}")
         return False
@@ -198,5 +224,6 @@ def remove_replaced(folder: RunFolder, stages: Sequence[Stage]) -> None:
     """
     for stage in stages:
         if not stage.keep and made_by(folder.final(stage), stage.name):
-            for old in folder.path.glob(f".{stage.folder}.old*"):  # a name that only `publish_folder` gives
-                remove_folder(old)
+            for old in folder.path.glob(f".{stage.folder}.old*"):
+                if re.fullmatch(r"old(-\d+)?", old.name.rpartition(".")[2]):  # as `publish_folder` names it
+                    remove_folder(old)

@@ -27,7 +27,7 @@ from hunmin.replacing import (
     work_seconds,
 )
 from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
-from hunmin.state import WORK_MARK, RunFolder, Verdict, begun_with, judge
+from hunmin.state import WORK_MARK, RunFolder, Verdict, begun_with, differences, judge
 
 
 def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
@@ -233,7 +233,11 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
     folder.save_cache()
     partial, final = folder.partial(stage), folder.final(stage)
     mark, found = begun_with(stage, settings, inputs), folder.work_mark(stage)
-    if partial.exists() and (anew or found != mark) and (anew or not folder.is_finished(stage, mark)):
+    goes_on = found is not None and not anew and not differences(stage, found, settings, inputs)
+    begins = anew or not (goes_on or folder.is_finished(stage, mark))
+    if begins:
+        stage.check(recipe, folder.path)
+    if begins and partial.exists():
         remove_leftovers(partial)
         if stage.reopen:
             stage.reopen(partial)
@@ -244,7 +248,7 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
             else:
                 remove_folder(partial)
     partial.mkdir(parents=True, exist_ok=True)
-    if folder.work_mark(stage) != mark:
+    if not goes_on:  # else it stays: its time is that of the beginning
         with atomic_write(partial / WORK_MARK) as stream:
             json.dump(mark, stream, ensure_ascii=False, indent=1)
     return inputs

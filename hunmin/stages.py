@@ -52,6 +52,7 @@ class Stage:
         section: the recipe's section that `settings` is, "" where it is none.
         unread: patterns of the files of stages before it that it does not read.
         extent: folder → how far the work in it has come, for messages.
+        check: refuses what the work would refuse, before unfinished work is moved out of its way: (recipe, run folder).
     """
 
     name: str
@@ -68,6 +69,7 @@ class Stage:
     section: str = ""
     unread: tuple[str, ...] = ()
     extent: Callable[[Path], str] = lambda folder: ""
+    check: Callable[[Recipe, Path], None] = lambda recipe, run: None
 
 
 def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
@@ -212,6 +214,14 @@ def _parent(branch_from: str | None, run: Path) -> str | None:
     return branch_from
 
 
+def _check_parent(recipe: Recipe, run: Path) -> None:
+    parent = _parent(recipe.pretrain.branch_from, run)
+    if parent is not None:
+        from pretrain.branch import read_parent
+
+        read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, run / "tokens")
+
+
 def _steps_done(folder: Path) -> str:
     steps = [int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
     return f"{max(steps):,} steps" if steps else "no checkpoint"
@@ -275,6 +285,7 @@ STAGES: tuple[Stage, ...] = (
         "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
         lambda recipe: _files_of(recipe.pretrain.init_from, "model"),
         packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
+        check=_check_parent,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),

@@ -11,7 +11,7 @@ from common.errors import HunminError
 from common.files import atomic_write, expand, is_remote, sha256_file
 from common.manifest import Manifest, damaged_outputs, missing_outputs, read_manifest
 from common.secrets import masked_urls
-from common.settings import changed_keys, settings_hash
+from common.settings import changed_keys, class_at, settings_hash
 from data.readers import HUB
 from data.readers.volume import file_version
 from hunmin.recipe import Recipe
@@ -22,7 +22,8 @@ UNKNOWN = "remote"
 """Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
 SHOWN_CHANGES = 4
 RULES = "made by other rules"
-"""Kind of change: the program's own code, or a library of its."""
+KEEP = "keep_finished=true"
+"""Leaves a finished stage as it is that was made by other rules."""
 
 Cause = Literal["", "new", "asked", "changed", "upstream", "missing"]
 
@@ -127,7 +128,7 @@ class RunFolder:
         return (
             manifest is not None
             and manifest.stage == stage.name
-            and _mark_of(manifest) == mark
+            and not differences(stage, _mark_of(manifest), mark["settings"], mark["inputs"])
             and not damaged_outputs(partial, manifest)
         )
 
@@ -189,29 +190,29 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     inputs = None if upstream else folder.inputs(recipe, stage)
     mark = folder.work_mark(stage)
     now = None if inputs is None else begun_with(stage, settings, inputs)
-    resumes = mark is not None and mark == now
+    resumes = mark is not None and inputs is not None and not differences(stage, mark, settings, inputs)
 
-    def verdict(cause: Cause, why: str, changes: list[str] | None = None) -> Verdict:
-        return Verdict(stage, False, why, resumes, cause, tuple(changes or ()), upstream)
+    def verdict(cause: Cause, why: str, changes: dict[str, list[str]] | None = None) -> Verdict:
+        listed = _listed(stage, changes or {}, manifest is not None)
+        return Verdict(stage, False, why, resumes, cause, listed, upstream)
 
     before = mark if manifest is None else _mark_of(manifest)
-    changes = _changes(stage, before, settings, inputs) if before else {}
+    changes = differences(stage, before, settings, inputs) if before else {}
     if manifest is None:
         if now is not None and folder.is_finished(stage, now):
             return Verdict(stage, False, "finished, but for its name", True, "new")
-        listed = _listed(changes)
-        if mark and not resumes and (listed or upstream):
-            return verdict("changed" if listed else "upstream", _reason(changes, upstream), listed)
+        if mark and not resumes and (changes or upstream):
+            return verdict("changed" if changes else "upstream", _reason(changes, upstream), changes)
         return verdict("new", "unfinished: goes on" if resumes else "not done yet")
     if force:
         return verdict("asked", f"asked for by {force}")
     if stage.keeps(recipe):
         changes.pop(RULES, None)
-    if listed := _listed(changes):
+    if changes:
         why = _reason(changes, ())
         if RULES in changes and not changes.get("setting changed"):
-            why += f"; {stage.name}.keep_finished=true leaves it as it is"
-        return verdict("changed", why, listed)
+            why += f"; {stage.name}.{KEEP} leaves it as it is"
+        return verdict("changed", why, changes)
     if upstream:
         return verdict("upstream", _reason({}, upstream))
     missing = missing_outputs(folder.final(stage), manifest)
@@ -220,31 +221,44 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     return Verdict(stage, True, "done")
 
 
-def _changes(
+def differences(
     stage: Stage, before: dict[str, Any], settings: dict[str, Any], inputs: dict[str, str] | None
 ) -> dict[str, list[str]]:
-    """Return what differs from what work was begun with, by kind; kinds without a difference are left out."""
+    """Return what differs from what work was begun with, by kind; kinds without a difference are left out.
+
+    No difference: a setting that an earlier version did not have, at its default, and a file that it took for an input
+    and that is still there, though it is not read.
+
+    Args:
+        stage: the stage.
+        before: what the work was begun with (`begun_with`).
+        settings: those of now.
+        inputs: those of now; None where they are not known yet.
+    """
     was = before["inputs"]
     names = [] if inputs is None else changed_names(was, inputs)
     known = inputs or {}
+    model = class_at(Recipe, [stage.section]) if stage.section else None
     found = {
-        "setting changed": changed_keys(before["settings"], settings, stage.section),
+        "setting changed": changed_keys(before["settings"], settings, stage.section, model),
         RULES: changed_names(before["rules"], stage.rules()),
         "input changed": [
             f"the output of '{name}'"
             if name in stage.after
             else name + ("" if name in was and name in known else " (new)" if name in known else " (gone)")
             for name in names
-            if UNKNOWN not in (was.get(name), known.get(name))
+            if UNKNOWN not in (was.get(name), known.get(name)) and (name in known or not Path(name).is_file())
         ],
     }
     return {kind: lines for kind, lines in found.items() if lines}
 
 
-def _listed(changes: dict[str, list[str]]) -> list[str]:
-    """Return all changes, a line each."""
-    text = {RULES: "the rules of {}: this version has others"}
-    return [text.get(kind, "{}").format(line) for kind, lines in changes.items() for line in lines]
+def _listed(stage: Stage, changes: dict[str, list[str]], finished: bool) -> tuple[str, ...]:
+    """Return differences in lines, those of the rules in one."""
+    lines = [line for kind, found in changes.items() if kind != RULES for line in found]
+    if rules := changes.get(RULES):
+        lines.append(f"{stage.name} was {RULES if finished else 'begun by other rules'}: {', '.join(rules)}")
+    return tuple(lines)
 
 
 def _reason(changes: dict[str, list[str]], upstream: tuple[str, ...]) -> str:

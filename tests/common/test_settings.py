@@ -84,6 +84,26 @@ def test_runtime_and_secret_fields_stay_out() -> None:
 
 def test_changes_are_told_by_dotted_key() -> None:
     assert changed_keys({"a": {"b": 1, "c": 2}}, {"a": {"b": 3, "c": 2}, "d": None}) == ["a.b: 1 → 3"]
+
+
+def test_a_setting_that_an_earlier_version_did_not_have_is_unchanged_at_its_default() -> None:
+    class Inner(Settings):
+        old: int
+        new: float = 0.5
+
+    class Outer(Settings):
+        inner: Inner
+        several: list[Inner | str]
+        named: dict[str, Inner]
+        added: Inner = Inner(old=3)
+
+    now = dump_settings(Outer(inner=Inner(old=1), several=[Inner(old=2), "x"], named={"a": Inner(old=3)}))
+    before = {"inner": {"old": 1}, "several": [{"old": 2}, "x"], "named": {"a": {"old": 3}}}
+    assert changed_keys(before, now, model=Outer) == []
+    now["inner"]["new"] = now["named"]["a"]["new"] = 0.6
+    assert changed_keys(before, now, model=Outer) == ["inner.new: null → 0.6", "named.a.new: null → 0.6"]
+    now["several"][0]["new"] = 0.6
+    assert [line.partition(":")[0] for line in changed_keys(before, now, model=Outer)][-1] == "several"
     assert settings_hash({"a": 1, "b": 2}) == settings_hash({"b": 2, "a": 1}) != settings_hash({"a": 1, "b": 3})
 
 

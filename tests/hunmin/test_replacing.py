@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -11,7 +12,12 @@ from typing import Any
 import pytest
 
 from common.errors import HunminError, UserError
-from hunmin.recipe import save_recipe
+from common.settings import dump_settings
+from hunmin import run as engine
+from hunmin import stages, state
+from hunmin.recipe import Recipe, save_recipe
+from hunmin.state import Verdict
+from klue.settings import KlueSettings
 from tests.hunmin.house import House
 
 
@@ -120,6 +126,18 @@ def test_a_finished_training_that_lost_a_file_is_not_trained_anew_unasked(house:
     assert (house.folder / "run" / "b" / "piece").exists()
 
 
+def test_a_long_stage_that_lost_a_file_is_not_done_again_unasked(house: House) -> None:
+    """The file may lie elsewhere still, and what is there of the others would go."""
+    house.go()
+    make_long(house, "a")
+    lost = house.folder / "run" / "a" / "result"
+    lost.rename(house.folder / "result")
+    with pytest.raises(UserError, match=r"output missing or cut short: result"):
+        house.go()
+    (house.folder / "result").rename(lost)
+    assert house.go() == []
+
+
 def test_work_of_unknown_length_counts_as_long(house: House) -> None:
     house.go()
     (house.folder / "run" / "logs" / "timing.jsonl").unlink()
@@ -154,7 +172,7 @@ def test_a_corpus_of_an_earlier_version_is_kept_on_request(house: House, monkeyp
     with_rules("2")
     with pytest.raises(UserError) as refused:
         house.go()
-    assert "the rules of data/cleaning" in str(refused.value) and "corpus.keep_finished=true" in str(refused.value)
+    assert "other rules: data/cleaning" in str(refused.value) and "corpus.keep_finished=true" in str(refused.value)
     assert house.go(corpus={"inputs": ["x"], "keep_finished": True}) == []
 
 
@@ -280,6 +298,118 @@ def test_a_page_of_the_users_own_is_left_alone(house: House) -> None:
     with pytest.raises(UserError, match=r"report\.html"):
         write_page(house.folder / "run")
     assert mine.read_text() == "<html>my notes</html>"
+
+
+def test_an_edited_output_is_kept(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model card that was worked on, say."""
+    house.go()
+    mine = house.folder / "run" / "c" / "result"
+    mine.write_text("C")
+    os.utime(mine, (mine.stat().st_mtime + 60,) * 2)
+    assert house.go(first="c") == ["c"]
+    assert (house.folder / "run" / "c.before-1" / "result").read_text() == "C"
+    assert "c/result has been edited" in capsys.readouterr().err
+
+
+def test_a_link_to_an_empty_folder_is_refused_before_any_work(house: House) -> None:
+    """It could not be given the finished stage: a folder does not take a link's name."""
+    (house.folder / "elsewhere").mkdir()
+    (house.folder / "run").mkdir()
+    (house.folder / "run" / "b").symlink_to(house.folder / "elsewhere")
+    with pytest.raises(UserError, match="was not made by a run"):
+        house.go()
+    assert house.did == []
+
+
+# --- what earlier versions have left
+
+
+def test_work_of_a_version_with_fewer_settings_and_more_inputs_continues(house: House) -> None:
+    """It lacks a setting, which is at its default, and lists a file that is there and is not read any more."""
+    from hunmin.stages import stage_named
+    from hunmin.state import begun_with, differences
+
+    (house.folder / "licence").write_text("as you like")
+    stage = dataclasses.replace(stage_named("a"), section="klue")
+    settings = dump_settings(KlueSettings(data="y"))
+    before = begun_with(stage, settings, {"input.txt": "1", str(house.folder / "licence"): "2"})
+    del before["settings"]["keep_head"], before["settings"]["training"]["epochs"]
+    assert differences(stage, before, settings, {"input.txt": "1"}) == {}
+    found = differences(stage, before, settings | {"keep_head": True}, {})
+    assert found == {"setting changed": ["klue.keep_head: null → true"], "input changed": ["input.txt (gone)"]}
+
+    partial = unfinished(house, "a", seconds=600)
+    mark = json.loads((partial / ".work.json").read_bytes())
+    mark["inputs"][str(house.folder / "licence")] = "2"
+    (partial / ".work.json").write_text(json.dumps(mark))
+    assert house.go(last="a") == ["a+"]
+
+
+def test_rules_of_another_version_are_told_with_what_keeps_the_corpus(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.go()
+    make_long(house, "a")
+    first = dataclasses.replace(stages.STAGES[0], rules=lambda: {"data/cleaning": "1", "data/pii": "1"})
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    with pytest.raises(UserError) as refused:
+        house.go()
+    said = str(refused.value)
+    assert "a was made by other rules: data/cleaning, data/pii\n" in said
+    assert "corpus.keep_finished=true" in said
+
+
+# --- the ways on
+
+
+def loss(changes: list[str], folder: Path) -> str:
+    from hunmin.replacing import _loss
+    from hunmin.stages import stage_named
+
+    return str(_loss(stage_named("pretrain"), folder, 600, changes))
+
+
+def test_a_branch_is_offered_from_the_newest_checkpoint_where_one_can_be(tmp_path: Path) -> None:
+    steps = [tmp_path / "checkpoints" / f"step-{step:08d}" for step in (5, 20)]
+    offered = f"pretrain.branch_from={steps[1]}\n"
+    assert "branch_from" not in loss(["pretrain.global_batch: 8 → 32"], tmp_path), "there is no checkpoint"
+    for step in steps:
+        step.mkdir(parents=True)
+    assert offered in loss(["pretrain.global_batch: 8 → 32", "pretrain.optimizer.lr: 1 → 2"], tmp_path)
+    for fixed in ("pretrain.model.layers: 1 → 2", "corpus was made by other rules: x", "klue/new.json (new)"):
+        assert "branch_from" not in loss(["pretrain.global_batch: 8 → 32", fixed], tmp_path)
+    many = loss([f"file-{number} (new)" for number in range(40)], tmp_path)
+    assert "file-11" in many and "file-12" not in many and "28 more" in many
+
+
+def test_every_branch_gives_the_training_up_that_it_replaces(house: House) -> None:
+    from hunmin.replacing import given_up
+
+    def given(change: str) -> set[str]:
+        return given_up([Verdict(stages.STAGES[1], False, "", changes=(change,))], None)
+
+    assert given('pretrain.branch_from: null → "x"') == given('pretrain.branch_from: "x" → "y"') == {"b", "c"}
+    assert given('pretrain.branch_from: "x" → null') == set(), "the branch's own work is not given up by that"
+
+
+def test_a_branch_that_cannot_be_leaves_unfinished_training_where_it_is(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recipe restored, it continues, and does not begin anew."""
+    partial = unfinished(house, "b", seconds=59)
+
+    def check(recipe: Recipe, run: Path) -> None:
+        if recipe.pretrain.optimizer.lr != 1e-4:
+            raise UserError("another model")
+
+    table = [dataclasses.replace(one, check=check) if one.name == "b" else one for one in stages.STAGES]
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", tuple(table))
+    with pytest.raises(UserError, match="another model"):
+        house.go(lr=3e-4)
+    assert partial.exists()
+    assert house.go() == ["b+", "c"]
 
 
 # --- damage
