@@ -62,12 +62,12 @@ def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
 _MASKED = re.compile(
     rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH} ?[{DASH}] ?(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
 )
-_REGISTERED = re.compile("주민|민증|생년|외국인|거소")
+_REGISTERED = re.compile("주민|민증|생년|외국인|거소|성명|이름|피보험자|환자|본인|대표|세대주|예금주|신청인|보호자")
 MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 
 
 def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield registration numbers whose end is stars (900101-1******), beside a word for them or for a birth."""
+    """Yield registration numbers whose end is stars (900101-1******), beside a word for them, a birth or a person."""
     for match in _MASKED.finditer(text, start, end):
         if labelled(_REGISTERED, text, *match.span(), BESIDE):
             yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])

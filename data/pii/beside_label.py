@@ -77,7 +77,8 @@ _KINDS = {
     ),
     "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|resident[ _-]?registration)", _REGISTERED, range(6, 14)),
     "FRN": _Kind(
-        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC|(?i:frn|alien[ _-]?registration(?: card)?|residen(?:ce|t) card)",
+        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC"
+        "|(?i:frn|alien[ _-]?registration(?: card)?|residen(?:ce|t) card)",
         _REGISTERED,
         range(6, 14),
     ),
