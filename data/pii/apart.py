@@ -69,7 +69,7 @@ MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield registration numbers whose end is stars (900101-1******), beside a word for them, a birth or a person."""
     for match in _MASKED.finditer(text, start, end):
-        if labelled(_REGISTERED, text, *match.span(), BESIDE):
+        if labelled(_REGISTERED, text, *match.span()):
             yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
 
 

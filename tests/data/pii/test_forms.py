@@ -22,6 +22,9 @@ MAIL = [
     "메일 ⟦EMAIL:noh[.]ara[@]example[.]org⟧ 로",
 ]
 HANDLES = [
+    "⟦MENTION:@바다소년_⟧ 님이 회원님을 언급했습니다",
+    "인스타 ⟦MENTION:@달_토끼22⟧ 팔로우",
+    "⟦MENTION:@토끼22⟧님 감사해요",
     "인스타 ⟦MENTION:@mare.atelier.kr⟧ 디엠 주세요",
     "instagram: ⟦MENTION:@haru.coffee.com⟧",
     "IG ⟦MENTION:@nail.by.sua.net⟧",
@@ -79,6 +82,7 @@ LOGS = [
     "mac address ⟦MAC:e4 5f 01 95 9c 74⟧",
 ]
 MASKED = [
+    "주민등록번호 앞 6자리와 뒤 1자리를 적습니다: ⟦RRN:980418-2******⟧",
     "피보험자: 염도하(⟦RRN:980418-2******⟧)",
     "대표이사 김가나 (⟦RRN:610228-1******⟧)",
     "성명 LE VAN ⟦FRN:980418-5******⟧",
@@ -102,6 +106,7 @@ NOBODYS = [
     "결제 5409-26**-****-118*, 전화 010-****-4471",
     "패키지 10.2.30.140-5.el7, 1588-1592~95년",
     "제34조 5678호, 예산 12조 8830억원, 온도 44도 2019년",
+    "@바다_ 변수와 @제목2 항목",
     "look at the dot product, look_at_me_dot_product",
     "인스타 감성 카페 @성수동",
     "조항(900101-1******)은 가려져 있다",
