@@ -9,7 +9,7 @@ from typing import NamedTuple
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
 from data.pii.types.base import BESIDE, DASH, MASK, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
-from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE
+from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE, TLD_PATH
 from data.pii.url import url_end
 
 
@@ -125,6 +125,19 @@ def written_host(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield addresses of pages whose dots are written otherwise (shop 닷 co 닷 kr, bad[.]site, my . blog . com)."""
     for match in _WRITTEN_HOST.finditer(text, start, end):
         yield Hidden(*match.span(), "URL", _A_DOT.sub(".", match[0]))
+
+
+_CALLED = "(?:홈페이지|홈피|사이트|누리집|쇼핑몰|(?i:website|homepage|url))(?: ?주소)?[ :：=|]"
+_LABELLED_HOST = re.compile(
+    rf"{_CALLED}{{1,4}}(?P<host>(?:[a-z0-9][a-z0-9-]{{0,40}}\.){{1,4}}(?:{TLD_PATH}|net))(?![A-Za-z0-9_(@/-]|\.[A-Za-z0-9])"
+)
+LABELLED_HOST_GATE = rf"{_CALLED}+[a-z0-9-]+\.[a-z0-9]"
+
+
+def labelled_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield a host under any common end right behind the word for a site (홈페이지: shop.net)."""
+    for match in _LABELLED_HOST.finditer(text, start, end):
+        yield Hidden(*match.span("host"), "URL", match["host"])
 
 
 _HOST = re.compile(

@@ -84,14 +84,14 @@ _KINDS = {
     ),
     "BRN": _Kind(
         "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]|(?i:brn|business[ _-]?(?:registration|reg)"
-        r"|biz\.?(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no))",
+        r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
         _NUMERIC,
         range(9, 15),
     ),
     "BANK_ACCOUNT": _Kind("계 ?좌|통장|(?i:account|acct)\\.?|A/C", _NUMERIC, range(9, 17), _BANK),
-    "CARD": _Kind("카 ?드|[cC]ard|CARD", _NUMERIC, range(13, 20), _BANK),
+    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD", _NUMERIC, range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번",
+        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번|(?i:vehicle|license[ _-]?plate|plate[ _-]?no)",
         rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
         range(5, 8),
         "(?:제 ?)?",
@@ -105,7 +105,9 @@ _KINDS = {
     ),
 }
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
-"""Types whose label says enough only with the word for number (번호판 holds it)."""
+"""Types whose label says enough only with the word for number."""
+_TELLING = re.compile("번호판|차번|(?i:license|plate)")
+"""Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
 _SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN"])
@@ -166,7 +168,7 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
                 yield from _value(name, text, match, False)
             continue
         firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
-        if name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3]):
+        if name in _NUMBERED_ONLY and not (match["number"] or _TELLING.match(match[0])):
             continue
         yield from _value(name, text, match, firm)
     if name not in _CELLS:

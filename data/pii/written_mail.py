@@ -14,7 +14,10 @@ _BRAND = "|".join(MAIL_BRANDS)
 _PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
 _END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
 _ANY_END = f"[a-z]{{2,18}}|{'|'.join(_ENDS)}|한국"
-_MARKED = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?|(?P<a>[\[(]a[\])])(?=[a-z0-9-]{2,40}\.[a-z]{2})"
+_MARKED = (
+    r" ?[\[({<『【「〔] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>』】」〕] ?|@@"
+    r"| ?골뱅이 ?|(?P<a>[\[(]a[\])])(?=[a-z0-9-]{2,40}\.[a-z]{2})"
+)
 _AT = (
     rf" ?@ ?|#| ?[\[(] ?a ?[\])] ?(?=(?:{_PROVIDER})\.)|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
     rf"| (?:at|앳|에이티) (?=(?:{_PROVIDER})\.(?:com|net|co\.kr))"
@@ -38,7 +41,8 @@ _MAIL = re.compile(
 """Where the sign is marked as one (in brackets, or 골뱅이), or the dots are spoken, any top-level domain will do."""
 WRITTEN_MAIL_GATE = (
     rf"(?i:[a-z0-9_] ?[\[(] ?a ?[\])] ?(?:{_PROVIDER})\.|[a-z0-9_][\[(]a[\])][a-z0-9-]+\.[a-z])|"
-    r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
+    r"(?i:[a-z0-9_] ?[\[({<『【「〔] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>』】」〕]"
+    r"|[a-z0-9_]@@[a-z0-9]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
     r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
     rf"|[a-z0-9_] (?:at|앳|에이티) (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
     r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"

@@ -17,8 +17,13 @@ TLD_PATH = (
     "|to|la|gd|cc|im|ac|edu|gov|pro|top|vip|club|news|team|space|asia|ca|fr|au|nl|tw|hk|sg|vn)"
 )
 TLD_LOUD = "(?:COM|ORG|(?:(?:CO|OR|GO|AC|NE|PE|RE)\\.)?KR)"
-_SHORTENER = "me2\\.do"
-"""A shortener whose end is that of many file names."""
+_SHORTENER = "(?:me2\\.do|notion\\.so)"
+"""Sites whose end is that of many file names."""
+_HOSTING = (
+    "(?:github\\.io|imweb\\.me|modoo\\.at|notion\\.site"
+    "|vercel\\.app|netlify\\.app|pages\\.dev|web\\.app|creatorlink\\.net)"
+)
+"""Where sites are hosted, under ends that need a path elsewhere."""
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _KOREAN_LABEL = "[A-Za-z0-9가-힣](?:[A-Za-z0-9가-힣-]{0,30}[A-Za-z0-9가-힣])?"
 _USER = r"(?:[A-Za-z0-9가-힣._~%!$&'*+,;=-]{1,64}(?::[^\s@/\"'<>]{0,64})?@)?"
@@ -28,21 +33,28 @@ _URL = (
     rf"|(?P<mixed>(?:[A-Za-z0-9-]{{1,40}}\.){{0,3}}(?=[A-Za-z0-9-]{{0,30}}[가-힣]){_KOREAN_LABEL}"
     rf"\.(?:{TLD_BARE}|net)(?![A-Za-z0-9-]))"
     rf"|(?P<host>(?:{_LABEL}\.){{0,10}}{_LABEL}|\[[0-9A-Fa-f:.]{{2,45}}\]))"
-    rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
+    rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷"
+    rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
     rf"|(?<![A-Za-z0-9@._/\\$:-])(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
-    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9]))"
+    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
+    rf"|(?:[a-z0-9][a-z0-9-]{{0,61}}\.){{1,3}}{_HOSTING}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
     rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<capital>[A-Z][a-z0-9-]{{0,61}}[a-z0-9]\.(?:[A-Z]?[a-z0-9-]{{1,61}}\.){{0,3}}{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
 )
-_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|{_SHORTENER}/|[A-Z0-9]\.{TLD_LOUD}"
+_URL_GATE = (
+    rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)"
+    rf"|{_SHORTENER}/|\.{_HOSTING}|[A-Z0-9]\.{TLD_LOUD}"
+)
 _MAC = (
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
     r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z_])(?![:.-][0-9A-Za-z])"
-    r"|(?:맥|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?)[^\n0-9A-Fa-f]{0,12}"
-    r"(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2})"
+    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?)"
+    r"[^\n0-9A-Fa-f]{0,12}"
+    r"(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2}"
+    r"|(?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})"
     r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
 )
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -53,8 +65,8 @@ _IP = (
     r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
 IP_LABEL = re.compile(
-    r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|대역|핑|서브넷|네트워크"
-    r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|rhost|client|src|dst|gateway|router|ping|subnet|network)(?![a-z])",
+    r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|로그인|대역|핑|서브넷|네트워크"
+    r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|rhost|client|src|dst|remote|addr|inet|gateway|router|ping|subnet|network)(?![a-z])",
     re.IGNORECASE,
 )
 _MAC_LABEL = re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE)
@@ -203,7 +215,9 @@ MAC = PiiType(
     "MAC",
     re.compile(_MAC),
     r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\."
-    r"|(?:맥|(?i:mac|bssid))[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){5}[0-9A-Fa-f]{2}",
+    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?i:mac|bssid))"
+    r"[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){2}-?(?:[0-9A-Fa-f]{2}[ .]?){2}-?"
+    r"[0-9A-Fa-f]{2}",
     _make_mac,
     label=_MAC_LABEL,
     check=mac,

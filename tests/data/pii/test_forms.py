@@ -7,6 +7,9 @@ from data.pii import find_spans
 from .test_beside_label import parse
 
 MAIL = [
+    "메일은 ⟦EMAIL:abc@@naver.com⟧ 입니다",
+    "메일 ⟦EMAIL:abc『at』gmail.com⟧",
+    "메일 ⟦EMAIL:abc【골뱅이】gmail.com⟧",
     "⟦EMAIL:minsu(at)fastmail.fm⟧ 으로 제안 주세요",
     "메일은 ⟦EMAIL:studio.haru [at] haru.design⟧ 입니다",
     "메일 주소 ⟦EMAIL:kyj.1988(골뱅이)posteo.de⟧",
@@ -32,6 +35,8 @@ HANDLES = [
     "⟦MENTION:@on.table.co.kr⟧ 팔로우",
 ]
 PLATES = [
+    "오토바이번호 ⟦VEHICLE_PLATE:대구 북 나 3431⟧",
+    "이륜차 ⟦VEHICLE_PLATE:부산 중 가 1204⟧ 신고",
     "차량 제⟦VEHICLE_PLATE:34나 5678⟧ 신고",
     "투싼 NX4 (⟦VEHICLE_PLATE:19저 4455⟧)\n\n담당 한지원 과장",
     "출입기록 13:02 ⟦VEHICLE_PLATE:67수 3019⟧ 입차",
@@ -40,6 +45,13 @@ PLATES = [
     "성명, 동, 차량번호\n박, 101, ⟦VEHICLE_PLATE:62보 4419⟧\n최, 103, ⟦VEHICLE_PLATE:19주 8820⟧",
 ]
 PAGES = [
+    "홈페이지: ⟦URL:abc-shop.net⟧ 에서",
+    "홈페이지 ⟦URL:abcshop.shop⟧에서 주문하세요",
+    "사이트 | ⟦URL:my.abc.studio⟧ | 대표",
+    "website: ⟦URL:abc.co⟧",
+    "⟦URL:abc.github.io⟧ 에 정리했다",
+    "⟦URL:abc.imweb.me⟧, ⟦URL:abc.modoo.at⟧, ⟦URL:abc-app.vercel.app⟧ 에서",
+    "⟦URL:notion.so/abc-def123⟧ 참고",
     "웹사이트 | ⟦URL:www.무지개떡집.kr⟧",
     "⟦URL:www.새봄.com/안내⟧ 에서",
     "단축주소 ⟦URL:me2.do/xA7bQ3tR⟧",
@@ -73,6 +85,12 @@ HOUSES = [
     "⟦ADDRESS:청주시 흥덕구 가나면 산47-3⟧ 일원",
 ]
 LOGS = [
+    "remote_addr=⟦IP:52.23.34.48⟧",
+    "inet ⟦IP:52.22.39.44⟧ netmask 255.255.255.0",
+    "⟦IP:55.25.32.46⟧ 에서 로그인",
+    "물리주소 ⟦MAC:AABB-CCDD-EE04⟧",
+    "하드웨어 주소: ⟦MAC:aa bb cc dd ee 04⟧",
+    "물리적 주소: ⟦MAC:aabbccddee04⟧",
     "Failed password for root from ⟦IP:91.15.35.28⟧ port 55840 ssh2",
     "rhost=⟦IP:91.15.35.28⟧ user=root",
     "SRC=⟦IP:91.15.35.28⟧ DST=⟦IP:12.34.56.78⟧ LEN=40",
@@ -106,6 +124,7 @@ NOBODYS = [
     "결제 5409-26**-****-118*, 전화 010-****-4471",
     "패키지 10.2.30.140-5.el7, 1588-1592~95년",
     "제34조 5678호, 예산 12조 8830억원, 온도 44도 2019년",
+    "사이트에 쓴 socket.io 와 asp.net, 홈페이지: main.js, 사이트 node.js",
     "@바다_ 변수와 @제목2 항목",
     "look at the dot product, look_at_me_dot_product",
     "인스타 감성 카페 @성수동",
