@@ -143,6 +143,13 @@ _HEADERS = {
     )
     for name, kind in _KINDS.items()
 }
+_HEADER_ENDS = {
+    name: re.compile(
+        rf"(?:{kind.labels})(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)"
+    )
+    for name, kind in _KINDS.items()
+}
+"""What a line with such a header holds, which is found faster than its cells."""
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _FIRM = re.compile("[:：=]")
 _ANOTHER = re.compile(
@@ -175,6 +182,8 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
         return
     for match in _BEFORE_LABEL[name].finditer(text, start, end):
         yield from _value(name, text, match, False)
+    if _HEADER_ENDS[name].search(text, start, min(len(text), end + 1)) is None:
+        return
     for first, last, own in cells_below(text, start, end, _HEADERS[name]):
         cell = _CELLS[name].match(text, first)
         if cell and cell.end() == last and (own or name in _DISTINCT):
