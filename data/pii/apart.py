@@ -9,7 +9,7 @@ from typing import NamedTuple
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
 from data.pii.types.base import BESIDE, DASH, MASK, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
-from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE
+from data.pii.types.network import IP_LABEL, OCTET, TLD_BARE, TLD_PATH
 from data.pii.url import url_end
 
 
@@ -62,14 +62,14 @@ def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
 _MASKED = re.compile(
     rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH} ?[{DASH}] ?(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
 )
-_REGISTERED = re.compile("주민|민증|생년|외국인|거소")
+_REGISTERED = re.compile("주민|민증|생년|외국인|거소|성명|이름|피보험자|환자|본인|대표|세대주|예금주|신청인|보호자")
 MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 
 
 def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield registration numbers whose end is stars (900101-1******), beside a word for them or for a birth."""
+    """Yield registration numbers whose end is stars (900101-1******), beside a word for them, a birth or a person."""
     for match in _MASKED.finditer(text, start, end):
-        if labelled(_REGISTERED, text, *match.span(), BESIDE):
+        if labelled(_REGISTERED, text, *match.span()):
             yield Hidden(*match.span(), "FRN" if match["century"] in "5678" else "RRN", match[0])
 
 
@@ -125,6 +125,19 @@ def written_host(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield addresses of pages whose dots are written otherwise (shop 닷 co 닷 kr, bad[.]site, my . blog . com)."""
     for match in _WRITTEN_HOST.finditer(text, start, end):
         yield Hidden(*match.span(), "URL", _A_DOT.sub(".", match[0]))
+
+
+_CALLED = "(?:홈페이지|홈피|사이트|누리집|쇼핑몰|(?i:website|homepage|url))(?: ?주소)?[ :：=|]"
+_LABELLED_HOST = re.compile(
+    rf"{_CALLED}{{1,4}}(?P<host>(?:[a-z0-9][a-z0-9-]{{0,40}}\.){{1,4}}(?:{TLD_PATH}|net))(?![A-Za-z0-9_(@/-]|\.[A-Za-z0-9])"
+)
+LABELLED_HOST_GATE = rf"{_CALLED}+[a-z0-9-]+\.[a-z0-9]"
+
+
+def labelled_host(text: str, start: int, end: int) -> Iterator[Hidden]:
+    """Yield a host under any common end right behind the word for a site (홈페이지: shop.net)."""
+    for match in _LABELLED_HOST.finditer(text, start, end):
+        yield Hidden(*match.span("host"), "URL", match["host"])
 
 
 _HOST = re.compile(

@@ -19,7 +19,7 @@ from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, PiiType, digits_of
 from data.pii.types.identity import FRN, RRN
 from data.pii.types.telephone import TEL
 
-_JOINT = rf"[ \t:：=…|)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
+_JOINT = rf"[ \t:：=…|/)\]】>＞→▶▷*\"'“‘(（\[.{DASH}]{{0,6}}"
 _PARTICLE = r"(?:[은는이가도]| ?(?:은\(는|는\(은|이\(가|가\(이)\)) ?"
 _OF = "(?:의|사본상?|상|기호|등록|고유|근로자 ?등록|정보|발급)[ ·/,의]?"
 _NUMBER = rf"[)\]）]?[ _(（·/]?(?:{_OF})?(?:번 ?호|(?:[nN][oO]|NUM|[nN]r)[.:：]?|[nN]umber|NUMBER|№|#)"
@@ -33,7 +33,8 @@ _BANK = (
     "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
 )
 _REGISTERED = (
-    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9]?[{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}})"
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9]?[{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
+    rf"|[0-9][{MASK}]{{3,5}}[0-9]{{1,3}})"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
     rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
 )
@@ -56,7 +57,7 @@ class _Kind(NamedTuple):
 _KINDS = {
     "HEALTH_INSURANCE": _Kind(
         "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
-        "|(?:(?m:^)|[^가-힣])증 ?번호|[hH]ealth [iI]nsurance(?: [cC]ard)?",
+        "|(?:(?m:^)|[^가-힣])증 ?번호|(?i:health[ _-]?insurance(?:[ _-]?card)?|nhis)",
         _NUMERIC,
         range(9, 15),
     ),
@@ -74,19 +75,23 @@ _KINDS = {
         range(6, 11),
         begins="[0-9A-Za-z]",
     ),
-    "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|RRN|rrn|[rR]esident [rR]egistration", _REGISTERED, range(6, 14)),
+    "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|resident[ _-]?registration)", _REGISTERED, range(6, 14)),
     "FRN": _Kind(
-        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC|FRN|frn|[aA]lien [rR]egistration(?: [cC]ard)?",
+        "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC"
+        "|(?i:frn|alien[ _-]?registration(?: card)?|residen(?:ce|t) card)",
         _REGISTERED,
         range(6, 14),
     ),
     "BRN": _Kind(
-        "사 ?업 ?자 ?(?:등 ?록)? ?증?|BRN|brn|[bB]usiness [rR]egistration|[bB]iz(?: ?[nN][oO])", _NUMERIC, range(9, 15)
+        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]|(?i:brn|business[ _-]?(?:registration|reg)"
+        r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
+        _NUMERIC,
+        range(9, 15),
     ),
-    "BANK_ACCOUNT": _Kind("계 ?좌|통장|[aA]ccount|ACCOUNT|A/C", _NUMERIC, range(9, 17), _BANK),
-    "CARD": _Kind("카 ?드|[cC]ard|CARD", _NUMERIC, range(13, 20), _BANK),
+    "BANK_ACCOUNT": _Kind("계 ?좌|통장|(?i:account|acct)\\.?|A/C", _NUMERIC, range(9, 17), _BANK),
+    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD", _NUMERIC, range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번",
+        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번|(?i:vehicle|license[ _-]?plate|plate[ _-]?no)",
         rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
         range(5, 8),
         "(?:제 ?)?",
@@ -100,7 +105,9 @@ _KINDS = {
     ),
 }
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
-"""Types whose label says enough only with the word for number (번호판 holds it)."""
+"""Types whose label says enough only with the word for number."""
+_TELLING = re.compile("번호판|차번|(?i:license|plate)")
+"""Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
 _SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN"])
@@ -136,6 +143,13 @@ _HEADERS = {
     )
     for name, kind in _KINDS.items()
 }
+_HEADER_ENDS = {
+    name: re.compile(
+        rf"(?:{kind.labels})(?:{_NUMBER}){'?' if name in _SHORT else ''}(?:{_REMARK})?[ \r]*(?:[|\t/,·;\n]|(?<=  )|\Z)"
+    )
+    for name, kind in _KINDS.items()
+}
+"""What a line with such a header holds, which is found faster than its cells."""
 _BLANKS = re.compile(rf" ?([{DASH}]) ?")
 _FIRM = re.compile("[:：=]")
 _ANOTHER = re.compile(
@@ -143,6 +157,9 @@ _ANOTHER = re.compile(
     "|[.!?] [가-힣]{5}"
 )
 """Between a label and a number, what says that it is another's."""
+_EITHER = re.compile(r"주민[ (（·/]{1,3}외국인|외국인[ (（·/]{1,3}주민")
+"""One label for both registration numbers: the digit of the century says which it is."""
+_REGISTERED_FORM = re.compile(rf"[0-9]{{6}} ?[{DASH}] ?[0-9]{{7}}")
 _OWN = (TEL, RRN, FRN)
 """Types whose form is as telling as a label: "계좌 010-1234-5678" without a colon is a telephone number."""
 _COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매장](?![가-힣])|%|만 ?원|억|년|월|달러|톤)")
@@ -158,13 +175,15 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
                 yield from _value(name, text, match, False)
             continue
         firm = match["number"] is not None or _FIRM.search(match["joint"]) is not None
-        if name in _NUMBERED_ONLY and not (match["number"] or "번" in match[0][:3]):
+        if name in _NUMBERED_ONLY and not (match["number"] or _TELLING.match(match[0])):
             continue
         yield from _value(name, text, match, firm)
     if name not in _CELLS:
         return
     for match in _BEFORE_LABEL[name].finditer(text, start, end):
         yield from _value(name, text, match, False)
+    if _HEADER_ENDS[name].search(text, start, min(len(text), end + 1)) is None:
+        return
     for first, last, own in cells_below(text, start, end, _HEADERS[name]):
         cell = _CELLS[name].match(text, first)
         if cell and cell.end() == last and (own or name in _DISTINCT):
@@ -185,6 +204,10 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
         return  # a row of numbers
     digits = digits_of(value)
+    if name == "CARD" and _REGISTERED_FORM.fullmatch(value):
+        return  # residence card number
+    if name in ("RRN", "FRN") and digits[6:] and _EITHER.search(text, max(0, match.start() - 7), start):
+        name = "FRN" if digits[6] in "5678" else "RRN"
     length = len(digits) + 2 * (name == "DRIVER_LICENSE" and not value[0].isdigit())  # a region is a number of two
     if length not in _KINDS[name].digits or not int(digits):
         return

@@ -66,6 +66,9 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
         if not found:
             continue
         here = located.setdefault(window.text, [])
+        if not here or here[-1].end <= found[0].start:
+            here += found
+            continue
         # a value of a line before may end in this one: only the last of all are looked at again
         first = len(here)
         while first and here[first - 1].end > found[0].start:
@@ -86,7 +89,8 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     for name in ways:
         if name in FINDERS:
             hidden = [Found(*one) for one in FINDERS[name][1](text, start, end)]
-            found = _settled(found, hidden, name in LABEL_FINDERS)
+            if hidden:
+                found = _settled(found, hidden, name in LABEL_FINDERS)
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
         found = _settled(found, sorted(Found(*one) for one in more))

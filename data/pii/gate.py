@@ -90,11 +90,12 @@ class Gate:
         position = 0
         search = self._any.search
         while (match := search(buffer, position)) is not None:
-            found = bisect_right(starts, match.start()) - 1
+            at = match.start()
+            found = bisect_right(starts, at) - 1
             if found != index:
                 index, known_byte, known_character = found, starts[found], 0
-            begin = max(buffer.rfind(b"\n", 0, match.start()) + 1, starts[index])
-            end = buffer.find(b"\n", match.start())  # a gate may look at the line end itself
+            begin = max(buffer.rfind(b"\n", 0, at) + 1, starts[index])
+            end = buffer.find(b"\n", at)  # a gate may look at the line end itself
             end = len(buffer) if end < 0 else end
             line = buffer[begin:end]
             start = known_character + _characters(buffer[known_byte:begin])

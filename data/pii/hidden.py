@@ -13,6 +13,7 @@ from data.pii.apart import (
     FLAT_GATE,
     HOST_GATE,
     IP_GATE,
+    LABELLED_HOST_GATE,
     LOCAL_GATE,
     MAIL_GATE,
     MASKED_GATE,
@@ -23,6 +24,7 @@ from data.pii.apart import (
     flat,
     ip_apart,
     korean_host,
+    labelled_host,
     local_number,
     mail_apart,
     masked_registration,
@@ -241,6 +243,7 @@ FINDERS: dict[str, tuple[str, Finder]] = {
     "flat": (FLAT_GATE, flat),
     "korean_host": (HOST_GATE, korean_host),
     "local_number": (LOCAL_GATE, local_number),
+    "labelled_host": (LABELLED_HOST_GATE, labelled_host),
     "written_host": (WRITTEN_HOST_GATE, written_host),
     **LABEL_FINDERS,
 }

@@ -14,7 +14,10 @@ _BRAND = "|".join(MAIL_BRANDS)
 _PROVIDER = "naver|gmail|daum|hanmail|nate|kakao|hotmail|outlook|yahoo|icloud"
 _END = f"com|net|org|kr|co|ac|go|or|re|pe|edu|io|me|{'|'.join(_ENDS)}"
 _ANY_END = f"[a-z]{{2,18}}|{'|'.join(_ENDS)}|한국"
-_MARKED = r" ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>] ?| ?골뱅이 ?"
+_MARKED = (
+    r" ?[\[({<『【「〔] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>』】」〕] ?|@@"
+    r"| ?골뱅이 ?|(?P<a>[\[(]a[\])])(?=[a-z0-9-]{2,40}\.[a-z]{2})"
+)
 _AT = (
     rf" ?@ ?|#| ?[\[(] ?a ?[\])] ?(?=(?:{_PROVIDER})\.)|[_-]at[_-](?=[a-z0-9-]+[_-]dot[_-])"
     rf"| (?:at|앳|에이티) (?=(?:{_PROVIDER})\.(?:com|net|co\.kr))"
@@ -25,7 +28,8 @@ _DOT = rf"(?:{_DOTS}| ?\. ?)"
 _SURE_DOT = rf"(?:{_DOTS}| \. |\.)"
 """A full stop before a blank ends the sentence."""
 _MAIL = re.compile(
-    r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?)"
+    r"(?<![A-Za-z0-9._%+-])(?P<local>[A-Za-z0-9_](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_])?"
+    r"(?:[\[({](?:dot|닷|점|쩜|\.)[\])}][A-Za-z0-9_-]{1,20}){0,2})"
     rf"(?:(?P<sure>{_MARKED}|(?P<spoken>{_SPOKEN}))|(?P<at>{_AT}))"
     rf"(?P<host>(?P<provider>(?:{_PROVIDER}|{_BRAND})(?![A-Za-z0-9-]))|[A-Za-z0-9](?:[A-Za-z0-9-]{{0,40}}[A-Za-z0-9])?"
     r"|(?(sure)[가-힣]{2,8}(?= ?(?:닷|쩜) ?(?:컴|넷)|\.한국)|(?!)))"
@@ -36,8 +40,9 @@ _MAIL = re.compile(
 )
 """Where the sign is marked as one (in brackets, or 골뱅이), or the dots are spoken, any top-level domain will do."""
 WRITTEN_MAIL_GATE = (
-    rf"(?i:[a-z0-9_] ?[\[(] ?a ?[\])] ?(?:{_PROVIDER})\.)|"
-    r"(?i:[a-z0-9_] ?[\[({<] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
+    rf"(?i:[a-z0-9_] ?[\[(] ?a ?[\])] ?(?:{_PROVIDER})\.|[a-z0-9_][\[(]a[\])][a-z0-9-]+\.[a-z])|"
+    r"(?i:[a-z0-9_] ?[\[({<『【「〔] ?(?:at|골뱅이|앳|에이티|@) ?[\])}>』】」〕]"
+    r"|[a-z0-9_]@@[a-z0-9]|[a-z0-9_] ?골뱅이 ?[a-z0-9가-힣]"
     r"|[a-z0-9_] (?:at|앳|에이티) [a-z0-9-]+(?: dot | ?[(\[]dot|닷| 닷| 쩜 | 점 )"
     rf"|[a-z0-9_] (?:at|앳|에이티) (?:{_PROVIDER})\.(?:com|net|co)|[a-z0-9][_-]at[_-][a-z0-9-]+[_-]dot[_-]"
     r"|[a-z0-9_]#[a-z0-9-]{1,40}\.(?:com|net|org|co|kr)|[a-z0-9_] @ ?[a-z]|[a-z0-9_]@ [a-z]"
@@ -63,6 +68,7 @@ def _is_english(text: str, match: re.Match[str]) -> bool:
     return match["local"].lower() in _ENGLISH or _WORD_BEFORE.search(before) is not None
 
 
+_LOCAL_DOT = re.compile(r"[\[({][^\])}]+[\])}]")
 _GOES_ON = re.compile("[A-Za-z0-9._-]*[A-Za-z0-9]")
 _MAIL_LABEL = re.compile(r"메일|(?<![a-z])mail", re.IGNORECASE)
 _BRACKETED = re.compile(r"[\[({<]|골뱅이|앳|에이티")
@@ -75,6 +81,8 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
         at = match["sure"] or match["at"]
         provider = match["provider"]
         called = _MAIL_LABEL.search(text, max(0, match.start() - BEFORE), match.end() + BESIDE) is not None
+        if match["a"] and not (called or provider):
+            continue
         if at == "#" and not (called or provider):
             continue
         if tail is None and not (provider and (_BRACKETED.search(at) or (called and at == "@"))):
@@ -99,4 +107,4 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
             continue
         if " . " in f"{tail}" and not provider and " " not in at and not _BRACKETED.search(at):
             continue
-        yield Hidden(*match.span(), "EMAIL", f"{match['local']}@{domain}")
+        yield Hidden(*match.span(), "EMAIL", f"{_LOCAL_DOT.sub('.', match['local'])}@{domain}")

@@ -43,7 +43,8 @@ _NO_HANDLE_AFTER = r"A-Za-z0-9_.@가-힣ㄱ-ㅎㅏ-ㅣ/\\`%+=$&{}<#-"
 _MENTION = (
     rf"@(?<![{_NO_HANDLE_AFTER}]@)(?:(?=[0-9_.]{{0,28}}[A-Za-z])"
     r"(?P<handle>[A-Za-z0-9_](?:[A-Za-z0-9_]|\.(?=[A-Za-z0-9_])){2,29})(?![A-Za-z0-9_@/(\[{`\\=#-]|\.[A-Za-z0-9_])"
-    rf"|(?P<name>(?:{SURNAMES})[가-힣]{{1,2}}?|[가-힣]{{2,12}}?)"
+    rf"|(?P<name>(?:{SURNAMES})[가-힣]{{1,2}}?|[가-힣]{{2,12}}?"
+    r"|[가-힣]{2,12}(?=[0-9_])[가-힣0-9_]{1,12}?|[가-힣](?=_)[가-힣0-9_]{2,14}?)"
     r"(?P<title> ?님| 씨(?=[^가-힣]|[가는의를도와]|$)|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
 )
 _MENTION_LABEL = re.compile(
@@ -153,7 +154,7 @@ EMAIL = PiiType(
 MENTION = PiiType(
     "MENTION",
     re.compile(_MENTION),
-    rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}])@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣]{{2}})",
+    rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}])@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣][가-힣_])",
     _make_mention,
     label=_MENTION_LABEL,
     check=mention,

@@ -13,9 +13,17 @@ RESERVED_DOMAINS = ("example.com", "example.org", "example.net")
 TLD_BARE = "(?:com|org|kr|co\\.kr|or\\.kr|go\\.kr|ac\\.kr|ne\\.kr|pe\\.kr|re\\.kr)"
 TLD_PATH = (
     "(?:com|net|org|kr|io|me|info|biz|tv|gg|ly|gl|be|us|jp|cn|eu|de|uk|app|dev|co|example|shop|site|xyz"
-    "|gle|design|blog|store|tech|online|page|link|cloud|ai|fm|wiki|live|studio|world)"
+    "|gle|design|blog|store|tech|online|page|link|cloud|ai|fm|wiki|live|studio|world"
+    "|to|la|gd|cc|im|ac|edu|gov|pro|top|vip|club|news|team|space|asia|ca|fr|au|nl|tw|hk|sg|vn)"
 )
 TLD_LOUD = "(?:COM|ORG|(?:(?:CO|OR|GO|AC|NE|PE|RE)\\.)?KR)"
+_SHORTENER = "(?:me2\\.do|notion\\.so)"
+"""Sites whose end is that of many file names."""
+_HOSTING = (
+    "(?:github\\.io|imweb\\.me|modoo\\.at|notion\\.site"
+    "|vercel\\.app|netlify\\.app|pages\\.dev|web\\.app|creatorlink\\.net)"
+)
+"""Where sites are hosted, under ends that need a path elsewhere."""
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _KOREAN_LABEL = "[A-Za-z0-9가-힣](?:[A-Za-z0-9가-힣-]{0,30}[A-Za-z0-9가-힣])?"
 _USER = r"(?:[A-Za-z0-9가-힣._~%!$&'*+,;=-]{1,64}(?::[^\s@/\"'<>]{0,64})?@)?"
@@ -25,21 +33,28 @@ _URL = (
     rf"|(?P<mixed>(?:[A-Za-z0-9-]{{1,40}}\.){{0,3}}(?=[A-Za-z0-9-]{{0,30}}[가-힣]){_KOREAN_LABEL}"
     rf"\.(?:{TLD_BARE}|net)(?![A-Za-z0-9-]))"
     rf"|(?P<host>(?:{_LABEL}\.){{0,10}}{_LABEL}|\[[0-9A-Fa-f:.]{{2,45}}\]))"
-    rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷)"
+    rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷"
+    rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
     rf"|(?<![A-Za-z0-9@._/\\$:-])(?:(?P<site>(?:[a-z0-9](?:[a-z0-9-]{{0,61}}[a-z0-9])?\.){{1,5}}"
-    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-])))"
+    rf"(?:{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])|{TLD_PATH}(?=/[A-Za-z0-9~@_-]))|{_SHORTENER}(?=/[A-Za-z0-9])"
+    rf"|(?:[a-z0-9][a-z0-9-]{{0,61}}\.){{1,3}}{_HOSTING}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<loud>(?:[A-Z0-9](?:[A-Z0-9-]{{0,61}}[A-Z0-9])?\.){{1,5}}"
     rf"{TLD_LOUD}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9]))"
     rf"|(?P<capital>[A-Z][a-z0-9-]{{0,61}}[a-z0-9]\.(?:[A-Z]?[a-z0-9-]{{1,61}}\.){{0,3}}{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
 )
-_URL_GATE = rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)|[A-Z0-9]\.{TLD_LOUD}"
+_URL_GATE = (
+    rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)"
+    rf"|{_SHORTENER}/|\.{_HOSTING}|[A-Z0-9]\.{TLD_LOUD}"
+)
 _MAC = (
     r"(?<![0-9A-Za-z_])(?<![0-9A-Za-z][:.-])"
     r"(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
     r"|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4})(?![0-9A-Za-z_])(?![:.-][0-9A-Za-z])"
-    r"|(?:맥|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid))[^\n0-9A-Fa-f]{0,12}"
-    r"(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2})"
+    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?<![A-Za-z])(?:MAC|mac|Mac|BSSID|bssid)(?:[ _-]?(?i:addr(?:ess)?))?)"
+    r"[^\n0-9A-Fa-f]{0,12}"
+    r"(?P<told>[0-9A-Fa-f]{2}(?P<odd>[ .]?)(?:[0-9A-Fa-f]{2}(?P=odd)){4}[0-9A-Fa-f]{2}"
+    r"|(?:[0-9A-Fa-f]{4}-){2}[0-9A-Fa-f]{4})"
     r"(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
 )
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -50,8 +65,8 @@ _IP = (
     r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
 IP_LABEL = re.compile(
-    r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|대역|핑|서브넷|네트워크"
-    r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|gateway|router|ping|subnet|network)(?![a-z])",
+    r"아이피|주소|서버|호스트|게이트웨이|라우터|공유기|방화벽|접속|로그인|대역|핑|서브넷|네트워크"
+    r"|(?<![a-z])(?:ip|ipv4|dns|address|server|host|rhost|client|src|dst|remote|addr|inet|gateway|router|ping|subnet|network)(?![a-z])",
     re.IGNORECASE,
 )
 _MAC_LABEL = re.compile(r"맥\s?주소|(?<![a-z])(?:mac|bssid|ethernet|이더넷|물리적)", re.IGNORECASE)
@@ -59,6 +74,7 @@ _HASH = re.compile(
     r"(?:커밋|해시|지문|서명|체크섬|인증서|(?<![a-z])(?:commit|hash|fingerprint|sha[0-9]{0,3}|md5|checksum|thumbprint))[^0-9가-힣]{0,6}$",
     re.IGNORECASE,
 )
+_PORT = re.compile(" port [0-9]")
 _VERSION = re.compile(
     r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v|release|build|sdk|update|package"
     r"|firmware|runtime|assembly|nuget|section)|섹션)"
@@ -158,7 +174,8 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     # without a word for it right beside it, 1.2.3.4 and 16.0.4.12 are sections and versions, and 2.0.158.0 is no host
     dated = octets[0] < 30 and 1 <= octets[1] <= 12 and 1 <= octets[2] <= 31 and octets[0] != 10
     if (max(octets) < 100 and not four.is_private) or dated:
-        return (start, end) if labelled(IP_LABEL, text, start, end, RIGHT_BEFORE) else None
+        told = labelled(IP_LABEL, text, start, end, RIGHT_BEFORE) or _PORT.match(text, end)
+        return (start, end) if told else None
     return (start, end) if octets[3] or labelled(IP_LABEL, text, start, end) else None
 
 
@@ -198,7 +215,9 @@ MAC = PiiType(
     "MAC",
     re.compile(_MAC),
     r"[0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}[:-][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\."
-    r"|(?:맥|(?i:mac|bssid))[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){5}[0-9A-Fa-f]{2}",
+    r"|(?:맥|물리적? ?주소|하드웨어 ?주소|(?i:mac|bssid))"
+    r"[^\n]{0,12}(?:[0-9A-Fa-f]{2}[ .]?){2}-?(?:[0-9A-Fa-f]{2}[ .]?){2}-?"
+    r"[0-9A-Fa-f]{2}",
     _make_mac,
     label=_MAC_LABEL,
     check=mac,

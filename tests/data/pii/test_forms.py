@@ -7,6 +7,9 @@ from data.pii import find_spans
 from .test_beside_label import parse
 
 MAIL = [
+    "메일은 ⟦EMAIL:abc@@naver.com⟧ 입니다",
+    "메일 ⟦EMAIL:abc『at』gmail.com⟧",
+    "메일 ⟦EMAIL:abc【골뱅이】gmail.com⟧",
     "⟦EMAIL:minsu(at)fastmail.fm⟧ 으로 제안 주세요",
     "메일은 ⟦EMAIL:studio.haru [at] haru.design⟧ 입니다",
     "메일 주소 ⟦EMAIL:kyj.1988(골뱅이)posteo.de⟧",
@@ -17,8 +20,14 @@ MAIL = [
     "연락 ⟦EMAIL:kwon골뱅이아웃룩닷컴⟧",
     "⟦EMAIL:hong 골뱅이 새봄 닷컴⟧ 으로",
     "(메일) ⟦EMAIL:sora[a]hanmail.net⟧",
+    "이메일\n⟦EMAIL:contact(a)naru.design⟧",
+    "메일 ⟦EMAIL:noh(dot)ara(at)seoul(dot)ac(dot)kr⟧",
+    "메일 ⟦EMAIL:noh[.]ara[@]example[.]org⟧ 로",
 ]
 HANDLES = [
+    "⟦MENTION:@바다소년_⟧ 님이 회원님을 언급했습니다",
+    "인스타 ⟦MENTION:@달_토끼22⟧ 팔로우",
+    "⟦MENTION:@토끼22⟧님 감사해요",
     "인스타 ⟦MENTION:@mare.atelier.kr⟧ 디엠 주세요",
     "instagram: ⟦MENTION:@haru.coffee.com⟧",
     "IG ⟦MENTION:@nail.by.sua.net⟧",
@@ -26,6 +35,8 @@ HANDLES = [
     "⟦MENTION:@on.table.co.kr⟧ 팔로우",
 ]
 PLATES = [
+    "오토바이번호 ⟦VEHICLE_PLATE:대구 북 나 3431⟧",
+    "이륜차 ⟦VEHICLE_PLATE:부산 중 가 1204⟧ 신고",
     "차량 제⟦VEHICLE_PLATE:34나 5678⟧ 신고",
     "투싼 NX4 (⟦VEHICLE_PLATE:19저 4455⟧)\n\n담당 한지원 과장",
     "출입기록 13:02 ⟦VEHICLE_PLATE:67수 3019⟧ 입차",
@@ -34,6 +45,18 @@ PLATES = [
     "성명, 동, 차량번호\n박, 101, ⟦VEHICLE_PLATE:62보 4419⟧\n최, 103, ⟦VEHICLE_PLATE:19주 8820⟧",
 ]
 PAGES = [
+    "홈페이지: ⟦URL:abc-shop.net⟧ 에서",
+    "홈페이지 ⟦URL:abcshop.shop⟧에서 주문하세요",
+    "사이트 | ⟦URL:my.abc.studio⟧ | 대표",
+    "website: ⟦URL:abc.co⟧",
+    "⟦URL:abc.github.io⟧ 에 정리했다",
+    "⟦URL:abc.imweb.me⟧, ⟦URL:abc.modoo.at⟧, ⟦URL:abc-app.vercel.app⟧ 에서",
+    "⟦URL:notion.so/abc-def123⟧ 참고",
+    "웹사이트 | ⟦URL:www.무지개떡집.kr⟧",
+    "⟦URL:www.새봄.com/안내⟧ 에서",
+    "단축주소 ⟦URL:me2.do/xA7bQ3tR⟧",
+    "링크 ⟦URL:kko.to/aB3dE5⟧ 또는 ⟦URL:vo.la/x8Kq2⟧",
+    "⟦URL:is.gd/aBc123⟧, ⟦URL:example.ac/list⟧",
     "출처 ⟦URL:https://ko.example.org/wiki/서울_(동음이의)⟧ 참고",
     "문서 ⟦URL:https://wiki.example.kr/w/김가나(배우)/음반⟧를 보면",
     "⟦URL:https://shop.example.kr/상품/겨울코트[특가]/view⟧ 에서",
@@ -48,6 +71,9 @@ PAGES = [
     "⟦URL:https://a.example.kr/⟧을(를) 참조, ⟦URL:https://b.example.kr/c/⟧(으)로 이동",
 ]
 HOUSES = [
+    "매장은 ⟦ADDRESS:전북 전주시 완산구 가나로 284, 1층⟧입니다. 네비에는 아직 안 나와요!",
+    "⟦ADDRESS:서울 중구 가나로 12 3층⟧으로 오세요",
+    "⟦ADDRESS:서울 중구 가나로 12, 101동⟧에서 기다려요",
     "⟦ADDRESS:서울 강서구 가나대로 247, 9917호⟧ (강아지 짖을 수 있음)",
     "⟦ADDRESS:부산 사하구 가나대로 550번길 37⟧ (벨 누르지 마세요)",
     "주소지: ⟦ADDRESS:충남 아산시 가나읍 다라리 1782-1⟧ (전입신고 예정)",
@@ -57,6 +83,27 @@ HOUSES = [
     "주소: ⟦ADDRESS:광주광역시 서구 가나동 다라대로 88⟧",
     "⟦ADDRESS:충청남도 천안시 서북구 가나읍 4공단로 88-3⟧ 일원",
     "⟦ADDRESS:청주시 흥덕구 가나면 산47-3⟧ 일원",
+]
+LOGS = [
+    "remote_addr=⟦IP:52.23.34.48⟧",
+    "inet ⟦IP:52.22.39.44⟧ netmask 255.255.255.0",
+    "⟦IP:55.25.32.46⟧ 에서 로그인",
+    "물리주소 ⟦MAC:AABB-CCDD-EE04⟧",
+    "하드웨어 주소: ⟦MAC:aa bb cc dd ee 04⟧",
+    "물리적 주소: ⟦MAC:aabbccddee04⟧",
+    "Failed password for root from ⟦IP:91.15.35.28⟧ port 55840 ssh2",
+    "rhost=⟦IP:91.15.35.28⟧ user=root",
+    "SRC=⟦IP:91.15.35.28⟧ DST=⟦IP:12.34.56.78⟧ LEN=40",
+    "[client ⟦IP:91.15.35.28⟧] denied",
+    "MAC Address : ⟦MAC:E4.5F.01.95.9C.74⟧",
+    "mac_addr=⟦MAC:e45f01959c74⟧",
+    "mac address ⟦MAC:e4 5f 01 95 9c 74⟧",
+]
+MASKED = [
+    "주민등록번호 앞 6자리와 뒤 1자리를 적습니다: ⟦RRN:980418-2******⟧",
+    "피보험자: 염도하(⟦RRN:980418-2******⟧)",
+    "대표이사 김가나 (⟦RRN:610228-1******⟧)",
+    "성명 LE VAN ⟦FRN:980418-5******⟧",
 ]
 WHOEVERS = [
     "고객센터 ⟦TEL:1588-1255⟧, 공단 ⟦TEL:1577-1000⟧, 거부 ⟦TEL:080-863-4410⟧",
@@ -69,12 +116,16 @@ WHOEVERS = [
     "전화 ⟦TEL:1577-8000⟧~⟦TEL:3⟧",
 ]
 NOBODYS = [
+    "upgraded from 16.0.4.12 to 16.1.0.3",
+    "main.do/view, list.so/1, 계좌 980418-2******",
     "119와 112, 국번 없이 1339",
     "127.0.0.1, 0.0.0.0, 마스크 255.255.255.0, http://localhost:8080/",
     "MAC 00:00:00:00:00:00, 방송 ff:ff:ff:ff:ff:ff",
     "결제 5409-26**-****-118*, 전화 010-****-4471",
     "패키지 10.2.30.140-5.el7, 1588-1592~95년",
     "제34조 5678호, 예산 12조 8830억원, 온도 44도 2019년",
+    "사이트에 쓴 socket.io 와 asp.net, 홈페이지: main.js, 사이트 node.js",
+    "@바다_ 변수와 @제목2 항목",
     "look at the dot product, look_at_me_dot_product",
     "인스타 감성 카페 @성수동",
     "조항(900101-1******)은 가려져 있다",
@@ -104,6 +155,16 @@ def test_page_address_with_hangul_ends_where_it_ends(marked: str) -> None:
 
 @pytest.mark.parametrize("marked", HOUSES)
 def test_postal_address_without_a_remark_in_brackets(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", LOGS)
+def test_addresses_of_machines_in_logs(marked: str) -> None:
+    check(marked)
+
+
+@pytest.mark.parametrize("marked", MASKED)
+def test_masked_registration_number_beside_a_person(marked: str) -> None:
     check(marked)
 
 
