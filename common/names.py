@@ -199,7 +199,7 @@ def _in_run(path: Path, part: Part) -> Path:
         raise UserError(
             f"{path} is a run whose stage '{inner}' is not finished",
             f"a run's folder stands for its {inner} folder",
-            f"finish the run (hunmin run {path}/recipe.yaml)"
+            f"finish the run (hunmin run {path}/recipe.yaml out={path})"
             + (
                 ", or export a checkpoint: hunmin export RUN/pretrain.partial/checkpoints/step-… --out model"
                 if part == "model"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from common.errors import UserError
+from common.lock import LOCK
 from common.names import find_here, with_prefix
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, is_resolved_recipe
 
 SHARED_STAGE = "corpus"
 """The stage that several processes can do together in one run folder."""
@@ -32,6 +36,27 @@ def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) 
             f"submit hunmin corpus build RECIPE --executor {executor}; then run the recipe without it",
         )
     return share
+
+
+def refuse_moved(recipe: Recipe, path: str, overrides: Sequence[str]) -> None:
+    """Refuse a run's own recipe where the run's folder was moved or copied: it names the old place.
+
+    Args:
+        recipe: the run.
+        path: of its recipe.
+        overrides: `key=value` each; one that says `out` is what is wanted.
+
+    Raises:
+        UserError: the recipe is the one that a run has written into its folder, and names another folder.
+    """
+    folder = Path(path).parent
+    own = Path(path).name == "recipe.yaml" and (folder / LOCK).is_file() and is_resolved_recipe(Path(path))
+    if own and folder.resolve() != Path(recipe.out).resolve() and not any(one.startswith("out=") for one in overrides):
+        raise UserError(
+            f"{path} says out: {recipe.out}, and its run is in {folder}",
+            "a run's own recipe continues the run beside it; paths in it are relative to where the command is given",
+            f"continue that run with out={folder}, or name another folder",
+        )
 
 
 def refuse_processes_without_gpu(recipe: Recipe) -> None:

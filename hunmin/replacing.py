@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -15,7 +16,7 @@ from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import STAGE_NAMES, Stage
-from hunmin.state import KEEP, RULES, WORK_MARK, RunFolder, Verdict
+from hunmin.state import BEGUN, KEEP, RULES, WORK_MARK, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""
@@ -74,13 +75,14 @@ def given_up(verdicts: Sequence[Verdict], restart: str | None) -> set[str]:
     return {name for begin in begins for name in STAGE_NAMES[STAGE_NAMES.index(begin) :]}
 
 
-def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collection[str]) -> None:
+def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collection[str], share: bool = False) -> None:
     """Refuse to replace stages that hold more than a minute of work, unless it was asked for.
 
     Args:
         folder: the run's.
         verdicts: of the stages that the run does, in order.
         given: see `given_up`; a new attempt that has begun was asked for when it did.
+        share: this is one of several processes that do the stage together.
 
     Raises:
         UserError: a stage would be replaced; with what changed, and the ways on.
@@ -95,7 +97,8 @@ def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collectio
         for held in _held(folder, verdict):
             seconds = work_seconds(folder, verdict.stage, held)
             if seconds is None or seconds > LONG_SECONDS:
-                raise _loss(verdict.stage, held, seconds, changes)
+                own = verdict.begun if held == folder.partial(verdict.stage) else ()
+                raise _loss(verdict.stage, held, seconds, own or changes, share)
 
 
 def _roots(verdict: Verdict, redone: dict[str, Verdict]) -> list[str]:
@@ -127,7 +130,7 @@ def work_seconds(folder: RunFolder, stage: Stage, held: Path) -> float | None:
     mark = held / WORK_MARK
     if mark.is_file():
         times = [path.lstat().st_mtime for path in held.rglob("*")]
-        return max(times) - mark.stat().st_mtime
+        return max(times) - min(mark.stat().st_mtime, _begun(mark))
     found = None
     if (folder.path / TIMING).is_file():
         for line in (folder.path / TIMING).read_text(encoding="utf-8").splitlines():
@@ -140,7 +143,15 @@ def work_seconds(folder: RunFolder, stage: Stage, held: Path) -> float | None:
     return found
 
 
-def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str]) -> UserError:
+def _begun(mark: Path) -> float:
+    """Return when a mark says that the work began; infinity where it does not, as of earlier versions."""
+    try:
+        return float(json.loads(mark.read_bytes())[BEGUN])
+    except (ValueError, KeyError, TypeError):
+        return math.inf
+
+
+def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str], share: bool = False) -> UserError:
     extent = stage.extent(held)
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
@@ -150,7 +161,10 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
         ways.append(f"train on from a checkpoint: {BRANCH}={checkpoint}")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]
     kept = "moved aside" if stage.keep else "replaced"
-    ways.append(f"do the stage again: hunmin run … --restart {stage.name} (what is there is {kept})")
+    if share:
+        ways.append(f"do the stage again: move {held} away, and submit the same command again")
+    else:
+        ways.append(f"do the stage again: hunmin run … --restart {stage.name} (what is there is {kept})")
     return UserError(
         f"this run would replace {held}" + (f", which holds {work}" if work else "") + "; changed since:\n"
         + "\n".join(f"  - {change}" for change in shown),

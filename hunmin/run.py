@@ -27,7 +27,7 @@ from hunmin.replacing import (
     work_seconds,
 )
 from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
-from hunmin.state import WORK_MARK, RunFolder, Verdict, begun_with, differences, judge
+from hunmin.state import BEGUN, WORK_MARK, RunFolder, Verdict, begun_with, differences, judge, listed
 
 
 def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
@@ -126,7 +126,7 @@ def run(
     """
     works = works or {}
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(first, last)]
-    share = refuse_shared_executor(recipe, first, last)
+    share = refuse_shared_executor(recipe, first or restart, last)
     for stage in stages:
         stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
@@ -141,6 +141,7 @@ def run(
             final = folder.final(stage)
             if share and read_manifest(final) is None:
                 # nothing to compare the inputs with: not every element has to hash them all
+                _begin_share(folder, recipe, stage)
                 _do(folder, recipe, stage, None)
                 continue
             verdict = judge(folder, recipe, stage, set(), _asks(stage, first, restart))
@@ -155,8 +156,9 @@ def run(
                     f"--from {first} needs every stage before it",
                     f"run without --from, or with --from {stage.name}",
                 )
-            if not share:
-                refuse_loss(folder, [verdict], given)
+            refuse_loss(folder, [verdict], given, share)
+            if share:
+                _begin_share(folder, recipe, stage)
             say(f"{stage.name:<10} begins ({verdict.why})", style="bold")
             _do(folder, recipe, stage, None if share else verdict, anew=stage.name == restart)
         folder.save_cache()
@@ -233,7 +235,8 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
     folder.save_cache()
     partial, final = folder.partial(stage), folder.final(stage)
     mark, found = begun_with(stage, settings, inputs), folder.work_mark(stage)
-    goes_on = found is not None and not anew and not differences(stage, found, settings, inputs)
+    known = found is not None and found["inputs"] is not None
+    goes_on = known and not anew and not differences(stage, found or {}, settings, inputs)
     begins = anew or not (goes_on or folder.is_finished(stage, mark))
     if begins:
         stage.check(recipe, folder.path)
@@ -248,10 +251,26 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
             else:
                 remove_folder(partial)
     partial.mkdir(parents=True, exist_ok=True)
-    if not goes_on:  # else it stays: its time is that of the beginning
-        with atomic_write(partial / WORK_MARK) as stream:
-            json.dump(mark, stream, ensure_ascii=False, indent=1)
+    if not goes_on:  # else it stays, with the time of the beginning
+        _write_mark(partial, mark)
     return inputs
+
+
+def _begin_share(folder: RunFolder, recipe: Recipe, stage: Stage) -> None:
+    """Mark the unfinished folder with the settings of the processes that work in it, and refuse to replace others'."""
+    settings, found = stage.settings(recipe), folder.work_mark(stage)
+    changes = differences(stage, found, settings, None) if found else {}
+    if changes:
+        verdict = Verdict(stage, False, "", cause="changed", changes=listed(stage, changes, finished=False))
+        refuse_loss(folder, [verdict], set(), share=True)
+    if changes or not found:
+        folder.partial(stage).mkdir(parents=True, exist_ok=True)
+        _write_mark(folder.partial(stage), begun_with(stage, settings, None))
+
+
+def _write_mark(partial: Path, mark: dict[str, Any]) -> None:
+    with atomic_write(partial / WORK_MARK) as stream:
+        json.dump({**mark, BEGUN: time.time()}, stream, ensure_ascii=False, indent=1)
 
 
 def _note_time(root: Path, row: dict[str, Any]) -> None:

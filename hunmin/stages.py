@@ -96,9 +96,26 @@ def _corpus_files(recipe: Recipe) -> list[str]:
 
     refuse_without_sample([one if isinstance(one, str) else one.path for one in recipe.corpus.inputs])
     files = [file.path for file in corpus_files(recipe.corpus)]
+    _refuse_own(recipe, files)
     benchmarks = _here(recipe.corpus.decontaminate.benchmarks if recipe.corpus.decontaminate.enabled else [])
     models = [one.model for one in recipe.corpus.filters if one.model]
     return [*files, *(name for benchmark in benchmarks for name in benchmark_files(str(benchmark))), *models]
+
+
+def _refuse_own(recipe: Recipe, files: list[str]) -> None:
+    """Raise a UserError where a run's folder, or what it writes there, is among the corpus's inputs."""
+    run = Path(recipe.out)
+    given = [one if isinstance(one, str) else one.path for one in recipe.corpus.inputs]
+    within = [one for one in given if Path(one).is_dir() and run.resolve().is_relative_to(Path(one).resolve())]
+    names = ["logs", *(f"{stage.folder}{end}" for stage in STAGES for end in ("", ".partial"))]
+    written = tuple(f"{run.absolute() / name}/" for name in names)
+    read = [one for one in files if str(Path(one).absolute()).startswith(written)]
+    if within or read:
+        raise UserError(
+            f"corpus.inputs reads {within[0]}, which holds the run folder {recipe.out}" if within
+            else f"corpus.inputs reads {read[0]}, which the run itself writes",
+            "what a run writes would become its own input", "give another run folder (out=…)",
+        )  # fmt: skip
 
 
 def _corpus(recipe: Recipe, run: Path, out: Path) -> Counts:

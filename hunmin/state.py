@@ -18,6 +18,8 @@ from hunmin.recipe import Recipe
 from hunmin.stages import STAGES, Stage
 
 WORK_MARK = ".work.json"
+BEGUN = "begun"
+"""Key of the mark: when the work began, in seconds; the file's own time is that of a copy in a copied run."""
 UNKNOWN = "remote"
 """Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
 SHOWN_CHANGES = 4
@@ -42,6 +44,8 @@ class Verdict:
     stage before it is done again, an output is missing."""
     changes: tuple[str, ...] = ()
     """What differs from what the work that is there was made of: settings as "key: old → new", files, rules."""
+    begun: tuple[str, ...] = ()
+    """The same of an unfinished attempt beside a finished output."""
     upstream: tuple[str, ...] = ()
     """Stages before it that are done again."""
 
@@ -167,8 +171,14 @@ def _name(url: str, taken: dict[str, str]) -> str:
     return fresh
 
 
-def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str]) -> dict[str, Any]:
-    """Return what an unfinished attempt is marked with: one with another mark is not taken up as it is."""
+def begun_with(stage: Stage, settings: dict[str, Any], inputs: dict[str, str] | None) -> dict[str, Any]:
+    """Return what an unfinished attempt is marked with: one with another mark is not taken up as it is.
+
+    Args:
+        stage: the stage.
+        settings: its settings.
+        inputs: None where several processes begin, of which each would have to hash them.
+    """
     return {"settings": settings, "inputs": inputs, "rules": stage.rules()}
 
 
@@ -193,8 +203,9 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     resumes = mark is not None and inputs is not None and not differences(stage, mark, settings, inputs)
 
     def verdict(cause: Cause, why: str, changes: dict[str, list[str]] | None = None) -> Verdict:
-        listed = _listed(stage, changes or {}, manifest is not None)
-        return Verdict(stage, False, why, resumes, cause, listed, upstream)
+        lines = listed(stage, changes or {}, manifest is not None)
+        begun = differences(stage, mark, settings, inputs) if mark and manifest else {}
+        return Verdict(stage, False, why, resumes, cause, lines, listed(stage, begun, False), upstream)
 
     before = mark if manifest is None else _mark_of(manifest)
     changes = differences(stage, before, settings, inputs) if before else {}
@@ -231,12 +242,12 @@ def differences(
 
     Args:
         stage: the stage.
-        before: what the work was begun with (`begun_with`).
+        before: what the work was begun with (`begun_with`); of inputs that it does not know none is another.
         settings: those of now.
         inputs: those of now; None where they are not known yet.
     """
     was = before["inputs"]
-    names = [] if inputs is None else changed_names(was, inputs)
+    names = [] if inputs is None or was is None else changed_names(was, inputs)
     known = inputs or {}
     model = class_at(Recipe, [stage.section]) if stage.section else None
     found = {
@@ -253,8 +264,14 @@ def differences(
     return {kind: lines for kind, lines in found.items() if lines}
 
 
-def _listed(stage: Stage, changes: dict[str, list[str]], finished: bool) -> tuple[str, ...]:
-    """Return differences in lines, those of the rules in one."""
+def listed(stage: Stage, changes: dict[str, list[str]], finished: bool) -> tuple[str, ...]:
+    """Return differences in lines, those of the rules in one.
+
+    Args:
+        stage: the stage.
+        changes: as from `differences`.
+        finished: whether the work was.
+    """
     lines = [line for kind, found in changes.items() if kind != RULES for line in found]
     if rules := changes.get(RULES):
         lines.append(f"{stage.name} was {RULES if finished else 'begun by other rules'}: {', '.join(rules)}")

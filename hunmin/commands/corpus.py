@@ -50,11 +50,13 @@ def build(
     from data.corpus import build_corpus
     from data.executors.slurm import ShareDone
     from hunmin.recipe import load_recipe
+    from hunmin.refusals import refuse_moved
     from hunmin.run import run
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
     options = [f"{name}={value}" for name, value in chosen.items() if value is not None]
     loaded = load_recipe(recipe, [*(overrides or []), *options], fetch=True, section="corpus")
+    refuse_moved(loaded, recipe, overrides or [])
     try:
         works = {"corpus": lambda recipe, _, out: build_corpus(recipe.corpus, out, units_only=True)}
         run(loaded, last="corpus", works=works if units_only else None)

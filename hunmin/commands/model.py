@@ -37,12 +37,14 @@ def pretrain(
     """
     from hunmin.joint_training import train_together
     from hunmin.recipe import load_recipe
+    from hunmin.refusals import refuse_moved
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
     from hunmin.stages import Interrupted
     from pretrain.world import world_info
 
     loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")
+    refuse_moved(loaded, recipe, overrides or [])
     try:
         if world_info(os.environ).world > 1:
             train_together(loaded, recipe, restart)

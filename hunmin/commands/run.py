@@ -62,9 +62,11 @@ def run(
 ) -> None:
     """Raw text to KLUE scores: do every stage that is not done; the same command resumes."""
     from hunmin.recipe import load_recipe
+    from hunmin.refusals import refuse_moved
     from hunmin.stages import Interrupted
 
     loaded = load_recipe(recipe, overrides or [], fetch=not dry_run)
+    refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
         from hunmin.plan import dry_run_plan, print_plan
 

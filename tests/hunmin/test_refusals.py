@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
-from hunmin.recipe import load_recipe
-from hunmin.refusals import refuse_repeated_validation
+from common.lock import LOCK
+from hunmin.recipe import load_recipe, save_recipe
+from hunmin.refusals import refuse_moved, refuse_repeated_validation
 
 RECIPE = Path(__file__).parents[2] / "configs" / "local-small.yaml"
 
@@ -32,3 +33,18 @@ def test_held_out_samples_of_a_corpus_that_repeats(mixture: str, samples: int, r
             refuse_repeated_validation(recipe)
     else:
         refuse_repeated_validation(recipe)
+
+
+def test_the_recipe_of_a_moved_run_begins_no_other_run(tmp_path: Path) -> None:
+    """It names the old place, where the command would begin anew or meet another run."""
+    recipe = load_recipe(RECIPE, ["corpus.inputs=[x]", "klue.data=y", f"out={tmp_path / 'old'}"])
+    for folder in ("old", "moved", "mine"):
+        save_recipe(recipe, tmp_path / folder / "recipe.yaml")
+    for folder in ("old", "moved"):
+        (tmp_path / folder / LOCK).touch()
+    moved = str(tmp_path / "moved" / "recipe.yaml")
+    with pytest.raises(UserError, match=f"continue that run with out={tmp_path / 'moved'}"):
+        refuse_moved(recipe, moved, ["pretrain.steps=3"])
+    refuse_moved(recipe, moved, ["out=elsewhere"])
+    for other in (str(tmp_path / "old" / "recipe.yaml"), str(tmp_path / "mine" / "recipe.yaml"), "quickstart"):
+        refuse_moved(recipe, other, [])

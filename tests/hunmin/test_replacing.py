@@ -360,6 +360,66 @@ def test_rules_of_another_version_are_told_with_what_keeps_the_corpus(
     assert "corpus.keep_finished=true" in said
 
 
+def test_work_in_a_copied_run_is_as_long_as_it_was(house: House) -> None:
+    """A copy's files may all have the time of the copy."""
+    partial = unfinished(house, "b", seconds=0)
+    assert house.go(lr=2e-4) == ["b", "c"], "short"
+    unfinished(house, "b", seconds=0, lr=3e-4)
+    mark = json.loads((partial / ".work.json").read_bytes())
+    (partial / ".work.json").write_text(json.dumps({**mark, "begun": mark["begun"] - 61}))
+    with pytest.raises(UserError, match=r"lr: 0\.0003 → 0\.0004"):
+        house.go(lr=4e-4)
+
+
+def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
+    """Its corpus would be another one at every start."""
+    from hunmin.stages import stage_named
+
+    def files(**tree: Any) -> list[str]:
+        corpus = {"inputs": [tree["inputs"]], "decontaminate": {"enabled": False}, "pii": {"enabled": False}}
+        return stage_named("corpus").files(Recipe.model_validate({"name": "t", "out": tree["out"], "corpus": corpus}))
+
+    (tmp_path / "texts" / "run" / "corpus").mkdir(parents=True)
+    for name in ("texts/a.txt", "texts/run/corpus/b.txt", "texts/run/mine.txt"):
+        (tmp_path / name).write_text("글")
+    texts, run = str(tmp_path / "texts"), str(tmp_path / "texts" / "run")
+    for inputs, out in ((texts, run), (texts, texts), (f"{texts}/**/*.txt", run)):
+        with pytest.raises(UserError, match="what a run writes would become its own input"):
+            files(inputs=inputs, out=out)
+    assert files(inputs=f"{texts}/*.txt", out=run) == [f"{texts}/a.txt"]
+    assert files(inputs=f"{run}/*.txt", out=run) == [f"{run}/mine.txt"], "what lies beside it is the user's own"
+
+
+# --- elements of an array
+
+
+def test_elements_of_an_array_do_not_replace_work_unasked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hunmin.refusals.SHARED_STAGE", "a")
+    array: dict[str, Any] = {"corpus": {"inputs": ["x"], "executor": "slurm-array"}, "last": "a"}
+    partial = unfinished(house, "a", seconds=61, **array)
+    with pytest.raises(UserError) as refused:
+        house.go(**array, seed=7)
+    assert "x: 42 → 7" in str(refused.value) and f"move {partial} away" in str(refused.value)
+    assert house.go(**array) == ["a+"], "the whole array began, not this element"
+    make_long(house, "a")
+    with pytest.raises(UserError, match="x: 42 → 7"):
+        house.go(**array, seed=7)
+    with pytest.raises(UserError, match="do the stage 'a' alone"):
+        house.go(**array, restart="a")
+
+
+def test_what_an_array_began_is_ended_here(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hunmin.refusals.SHARED_STAGE", "a")
+    unfinished(house, "a", seconds=61, corpus={"inputs": ["x"], "executor": "slurm-array"}, last="a")
+    (house.folder / "input.txt").write_text("other")  # known by the parts of the corpus themselves
+    reopened: list[Path] = []
+    table = [dataclasses.replace(one, reopen=reopened.append) if one.name == "a" else one for one in stages.STAGES]
+    for module in (stages, state, engine):
+        monkeypatch.setattr(module, "STAGES", tuple(table))
+    assert house.go(last="a") == ["a+"] and len(reopened) == 1
+    assert json.loads((house.folder / "run" / "a" / "manifest.json").read_bytes())["inputs"]
+
+
 # --- the ways on
 
 
