@@ -89,7 +89,7 @@ _KINDS = {
         range(6, 14),
     ),
     "BRN": _Kind(
-        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]|(?i:brn|business[ _-]?(?:registration|reg)"
+        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]|(?i:brn|business[ _-]?(?:registration|reg|licen[cs]e)"
         r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
         "사고bBcCtT",
         _NUMERIC,
@@ -98,7 +98,7 @@ _KINDS = {
     "BANK_ACCOUNT": _Kind("계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", _NUMERIC, range(9, 17), _BANK),
     "CARD": _Kind("카 ?드|법카|[cC]ard|CARD", "카법cC", _NUMERIC, range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번|(?i:vehicle|license[ _-]?plate|plate[ _-]?no)",
+        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번|(?i:vehicle|license[ _-]?plate|plate[ _-]?n(?:o|umber))",
         "차자번vVlLpP",
         rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
         range(5, 8),
