@@ -8,6 +8,8 @@ from .test_beside_label import parse
 
 MAIL = [
     "메일은 ⟦EMAIL:abc@@naver.com⟧ 입니다",
+    "메일은 ⟦EMAIL:abc 앳 지메일 점 컴⟧ 이에요",
+    "⟦EMAIL:abc.골뱅이.naver.com⟧ 으로",
     "메일 ⟦EMAIL:abc『at』gmail.com⟧",
     "메일 ⟦EMAIL:abc【골뱅이】gmail.com⟧",
     "⟦EMAIL:minsu(at)fastmail.fm⟧ 으로 제안 주세요",
