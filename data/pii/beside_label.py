@@ -89,7 +89,8 @@ _KINDS = {
         range(6, 14),
     ),
     "BRN": _Kind(
-        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]|(?i:brn|business[ _-]?(?:registration|reg|licen[cs]e)"
+        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
+        "|(?i:brn|business[ _-]?(?:registration|reg|licen[cs]e)"
         r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
         "사고bBcCtT",
         _NUMERIC,
