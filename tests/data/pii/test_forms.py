@@ -127,6 +127,7 @@ NOBODYS = [
     "패키지 10.2.30.140-5.el7, 1588-1592~95년",
     "제34조 5678호, 예산 12조 8830억원, 온도 44도 2019년",
     "사이트에 쓴 socket.io 와 asp.net, 홈페이지: main.js, 사이트 node.js",
+    "mac 은 모르고 mac 12 13 14 15 16 이다",
     "@바다_ 변수와 @제목2 항목",
     "look at the dot product, look_at_me_dot_product",
     "인스타 감성 카페 @성수동",
