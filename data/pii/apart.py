@@ -62,7 +62,10 @@ def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
 _MASKED = re.compile(
     rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z][{DASH}]){BIRTH} ?[{DASH}] ?(?P<century>[0-9])[{MASK[:6]}]{{6,9}}(?![0-9A-Za-z])"
 )
-_REGISTERED = re.compile("주민|민증|생년|외국인|거소|성명|이름|피보험자|환자|본인|대표|세대주|예금주|신청인|보호자")
+_REGISTERED = re.compile(
+    "주민|민증|생년|외국인|거소|성명|이름|피보험자|환자|본인|대표|세대주|예금주|신청인|보호자"
+    "|인적\\s?사항|피해자|가해자|피의자|고소인|신고인|민원인"
+)
 MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 
 

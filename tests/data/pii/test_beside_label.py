@@ -82,6 +82,8 @@ BESIDE = [
     "Residence card number\t⟦FRN:931345-5354178⟧",
     "Residence card no. ⟦FRN:930414-5354178⟧",
     "alien_registration_no=⟦FRN:931345-5354178⟧",
+    "PLATE NUMBER: ⟦VEHICLE_PLATE:171소 8505⟧",
+    "Business License No. ⟦BRN:547-98-38483⟧",
     "tax id ⟦BRN:824-87-88340⟧",
     "Company Reg. No.: ⟦BRN:899-29-57591⟧",
     "법카 번호 ⟦CARD:4093-5137-8793-1001⟧",

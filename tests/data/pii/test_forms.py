@@ -8,6 +8,8 @@ from .test_beside_label import parse
 
 MAIL = [
     "메일은 ⟦EMAIL:abc@@naver.com⟧ 입니다",
+    "메일은 ⟦EMAIL:abc 앳 지메일 점 컴⟧ 이에요",
+    "⟦EMAIL:abc.골뱅이.naver.com⟧ 으로",
     "메일 ⟦EMAIL:abc『at』gmail.com⟧",
     "메일 ⟦EMAIL:abc【골뱅이】gmail.com⟧",
     "⟦EMAIL:minsu(at)fastmail.fm⟧ 으로 제안 주세요",
@@ -35,6 +37,7 @@ HANDLES = [
     "⟦MENTION:@on.table.co.kr⟧ 팔로우",
 ]
 PLATES = [
+    "이름/전화/차량\n가나다/⟦TEL:010-2999-6385⟧/⟦VEHICLE_PLATE:130소3867⟧",
     "오토바이번호 ⟦VEHICLE_PLATE:대구 북 나 3431⟧",
     "이륜차 ⟦VEHICLE_PLATE:부산 중 가 1204⟧ 신고",
     "차량 제⟦VEHICLE_PLATE:34나 5678⟧ 신고",
@@ -100,6 +103,7 @@ LOGS = [
     "mac address ⟦MAC:e4 5f 01 95 9c 74⟧",
 ]
 MASKED = [
+    "피해자 인적사항: 구가나(여, 29세), ⟦RRN:950404-2******⟧, ⟦TEL:010-7788-1704⟧",
     "주민등록번호 앞 6자리와 뒤 1자리를 적습니다: ⟦RRN:980418-2******⟧",
     "피보험자: 염도하(⟦RRN:980418-2******⟧)",
     "대표이사 김가나 (⟦RRN:610228-1******⟧)",
@@ -125,6 +129,7 @@ NOBODYS = [
     "패키지 10.2.30.140-5.el7, 1588-1592~95년",
     "제34조 5678호, 예산 12조 8830억원, 온도 44도 2019년",
     "사이트에 쓴 socket.io 와 asp.net, 홈페이지: main.js, 사이트 node.js",
+    "mac 은 모르고 mac 12 13 14 15 16 이다",
     "@바다_ 변수와 @제목2 항목",
     "look at the dot product, look_at_me_dot_product",
     "인스타 감성 카페 @성수동",
