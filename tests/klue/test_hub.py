@@ -116,7 +116,9 @@ def hub(sample_benchmark, tmp_path_factory) -> Path:
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_examples_are_those_of_the_official_files(task, hub, sample_benchmark):
     official, found = (load_splits(task, folder) for folder in (sample_benchmark, hub))
-    assert found.counts == official.counts and found.note == official.note
+    assert found.counts == official.counts
+    # the sample's mark is in the guids, which the hub's NER and DP have not
+    assert (found.note == official.note) == (task.name not in ("klue-ner", "klue-dp"))
     assert find_file(task, hub, "dev").suffix == ".parquet" and found.data_hash != official.data_hash
     for mine, other in ((found.train, official.train), (found.dev, official.dev)):
         assert [(e.texts, e.label) for e in mine] == [(e.texts, e.label) for e in other]
