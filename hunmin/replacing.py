@@ -16,7 +16,7 @@ from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import STAGE_NAMES, Stage
-from hunmin.state import BEGUN, KEEP, RULES, WORK_MARK, RunFolder, Verdict
+from hunmin.state import BEGUN, RULES, WORK_MARK, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""
@@ -156,7 +156,7 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
     work = " and ".join(filter(None, [extent, duration(seconds) + " of work" if seconds is not None else ""]))
     ways = ["restore what changed: the same command then continues"]
     if any(f" was {RULES}: " in change for change in changes):
-        ways.append(f"keep what an earlier version has made: corpus.{KEEP}")
+        ways.append("keep what an earlier version has made: corpus.keep_finished=true")
     if (checkpoint := _newest(held)) and _may_branch(changes):
         ways.append(f"train on from a checkpoint: {BRANCH}={checkpoint}")
     shown = [*changes[:MOST_SHOWN], *([f"{len(changes) - MOST_SHOWN} more"] if len(changes) > MOST_SHOWN else [])]

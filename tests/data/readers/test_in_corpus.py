@@ -47,6 +47,6 @@ def test_mixed_formats(folder, tmp_path):
     rows = pa.Table.from_batches(list(read_shards(tmp_path / "one"))).to_pylist()
     assert [row["licence"] for row in rows] == ["CC0"] * 30 + [""] * 90
     assert [rows[n]["id"] for n in (0, 30, 60, 90)] == ["a-2", "b-1", "c-1", "d-1"]
-    build(folder, tmp_path / "two", 0.0005, 2)
+    build(folder, tmp_path / "two", 0.001, 2)
     shards = [{n: f for n, f in describe_outputs(tmp_path / out).items() if "shard" in n} for out in ("one", "two")]
     assert shards[0] and shards[0] == shards[1]
