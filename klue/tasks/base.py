@@ -115,10 +115,12 @@ class Task(ABC):
     """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
     files: ClassVar[dict[str, str]] = {}
     """Split ("train", "dev", "test") → name of its file in `folder`; empty: see `file`."""
-    train_examples: ClassVar[int]
-    """How many the benchmark's train set has at least: published rows are of models that learned from no fewer."""
-    dev_examples: ClassVar[int]
-    """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE."""
+    train_examples: ClassVar[int] = 0
+    """How many the benchmark's train set has at least: published rows are of models that learned from no fewer.
+    0: not stated."""
+    dev_examples: ClassVar[int] = 0
+    """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE.
+    0: not stated."""
     test_examples: ClassVar[int] = 0
     """How many its public test set has; 0 where there is none, and dev is all that is scored."""
     dev_share: ClassVar[float] = 0.0
@@ -168,7 +170,7 @@ class Task(ABC):
         found = []
         if train < self.train_examples:
             found.append(f"{train:,} of at least {self.train_examples:,} train examples")
-        if not self.dev_share and counts["dev"] != self.dev_examples:
+        if self.dev_examples and not self.dev_share and counts["dev"] != self.dev_examples:
             found.append(f"{counts['dev']:,} of {self.dev_examples:,} dev examples")
         if counts.get("test", 0) != self.test_examples:
             found.append(f"{counts.get('test', 0):,} of {self.test_examples:,} test examples")
