@@ -88,7 +88,7 @@ def hub_name(name: str | Path) -> HubName | None:
     if text.startswith(HUB):
         raise UserError(
             f"'{text}' is no name on the hub", f"such a name is {HUB}OWNER/NAME or {HUB}OWNER/NAME@REVISION",
-            "mend the name",
+            "fix the name",
         )  # fmt: skip
     return None
 
@@ -353,13 +353,13 @@ def _unreachable(hub: HubName, part: Part, error: Exception) -> HunminError:
     if isinstance(error, RevisionNotFoundError):
         return UserError(
             f"{hub.repository} on the hub has no revision '{hub.revision}'", "a revision is a branch, tag or commit",
-            "mend the part after the @",
+            "fix the part after the @",
         )  # fmt: skip
     if isinstance(error, (RepositoryNotFoundError, HFValidationError)):
         return UserError(
             f"{hub.key} is neither a folder here nor a {kind} on the hub that you may read",
             f"a name is a path that exists, or OWNER/NAME of a {kind}",
-            "mend the name; a private repository needs a login (hf auth login)",
+            "fix the name; a private repository needs a login (hf auth login)",
         )
     return UserError(
         f"{hub.key} is no folder here and not in the hub's cache ({constants.HF_HUB_CACHE}), and the hub is not "

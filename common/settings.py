@@ -136,7 +136,7 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
         loaded = _parse_yaml(text)
     except yaml.YAMLError as error:
         told = WRITTEN_KEY.sub(r"\1***", str(error))  # it shows the line
-        raise UserError(f"{path} is not valid YAML: {told}", remedy="mend the line named above") from None
+        raise UserError(f"{path} is not valid YAML: {told}", remedy="fix the line named above") from None
     if not isinstance(loaded, dict):
         raise UserError(f"{path} holds {type(loaded).__name__}, not a mapping", "a recipe is a mapping of settings")
     return loaded
@@ -191,7 +191,7 @@ def under(overrides: Iterable[str], section: str, known: Container[str]) -> list
     return [one if re.split(r"[.=]", one, maxsplit=1)[0] in known else f"{section}.{one}" for one in overrides]
 
 
-REMEDY = "mend the recipe, or override with key=value"
+REMEDY = "fix the recipe, or override with key=value"
 
 
 def parse_settings(

@@ -255,7 +255,7 @@ def _no_file(task: Task, data: Path, split: str) -> UserError:
     return UserError(
         f"no {split} file of {task.name} in {data / task.folder}",
         f"the data folder has the official layout, {task.file(split)}{hub}",
-        f"mend {folder} (of a command --data), or take the task out of klue.tasks",
+        f"fix {folder} (of a command --data), or take the task out of klue.tasks",
     )
 
 

@@ -106,7 +106,7 @@ def _input_names(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
         raise HunminError(
             f"the export's tokenizer returns {', '.join(sorted(returned))}",
             f"an ONNX graph takes {NAMES[0]}, {NAMES[1]} and perhaps {NAMES[2]}",
-            "mend model_input_names in its tokenizer_config.json, or export without --onnx",
+            "fix model_input_names in its tokenizer_config.json, or export without --onnx",
         )
     return tuple(name for name in NAMES if name in returned)
 

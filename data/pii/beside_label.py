@@ -127,7 +127,7 @@ _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}
 """A few words between a label with the word for number and its value: 면허번호 불러주세요, on the next line 네, …"""
 _BEGIN = rf"(?<![0-9A-Za-z])(?<![0-9A-Za-z가-힣][{DASH}./_])"
 _END = rf"(?!\*{{0,2}}[0-9A-Za-z]|\*{{1,2}}[{DASH}]|\*\*\*|[{MASK[1:6]}]|[{DASH}][0-9A-Za-z]|[.,][0-9])"
-"""The value is whole: no letter and no masked digit goes on, but the stars of bold type may."""
+"""The value is whole: no letter and no masked digit follows, but the stars of bold type may."""
 
 
 def _label(kind: _Kind) -> str:
