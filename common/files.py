@@ -16,9 +16,7 @@ from unicodedata import normalize
 
 import xxhash
 
-from common.compressed import COMPRESSED as COMPRESSED
 from common.compressed import decompressed, without_compression
-from common.compressed import decompression_errors as decompression_errors
 from common.errors import DiskFullError, UserError
 from common.secrets import MASK
 

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import decompression_errors, expand, open_bytes
+from common.files import expand, open_bytes
 from data.benchmark_tables import Layout, layout_of, table_rows
 from data.readers import stem
 from data.splitting import split_sentences

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.compressed import COMPRESSED
 from common.errors import UserError
-from common.files import COMPRESSED, HUB, suffix_of
+from common.files import HUB, suffix_of
 from common.names import COMMIT, Part, commit_of, fetch_command, find, find_here, hub_name, with_prefix
 from common.settings import load_yaml
 from data.readers.hub import split_name

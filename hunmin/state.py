@@ -24,8 +24,6 @@ UNKNOWN = "remote"
 """Version of a remote input whose store does not tell it, or cannot be asked now: no reason to do a stage again."""
 SHOWN_CHANGES = 4
 RULES = "made by other rules"
-KEEP = "keep_finished=true"
-"""Leaves a finished stage as it is that was made by other rules."""
 
 Cause = Literal["", "new", "asked", "changed", "upstream", "missing"]
 
@@ -222,7 +220,7 @@ def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], for
     if changes:
         why = _reason(changes, ())
         if RULES in changes and not changes.get("setting changed"):
-            why += f"; {stage.name}.{KEEP} leaves it as it is"
+            why += f"; {stage.name}.keep_finished=true leaves it as it is"
         return verdict("changed", why, changes)
     if upstream:
         return verdict("upstream", _reason({}, upstream))

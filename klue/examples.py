@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from common.compressed import COMPRESSED, decompression_errors
 from common.errors import UserError
-from common.files import COMPRESSED, decompression_errors, open_bytes, sha256_file
+from common.files import open_bytes, sha256_file
 from common.progress import say
 from common.settings import settings_hash
 from klue.composed import composed

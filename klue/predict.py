@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import atomic_write, decompression_errors, open_bytes
+from common.files import atomic_write, open_bytes
 from common.progress import say
 from klue.examples import Contradictions, read_examples
 from klue.features import check_reading, cut_note, load_tokenizer, make_features

@@ -7,8 +7,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import decompression_errors, open_bytes
+from common.files import open_bytes
 from common.progress import ProgressBar, say
 from klue.examples import read_examples
 from klue.metrics import intervals

@@ -44,7 +44,8 @@ from timing import (
     print_rows,
 )
 
-from common.files import decompression_errors, expand, open_bytes
+from common.compressed import decompression_errors
+from common.files import expand, open_bytes
 from common.manifest import describe_outputs
 from common.settings import settings_hash
 from data.benchmark import load_benchmark

@@ -34,7 +34,8 @@ import numpy as np
 import orjson
 from scipy.sparse import csr_matrix
 
-from common.files import decompression_errors, open_bytes
+from common.compressed import decompression_errors
+from common.files import open_bytes
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
 from data.decontaminate.bm25 import needed_weight

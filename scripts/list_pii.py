@@ -18,7 +18,8 @@ from collections import Counter, defaultdict
 
 import orjson
 
-from common.files import decompression_errors, open_bytes
+from common.compressed import decompression_errors
+from common.files import open_bytes
 from data.pii import PII_TYPES, find_many
 from data.readers import stem
 

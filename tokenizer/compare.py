@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from tokenizers import Tokenizer, normalizers
 
+from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import decompression_errors, is_remote, open_bytes
+from common.files import is_remote, open_bytes
 from common.names import find
 from tokenizer.counting import refuse_other_encodings
 from tokenizer.coverage import unknown_id

@@ -21,7 +21,8 @@ first record that does not fit, where one line has to be set aside and the rest 
 ijson decodes all records in the one process that cuts; conllu and polib take whole files.
 """
 
-from common.files import COMPRESSED, HUB, stem
+from common.compressed import COMPRESSED
+from common.files import HUB, stem
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, is_referred, parse_block, read_blocks, sought
 from data.readers.lines import TOO_DEEP, UnreadableError, load_json

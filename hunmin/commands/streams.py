@@ -18,9 +18,9 @@ from typing import IO, Any
 
 import typer
 
-from common.compressed import compression_of
+from common.compressed import compression_of, decompression_errors
 from common.errors import EXIT_INTERRUPTED, UserError
-from common.files import atomic_write, decompression_errors, expand, is_remote, open_bytes
+from common.files import atomic_write, expand, is_remote, open_bytes
 from common.progress import say
 
 EXIT_NO_READER = 141

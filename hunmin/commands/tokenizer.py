@@ -134,8 +134,9 @@ def extend(
     as_json: AsJson = False,
 ) -> None:
     """Add entries to a vocabulary; all its ids stay as they are, so a model goes on with larger embeddings."""
+    from common.compressed import decompression_errors
     from common.errors import UserError
-    from common.files import decompression_errors, open_bytes
+    from common.files import open_bytes
     from common.settings import parse_settings
     from hunmin.standalone import extend_tokenizer_folder
     from tokenizer.train import TokenizerSettings

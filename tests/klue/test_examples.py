@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from common.compressed import COMPRESSED
 from common.errors import UserError
-from common.files import COMPRESSED
 from klue.examples import files_hash, find_file, hash_share, load_splits, read_examples, sample_by_hash, without_leaks
 from klue.results import apart
 from klue.tasks.base import Example

@@ -17,8 +17,9 @@ import pytest
 import zstandard
 
 from common import compressed
+from common.compressed import decompression_errors
 from common.errors import UserError
-from common.files import decompression_errors, open_bytes
+from common.files import open_bytes
 from data.readers import DamagedInputError, Reject, UnreadableError, load_json
 from data.readers.html import html_to_text
 from data.readers.markdown import markdown_to_text
