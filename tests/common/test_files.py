@@ -15,10 +15,10 @@ import fsspec
 import pytest
 import zstandard
 
+from common.compressed import decompression_errors
 from common.errors import DiskFullError, UserError
 from common.files import (
     atomic_write,
-    decompression_errors,
     expand,
     follow_umask,
     human_size,
