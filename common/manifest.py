@@ -169,6 +169,28 @@ def damaged_outputs(folder: str | Path, manifest: Manifest, unread: Sequence[str
     ]
 
 
+def refuse_damaged(folder: str | Path, remedy: str, unread: Sequence[str] = ()) -> None:
+    """Refuse a finished folder whose outputs are gone or changed; one without a manifest is not looked at.
+
+    Args:
+        folder: any folder.
+        remedy: what to do, beside restoring the file from a copy.
+        unread: patterns of names that are not going to be read.
+
+    Raises:
+        HunminError: an output's bytes are not those recorded.
+    """
+    manifest = read_manifest(folder)
+    damaged = damaged_outputs(folder, manifest, unread) if manifest else []
+    if damaged:
+        more = f", and {len(damaged) - 1} more" if len(damaged) > 1 else ""
+        raise HunminError(
+            f"{Path(folder) / damaged[0]} is damaged or was changed{more}: its bytes are not those that were written",
+            f"a finished folder is read only as its {MANIFEST} describes it",
+            f"restore the file from a copy, or {remedy}",
+        )
+
+
 def _is_whole(path: Path, facts: dict[str, Any]) -> bool:
     try:
         return xxh3_file(path) == facts["xxh3"] if "xxh3" in facts else sha256_file(path) == facts["sha256"]

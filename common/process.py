@@ -13,8 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-SAFE_PATH = "PYTHONSAFEPATH=1"
-"""For a child `python -m …`: from Python 3.11 on it imports nothing of the folder that the command is given in."""
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable by which Python 3.11 and later import nothing of the folder that a command is given in."""
+WITH_SAFE_PATH = f"{SAFE_PATH}=1"
+"""The same set, as `env` takes it."""
 
 
 class Terminated(BaseException):
@@ -56,7 +58,7 @@ def own_package() -> dict[str, str]:
     clone = [str(Path(__file__).parents[1])] if __name__ == "common.process" else []  # a wheel's is hunmin.common…
     # an empty name between two colons would be the current folder
     paths = [*clone, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return {"PYTHONSAFEPATH": "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
+    return {SAFE_PATH: "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
 def running_children(pid: int) -> bool:

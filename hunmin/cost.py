@@ -79,10 +79,7 @@ def cost_plan(
         None if price is None else price / named.count,
     )
     if fault := p.batch_fault(count):
-        raise UserError(
-            fault,
-            "every device computes as many micro-batches of a global batch as the others",
-        )
+        raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
     _refuse_settings(p, named)
     if not device:
         refuse_processes_without_gpu(recipe)

@@ -172,8 +172,8 @@ def is_resolved_recipe(path: Path) -> bool:
         text = path.read_text(encoding="utf-8")
         if text.startswith(RESOLVED) and text.count("#") == 1:
             return True
-        text = text.removeprefix(RESOLVED)
-        tree = yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        tree = load_yaml(path)
+    except (OSError, ValueError, UserError):
         return False
-    return isinstance(tree, dict) and Recipe.model_fields.keys() - {"klue"} <= tree.keys() and _as_yaml(tree) == text
+    text = text.removeprefix(RESOLVED)
+    return Recipe.model_fields.keys() - {"klue"} <= tree.keys() and _as_yaml(tree) == text

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import expand, publish_folder, remove_leftovers
 from common.manifest import (
     MANIFEST,
     Manifest,
-    damaged_outputs,
     describe_outputs,
     package_versions,
-    read_manifest,
+    refuse_damaged,
     write_manifest,
 )
 from common.names import find
@@ -65,13 +64,7 @@ def _refuse_unfinished(corpus: str) -> None:
             f"{corpus} holds no {MANIFEST}", "a corpus folder is read when it is finished",
             "finish it with the command that began it",
         )  # fmt: skip
-    manifest = read_manifest(corpus) if Path(corpus).is_dir() else None
-    if manifest and (damaged := damaged_outputs(corpus, manifest)):
-        raise HunminError(
-            f"{Path(corpus) / damaged[0]} is damaged: its bytes are not those that were written",
-            "a corpus folder is read as its manifest describes it",
-            "restore the file from a copy, or build the corpus again",
-        )
+    refuse_damaged(corpus, "build the corpus again")
 
 
 def _publish(

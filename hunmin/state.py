@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from common.errors import HunminError
 from common.files import atomic_write, expand, is_remote, sha256_file
-from common.manifest import Manifest, damaged_outputs, missing_outputs, read_manifest
+from common.manifest import Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
 from common.secrets import masked_urls
 from common.settings import changed_keys, class_at, settings_hash
 from data.readers import HUB
@@ -144,17 +144,9 @@ class RunFolder:
         Raises:
             HunminError: their bytes are not those that the stage wrote.
         """
-        manifest = read_manifest(self.final(stage))
-        if manifest is None or stage.name in self._whole:
+        if stage.name in self._whole:
             return
-        if damaged := damaged_outputs(self.final(stage), manifest, unread):
-            raise HunminError(
-                f"{self.final(stage) / damaged[0]} is damaged"
-                + (f", and {len(damaged) - 1} more" if len(damaged) > 1 else "")
-                + ": its bytes are not those that the stage wrote",
-                "a stage reads only what its manifest describes",
-                f"restore the file from a copy, or make it again with --from {stage.name}",
-            )
+        refuse_damaged(self.final(stage), f"make it again with --from {stage.name}", unread)
         if not unread:
             self._whole.add(stage.name)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import sha256_file
-from common.manifest import damaged_outputs, read_manifest
+from common.manifest import refuse_damaged
 from common.names import shown_name
 from common.settings import load_yaml, settings_hash
 
@@ -87,7 +87,7 @@ def read_model_folder(folder: Path) -> ModelFacts:
         raise UserError(f"{folder} has no weights ({', '.join(WEIGHTS)})", RULE, "export the model again")
     if not tokenizer:
         raise UserError(f"{folder} has no tokenizer", RULE, "save the tokenizer of the model into the folder")
-    _refuse_changed(folder)
+    refuse_damaged(folder, "export again; of a folder changed on purpose, remove manifest.json")
     config = _configuration(folder, written)
     pad_id = 0 if getattr(config, "pad_token_id", None) is None else _whole(folder, config, "pad_token_id")
     positions = _whole(folder, config, "max_position_embeddings")
@@ -118,17 +118,6 @@ def is_finetuned(folder: Path) -> bool:
     except (OSError, ValueError, AttributeError):
         return False
     return any(str(name).endswith(HEADED) for name in named)
-
-
-def _refuse_changed(folder: Path) -> None:
-    """Raise a HunminError for a run's export whose files are not those that it wrote."""
-    manifest = read_manifest(folder)
-    if manifest and (changed := damaged_outputs(folder, manifest)):
-        raise HunminError(
-            f"{folder / changed[0]} is damaged or was changed: its bytes are not those that the export wrote",
-            "an export is read as its manifest describes it",
-            "restore the file or export again; of a folder changed on purpose, remove manifest.json",
-        )
 
 
 def check_weights(folder: Path) -> None:

@@ -1,8 +1,9 @@
-"""Key-value stores by which the processes of a run meet: none is open to a stranger's guess.
+"""Key-value stores by which the processes of a run meet.
 
 Where all processes are of one machine the stores listen on the loopback alone. Between machines a store listens on all
-interfaces, and torch knows no password for it: the network between them has to be trusted. In either case keys stand
-under a prefix that is drawn anew for each run.
+interfaces, and torch knows no password for it: the network between them has to be trusted. The failure monitor's keys
+stand under a prefix that is drawn anew for each run, those of the process group only under `pretrain.launch`. A prefix
+keeps runs apart; it is no secret to whoever can reach the store, which lists its keys.
 """
 
 from __future__ import annotations

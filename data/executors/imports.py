@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-SAFE_PATH = "PYTHONSAFEPATH"
-"""Variable by which Python 3.11 and later leave the current folder out of what is imported."""
+from common.process import SAFE_PATH
 
 
 @contextmanager
@@ -23,7 +22,9 @@ def safe_imports() -> Iterator[None]:
             yield
     finally:
         if before is None:
-            os.environ.pop(SAFE_PATH, None)
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.errors import UserError
-from common.process import SAFE_PATH
+from common.process import WITH_SAFE_PATH
 from common.secrets import masked_words
 from hunmin.launch.addresses import PORT, parse_address
 from hunmin.recipe import Recipe
@@ -142,7 +142,7 @@ class Job:
             options: after the recipe.
             program: that runs the module; None: the cluster's Python.
         """
-        program = ("env", SAFE_PATH, self.cluster.python, "-m", "hunmin.main") if program is None else program
+        program = ("env", WITH_SAFE_PATH, self.cluster.python, "-m", "hunmin.main") if program is None else program
         return (*program, command, self.path, *self.overrides, *options)
 
     def scores(self, program: tuple[str, ...] | None = None) -> tuple[str, ...]:

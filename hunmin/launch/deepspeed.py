@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.errors import UserError
-from common.process import SAFE_PATH
+from common.process import WITH_SAFE_PATH
 from hunmin.launch.cluster import RANK_LOGS, Job, Launch, Step
 from hunmin.launch.torchrun import require_address
 
@@ -33,7 +33,7 @@ def launch(job: Job) -> Launch:
     steps = [Step("node 0", job.hunmin("run", "--until", "encode"))]
     for node in range(cluster.nodes):
         words = (
-            "env", SAFE_PATH, cluster.python, "-m", "deepspeed.launcher.runner", f"--hostfile={file}", "--no_ssh",
+            "env", WITH_SAFE_PATH, cluster.python, "-m", "deepspeed.launcher.runner", f"--hostfile={file}", "--no_ssh",
             f"--node_rank={node}",
             f"--master_addr={host or '127.0.0.1'}", f"--master_port={port}", "--force_multi", "--no_local_rank",
             f"--enable_each_rank_log={job.run / RANK_LOGS}", "--module",

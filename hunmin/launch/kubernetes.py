@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from common.errors import UserError
-from common.process import SAFE_PATH
+from common.process import WITH_SAFE_PATH
 from hunmin.launch.cluster import Job, Launch, Step
 from hunmin.launch.torchrun import rank_logs, rank_logs_in_shell
 from hunmin.shipped import recipe_file
@@ -38,7 +38,7 @@ def jobset(job: Job) -> Launch:
     # JobSet names the pods' hosts: JOBSET-REPLICATEDJOB-JOB-POD.JOBSET
     address = f"{name}-train-0-0.{name}"
     agent = (
-        "env", SAFE_PATH, "torchrun", f"--nnodes={cluster.nodes}", f"--nproc-per-node={cluster.devices}",
+        "env", WITH_SAFE_PATH, "torchrun", f"--nnodes={cluster.nodes}", f"--nproc-per-node={cluster.devices}",
         f"--node-rank={INDEX}", f"--master-addr={address}", f"--master-port={PORT}", "--max-restarts=0",
         f"--shutdown-timeout={cluster.saving}", *rank_logs(job, INDEX), "--module",
         *job.hunmin("pretrain", program=("hunmin.main",)),
@@ -74,7 +74,7 @@ def trainjob(job: Job) -> Launch:
     # the runtime says by PET_* variables where the pods meet; its own folder cannot be changed from here
     logs = rank_logs_in_shell(job, "JOB_COMPLETION_INDEX")
     program = shlex.join(("--module", *job.hunmin("pretrain", program=("hunmin.main",))))
-    agent = f"env {SAFE_PATH} torchrun --shutdown-timeout={cluster.saving} {logs} {program}"
+    agent = f"env {WITH_SAFE_PATH} torchrun --shutdown-timeout={cluster.saving} {logs} {program}"
     trainer: dict[str, Any] = {
         "image": _image(job),
         "command": ["bash", "-c", _literal(f"cd {shlex.quote(path)} && exec {agent}")],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from common.errors import UserError
-from common.process import SAFE_PATH
+from common.process import WITH_SAFE_PATH
 from hunmin.launch.addresses import with_port
 from hunmin.launch.cluster import RANK_LOGS, Cluster, Job, Launch, Step
 
@@ -38,7 +38,7 @@ def agent(job: Job, node: int) -> tuple[str, ...]:
             f"--local-addr={cluster.address_of(node)}",  # else the name that the node has for itself
         )  # fmt: skip
     return (
-        "env", SAFE_PATH, FRESH_STORE, cluster.python, "-m", AGENT, *meeting,
+        "env", WITH_SAFE_PATH, FRESH_STORE, cluster.python, "-m", AGENT, *meeting,
         f"--nproc-per-node={cluster.devices}", f"--max-restarts={cluster.most_restarts}",
         f"--shutdown-timeout={cluster.saving}", *rank_logs(job, str(node)),
         "--module", *job.hunmin("pretrain", program=("hunmin.main",)),

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from common.errors import UserError
-from common.process import SAFE_PATH
+from common.process import WITH_SAFE_PATH
 from hunmin.launch.cluster import Job, Launch, Step
 from hunmin.launch.torchrun import FRESH_STORE, rank_logs_in_shell
 
@@ -52,10 +52,10 @@ def launch(job: Job) -> Launch:
     )  # fmt: skip
     program = shlex.join(("--module", *job.hunmin("pretrain", program=("hunmin.main",))))
     logs = rank_logs_in_shell(job, "NODE_RANK")
-    torchrun = f"env {SAFE_PATH} {FRESH_STORE} {shlex.quote(python)} -m torch.distributed.run"
+    torchrun = f"env {WITH_SAFE_PATH} {FRESH_STORE} {shlex.quote(python)} -m torch.distributed.run"
     agent = f"{torchrun} {meeting} {shlex.join(options)} {logs} {program}"
     text = TEXT.format(
-        safe=SAFE_PATH, topology=TOPOLOGY if cluster.nodes > 1 else "", python=shlex.quote(python), agent=agent
+        safe=WITH_SAFE_PATH, topology=TOPOLOGY if cluster.nodes > 1 else "", python=shlex.quote(python), agent=agent
     )
     script = job.run / SCRIPT
     steps = [Step("node 0", job.hunmin("run", "--until", "encode"))]

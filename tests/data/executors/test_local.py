@@ -249,3 +249,13 @@ def alive(process: int) -> bool:
         return False
     state = Path(f"/proc/{process}/stat")  # a zombie nobody has waited for yet has ended too
     return not (state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z")
+
+
+def test_the_users_own_choice_of_imports_is_given_back(monkeypatch):
+    from data.executors.imports import safe_imports
+
+    for before in ("", "1", None):
+        monkeypatch.setenv("PYTHONSAFEPATH", before) if before is not None else monkeypatch.delenv("PYTHONSAFEPATH")
+        with safe_imports():
+            assert os.environ["PYTHONSAFEPATH"] == "1"
+        assert os.environ.get("PYTHONSAFEPATH") == before
