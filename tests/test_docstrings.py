@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("common", "data", "tokenizer", "pretrain", "klue", "hunmin")
+ROOMS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin")
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for room in ROOMS

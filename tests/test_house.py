@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FLOORS = ["common", "data", "tokenizer", "pretrain", "klue", "hunmin"]
+FLOORS = ["common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin"]
 FILES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 REFUSED = {
     "common": {"torch", "transformers", "datasets", "deepspeed"},

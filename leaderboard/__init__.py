@@ -1,0 +1,1 @@
+"""Scores of decoders by lm-eval: task files, rules, constant answers, reports, correlations."""
