@@ -1,6 +1,6 @@
 """How wheels are laid out. Names and versions stand in setup.cfg; this file says where the code goes.
 
-In a clone the folders `common`, `data`, `tokenizer`, `pretrain` and `klue` are top-level packages. Installed beside
+In a clone the folders `common`, `data`, `tokenizer`, `pretrain`, `klue` and `leaderboard` are top-level packages. Installed beside
 other software under such names, each would hide, or be hidden by, a package of the same name. So a wheel holds one
 top-level package: the folders go below `hunmin/`, and the imports in the copies are rewritten to match
 (`from common.errors import …` becomes `from hunmin.common.errors import …`). Editable installs keep the clone's names.
@@ -20,7 +20,7 @@ from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-FOLDERS = ("common", "data", "tokenizer", "pretrain", "klue")
+FOLDERS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard")
 """Top-level packages of a clone that a wheel holds below `hunmin`."""
 RECIPES = "configs"
 """Folder of the recipes, which a wheel holds below `hunmin`, too."""

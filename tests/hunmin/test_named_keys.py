@@ -23,7 +23,7 @@ from klue.settings import KlueSettings
 from tokenizer.settings import TokenizerSettings
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("common", "data", "tokenizer", "pretrain", "klue", "hunmin")
+FLOORS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin")
 NO_MESSAGES = ("hunmin/page", "hunmin/launch", "hunmin/hub/card.py")
 """Hold markup, scripts of a cluster, and an example in Python: their `name=value` are no settings."""
 SECTIONS = [name for name, field in Recipe.model_fields.items() if class_at(Recipe, [name])]
