@@ -1,8 +1,8 @@
 """How wheels are laid out. Names and versions stand in setup.cfg; this file says where the code goes.
 
-In a clone the folders `common`, `data`, `tokenizer`, `pretrain`, `klue` and `leaderboard` are top-level packages. Installed beside
-other software under such names, each would hide, or be hidden by, a package of the same name. So a wheel holds one
-top-level package: the folders go below `hunmin/`, and the imports in the copies are rewritten to match
+In a clone the folders `common`, `data`, `tokenizer`, `pretrain`, `klue` and `leaderboard` are top-level packages.
+Installed beside other software under such names, each would hide, or be hidden by, a package of the same name. So a
+wheel holds one top-level package: the folders go below `hunmin/`, and the imports in the copies are rewritten to match
 (`from common.errors import …` becomes `from hunmin.common.errors import …`). Editable installs keep the clone's names.
 """
 
