@@ -92,11 +92,11 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
         HunminError: a setting, an input or a stage is wrong.
         KeyboardInterrupt: training was asked to stop; its state is saved.
     """
-    from hunmin.recipe import load_recipe
+    from hunmin.instruct.recipe import load_any_recipe
     from hunmin.stages import Interrupted
     from hunmin.whole import run_whole
 
-    loaded = load_recipe(recipe, overrides, fetch=True)
+    loaded = load_any_recipe(recipe, overrides, fetch=True)
     try:
         run_whole(loaded, first, last)
     except Interrupted:

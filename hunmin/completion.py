@@ -12,12 +12,13 @@ from pathlib import Path
 
 from hunmin.shipped import shipped_recipes
 
-STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report")
+STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard")
 LAUNCHERS = ("local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla")
 TASKS = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos",
          "kobest-boolq", "kobest-copa", "kobest-hellaswag", "kobest-sentineg", "kobest-wic",
          "nsmc", "paws-x", "kornli", "korsts", "question-pair", "korquad", "hate-speech")  # fmt: skip
 SUITES = ("klue", "kobest", "koelectra")
+BOARDS = ("kit19", "leaderboard2", "instruct")
 
 
 def recipes(incomplete: str) -> list[str]:
@@ -51,3 +52,8 @@ def devices(incomplete: str) -> list[str]:
     from pretrain.cost.devices import DEVICES
 
     return [name for name in DEVICES if name.startswith(incomplete) and " " not in name]
+
+
+def boards(incomplete: str) -> list[str]:
+    """Return the suites of decoders' tasks that a word begins."""
+    return [name for name in BOARDS if name.startswith(incomplete)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hunmin.hub.follow import following
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, RunSettings
 from hunmin.run import require_done, run
 from hunmin.stages import Counts, Interrupted, take_counts, training_job
 
@@ -18,7 +21,27 @@ if TYPE_CHECKING:
 TOLD = "the job of the first process"
 
 
-def train_together(recipe: Recipe, path: str, restart: bool = False) -> None:
+@dataclass(frozen=True)
+class Training:
+    """A stage that several processes do together.
+
+    Args:
+        stage: its name, and that of the recipe's section.
+        before: the stage that must be done.
+        module: whose `train_job` trains.
+        job: writes and returns what the processes are told.
+    """
+
+    stage: str
+    before: str
+    module: str
+    job: Callable[[Any, Path, Path], dict[str, Any]]
+
+
+PRETRAINING = Training("pretrain", "encode", "pretrain.train", training_job)
+
+
+def train_together(recipe: RunSettings, path: str, restart: bool = False, training: Training = PRETRAINING) -> None:
     """Do the training stage as one of several processes; all of a run call it, and the first one leads.
 
     It alone looks at the stages, writes the job and publishes the stage's folder. The others train what it tells them,
@@ -28,6 +51,7 @@ def train_together(recipe: Recipe, path: str, restart: bool = False) -> None:
         recipe: the run.
         path: the recipe's file, for messages.
         restart: begin anew; what is there is moved aside.
+        training: the stage.
 
     Raises:
         HunminError: a stage before it is not done, or as in `hunmin.run.run` and `pretrain.train.train`.
@@ -36,38 +60,42 @@ def train_together(recipe: Recipe, path: str, restart: bool = False) -> None:
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from pretrain import processes
-    from pretrain.train import train_job
 
-    process = processes.join_processes(processes.place_process(), recipe.pretrain.threads)
+    section = getattr(recipe, training.stage)
+    process = processes.join_processes(processes.place_process(), section.threads)
     stopped = False
-    with following(recipe, Path(recipe.out)) if process.first else nullcontext():
+    follows = process.first and isinstance(recipe, Recipe)
+    with following(recipe, Path(recipe.out)) if follows else nullcontext():
         with process.lifeline:
             if process.first:
-                require_done(recipe, "encode", path)
-                stopped = _lead(recipe, process, restart)
+                require_done(recipe, training.before, path)
+                stopped = _lead(recipe, process, restart, training)
             elif job := process.on_first(TOLD, _nothing):
-                stopped = train_job(job, TOLD, process) is None
+                stopped = _train(training, job, process) is None
         processes.leave_processes()  # what is left to push does not keep the others' devices
         if stopped:
             raise Interrupted
 
 
-def _lead(recipe: Recipe, process: Process, restart: bool) -> bool:
-    """Do the stage as the first process, and return whether a stop was asked for."""
-    from pretrain.train import train_job
+def _train(training: Training, job: dict[str, Any], process: Process) -> dict[str, Any] | None:
+    counts: dict[str, Any] | None = importlib.import_module(training.module).train_job(job, TOLD, process)
+    return counts
 
+
+def _lead(recipe: RunSettings, process: Process, restart: bool, training: Training) -> bool:
+    """Do the stage as the first process, and return whether a stop was asked for."""
     told = False
 
-    def work(recipe: Recipe, folder: Path, out: Path) -> Counts:
+    def work(recipe: RunSettings, folder: Path, out: Path) -> Counts:
         nonlocal told
         told = True
-        job = process.on_first(TOLD, lambda: training_job(recipe, folder, out))
-        if train_job(job, TOLD, process) is None:
+        job = process.on_first(TOLD, lambda: training.job(recipe, folder, out))
+        if _train(training, job, process) is None:
             raise Interrupted
         return take_counts(out)
 
     try:
-        run(recipe, last="pretrain", works={"pretrain": work}, restart="pretrain" if restart else None)
+        run(recipe, last=training.stage, works={training.stage: work}, restart=training.stage if restart else None)
     except Interrupted:
         return True
     if not told:

@@ -15,7 +15,11 @@ from data.readers.hub import split_name
 if TYPE_CHECKING:
     from hunmin.recipe import Recipe
 
-MODELS: tuple[tuple[str, str, Part], ...] = (("pretrain", "init_from", "model"), ("tokenizer", "base", "tokenizer"))
+MODELS: tuple[tuple[str, str, Part], ...] = (
+    ("pretrain", "init_from", "model"),
+    ("tokenizer", "base", "tokenizer"),
+    ("tune", "base", "model"),
+)
 """Settings that may name a model: they keep the name, with its commit."""
 DATA = (("klue", "data"), ("klue", "benchmarks"))
 """Settings that may name a benchmark's data set: they become its folder in the hub's cache."""

@@ -26,11 +26,14 @@ from tokenizer.train import TokenizerSettings
 NOT_NAMED = "(not named yet)"
 """Stands in a recipe for what lies elsewhere than in the recipes that come with the package: corpora, the benchmark."""
 
+INSTRUCT_SECTIONS = frozenset({"instruct", "tune", "leaderboard"})
+"""Sections of a recipe that tunes a decoder (`hunmin.instruct.recipe`)."""
+
 RESOLVED = "# Written by hunmin: every setting of the run.\n"
 
 
-class Recipe(Settings):
-    """A run from raw text to the report. Paths are relative to the folder the command is started in."""
+class RunSettings(Settings):
+    """What the recipe of any run holds."""
 
     name: Annotated[str, AfterValidator(one_line)]
     """Name of the run: title of the report, name in wandb."""
@@ -38,6 +41,11 @@ class Recipe(Settings):
     """Run folder; each stage has a folder below it."""
     seed: int = 42
     """Seed of every stage that draws at random and states none of its own."""
+
+
+class Recipe(RunSettings):
+    """A run from raw text to the report. Paths are relative to the folder the command is started in."""
+
     corpus: CorpusSettings
     """Raw text to clean text shards."""
     tokenizer: TokenizerSettings = TokenizerSettings()
@@ -82,10 +90,8 @@ def load_recipe(
         UserError: the file or a value is wrong, what is named on the hub cannot be fetched, or the key of the
             pseudonyms would stand beside them.
     """
-    path = recipe_file(path)
-    if not path.exists():
-        raise _no_recipe(path)
-    written = load_yaml(path)
+    path, written = read_recipe(path)
+    refuse_instructions(written, path)
     tree = apply_overrides(written, under(overrides, section, Recipe.model_fields) if section else overrides)
     for section in ("tokenizer", "pretrain"):
         part = tree.setdefault(section, {})
@@ -113,6 +119,38 @@ def load_recipe(
             f"move the recipe out of the run folder, or set {recipe.corpus.pii.key_env} and take the key out",
         )
     return recipe
+
+
+def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:
+    """Return the file of a recipe and what is written in it.
+
+    Args:
+        path: of the file, or the name of a recipe that comes with the package.
+
+    Raises:
+        UserError: there is no such file, or it is not YAML.
+    """
+    path = recipe_file(path)
+    if not path.exists():
+        raise _no_recipe(path)
+    return path, load_yaml(path)
+
+
+def is_of_instructions(tree: dict[str, Any]) -> bool:
+    """Return whether what is written in a recipe is for a decoder: instructions, tuning, leaderboard."""
+    return "corpus" not in tree and not INSTRUCT_SECTIONS.isdisjoint(tree)
+
+
+def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
+    """Refuse a decoder's recipe, for the commands that work on an encoder's.
+
+    Raises:
+        UserError: the recipe has the sections of instruction tuning.
+    """
+    if is_of_instructions(tree):
+        raise UserError(
+            f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read"
+        )
 
 
 def warnings(recipe: Recipe) -> list[str]:
@@ -152,7 +190,7 @@ def _has_key(tree: dict[str, Any]) -> bool:
     return isinstance(pii, dict) and pii.get("key") is not None
 
 
-def save_recipe(recipe: Recipe, path: Path, drop: str = "secret") -> None:
+def save_recipe(recipe: RunSettings, path: Path, drop: str = "secret") -> None:
     """Write the resolved recipe as YAML, without secrets.
 
     Args:

@@ -8,13 +8,13 @@ from pathlib import Path
 from common.errors import UserError
 from common.lock import LOCK
 from common.names import find_here, with_prefix
-from hunmin.recipe import Recipe, is_resolved_recipe
+from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
 
 SHARED_STAGE = "corpus"
 """The stage that several processes can do together in one run folder."""
 
 
-def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) -> bool:
+def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | None) -> bool:
     """Return whether several processes do the corpus stage together; refuse it in a run of other stages.
 
     Args:
@@ -27,6 +27,8 @@ def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) 
     """
     from data.executors import is_shared
 
+    if not isinstance(recipe, Recipe):
+        return False
     executor = recipe.corpus.executor
     share = is_shared(executor)
     if share and (first or last != SHARED_STAGE):
@@ -38,7 +40,7 @@ def refuse_shared_executor(recipe: Recipe, first: str | None, last: str | None) 
     return share
 
 
-def refuse_moved(recipe: Recipe, path: str, overrides: Sequence[str]) -> None:
+def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> None:
     """Refuse a run's own recipe where the run's folder was moved or copied: it names the old place.
 
     Args:

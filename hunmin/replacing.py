@@ -15,7 +15,7 @@ from common.manifest import MANIFEST, added_files, edited_files, made_by, read_m
 from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
-from hunmin.stages import STAGE_NAMES, Stage
+from hunmin.stages import Stage
 from hunmin.state import BEGUN, RULES, WORK_MARK, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
@@ -61,18 +61,20 @@ def _is_free(path: Path) -> bool:
     return not any(path.iterdir()) and not path.is_symlink() and not path.is_mount()
 
 
-def given_up(verdicts: Sequence[Verdict], restart: str | None) -> set[str]:
+def given_up(verdicts: Sequence[Verdict], restart: str | None, stages: Sequence[Stage]) -> set[str]:
     """Return the stages whose work the user has asked to have replaced.
 
     Args:
         verdicts: of the stages of the run.
         restart: the first stage that is to be done again (`--from`, `--restart`); a branch asks for its training.
+        stages: all of the recipe.
     """
     begins = [restart] if restart else []
     for verdict in verdicts:
         if any(change.startswith(f"{BRANCH}: ") and not change.endswith(" null") for change in verdict.changes):
             begins.append(verdict.stage.name)
-    return {name for begin in begins for name in STAGE_NAMES[STAGE_NAMES.index(begin) :]}
+    names = [stage.name for stage in stages]
+    return {name for begin in begins for name in names[names.index(begin) :]}
 
 
 def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collection[str], share: bool = False) -> None:

@@ -14,7 +14,7 @@ from common.files import atomic_write, publish_folder, remove_folder, remove_lef
 from common.lock import locked
 from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
-from hunmin.recipe import Recipe, save_recipe
+from hunmin.recipe import RunSettings, save_recipe
 from hunmin.refusals import refuse_shared_executor
 from hunmin.replacing import (
     TIMING,
@@ -26,32 +26,34 @@ from hunmin.replacing import (
     set_aside,
     work_seconds,
 )
-from hunmin.stages import STAGE_NAMES, STAGES, Stage, Work, stage_named
+from hunmin.stages import Stage, Work, stage_named, stages_of
 from hunmin.state import BEGUN, WORK_MARK, RunFolder, Verdict, begun_with, differences, judge, listed
 
 
-def selected(first: str | None, last: str | None) -> tuple[Stage, ...]:
-    """Return the stages up to and including `last`; those before `first` are checked, not done.
+def selected(recipe: RunSettings, first: str | None, last: str | None) -> tuple[Stage, ...]:
+    """Return the recipe's stages up to and including `last`; those before `first` are checked, not done.
 
     Raises:
         UserError: a name is unknown, or `first` comes after `last`.
     """
-    end = STAGE_NAMES.index(stage_named(last).name) if last else len(STAGES) - 1
-    begin = STAGE_NAMES.index(stage_named(first).name) if first else 0
+    stages = stages_of(recipe)
+    end = stages.index(stage_named(last, recipe)) if last else len(stages) - 1
+    begin = stages.index(stage_named(first, recipe)) if first else 0
     if begin > end:
-        raise UserError(f"--from {first} comes after --until {last}", f"the order is {' → '.join(STAGE_NAMES)}")
-    return STAGES[: end + 1]
+        names = " → ".join(stage.name for stage in stages)
+        raise UserError(f"--from {first} comes after --until {last}", f"the order is {names}")
+    return stages[: end + 1]
 
 
 def judge_all(
-    recipe: Recipe, first: str | None = None, last: str | None = None, restart: str | None = None
+    recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
 ) -> list[Verdict]:
     """Return a verdict for each stage up to `last`, as if all that must be done were done in this run."""
-    return _judge_all(RunFolder(Path(recipe.out)), recipe, selected(first, last), first, restart)
+    return _judge_all(RunFolder(Path(recipe.out)), recipe, selected(recipe, first, last), first, restart)
 
 
 def _judge_all(
-    folder: RunFolder, recipe: Recipe, stages: Sequence[Stage], first: str | None, restart: str | None
+    folder: RunFolder, recipe: RunSettings, stages: Sequence[Stage], first: str | None, restart: str | None
 ) -> list[Verdict]:
     verdicts: list[Verdict] = []
     redone: set[str] = set()
@@ -69,7 +71,7 @@ def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
 
 
 def refuse_replacing(
-    recipe: Recipe,
+    recipe: RunSettings,
     first: str | None = None,
     last: str | None = None,
     restart: str | None = None,
@@ -87,22 +89,22 @@ def refuse_replacing(
     Raises:
         UserError: it would; see `hunmin.replacing`.
     """
-    folder, stages = folder or RunFolder(Path(recipe.out)), selected(first, last)
+    folder, stages = folder or RunFolder(Path(recipe.out)), selected(recipe, first, last)
     if first and restart:
         raise UserError(
             "--from with --restart", "both name the stage to do again; --restart also gives up its unfinished work",
             "give one of them",
         )  # fmt: skip
-    if restart and stage_named(restart) not in stages:
+    if restart and stage_named(restart, recipe) not in stages:
         raise UserError(f"--restart {restart} comes after --until {last}", "a stage that is to be done again is done")
     refuse_foreign(folder, stages)
     verdicts = _judge_all(folder, recipe, stages, first, restart)
-    refuse_loss(folder, verdicts, given_up(verdicts, restart or first))
+    refuse_loss(folder, verdicts, given_up(verdicts, restart or first, stages_of(recipe)))
     return verdicts
 
 
 def run(
-    recipe: Recipe,
+    recipe: RunSettings,
     first: str | None = None,
     last: str | None = None,
     works: Mapping[str, Work] | None = None,
@@ -125,13 +127,16 @@ def run(
         ShareDone: this process is an element of an array, and another one finishes the stage.
     """
     works = works or {}
-    stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(first, last)]
+    stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(recipe, first, last)]
     share = refuse_shared_executor(recipe, first or restart, last)
     for stage in stages:
         stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
     folder = RunFolder(root)
-    given = set() if share else given_up(refuse_replacing(recipe, first, last, restart, folder), restart or first)
+    given: set[str] = set()
+    if not share:
+        verdicts = refuse_replacing(recipe, first, last, restart, folder)
+        given = given_up(verdicts, restart or first, stages_of(recipe))
     with locked(root, share):
         if share:
             refuse_foreign(folder, stages)
@@ -150,7 +155,7 @@ def run(
                 (final / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
                 say(f"{stage.name:<10} done", style="green")
                 continue
-            if first and STAGE_NAMES.index(stage.name) < STAGE_NAMES.index(first):
+            if first and first in {later.name for later in stages[len(verdicts) :]}:
                 raise UserError(
                     f"stage '{stage.name}' is not done ({verdict.why})",
                     f"--from {first} needs every stage before it",
@@ -166,7 +171,7 @@ def run(
     return verdicts
 
 
-def require_done(recipe: Recipe, last: str, path: str) -> None:
+def require_done(recipe: RunSettings, last: str, path: str) -> None:
     """Refuse a run in which a stage up to `last` is not done.
 
     Args:
@@ -186,7 +191,7 @@ def require_done(recipe: Recipe, last: str, path: str) -> None:
             )
 
 
-def _do(folder: RunFolder, recipe: Recipe, stage: Stage, verdict: Verdict | None, anew: bool = False) -> None:
+def _do(folder: RunFolder, recipe: RunSettings, stage: Stage, verdict: Verdict | None, anew: bool = False) -> None:
     """Do a stage and publish its folder.
 
     Args:
@@ -198,7 +203,7 @@ def _do(folder: RunFolder, recipe: Recipe, stage: Stage, verdict: Verdict | None
     partial, final = folder.partial(stage), folder.final(stage)
     if verdict:
         for name in stage.after:
-            folder.check_outputs(stage_named(name), stage.unread)
+            folder.check_outputs(stage_named(name, recipe), stage.unread)
     inputs = _begin(folder, recipe, stage, settings, anew) if verdict else None
     if inputs is None or not folder.is_finished(stage, begun_with(stage, settings, inputs)):
         partial.mkdir(parents=True, exist_ok=True)
@@ -225,7 +230,9 @@ def _do(folder: RunFolder, recipe: Recipe, stage: Stage, verdict: Verdict | None
     say(f"{stage.name:<10} done in {duration(seconds)}", style="green")
 
 
-def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, Any], anew: bool) -> dict[str, str]:
+def _begin(
+    folder: RunFolder, recipe: RunSettings, stage: Stage, settings: dict[str, Any], anew: bool
+) -> dict[str, str]:
     """Make the unfinished folder ready for these settings and inputs, and return the inputs."""
     inputs = folder.inputs(recipe, stage)
     if inputs is None:
@@ -256,7 +263,7 @@ def _begin(folder: RunFolder, recipe: Recipe, stage: Stage, settings: dict[str, 
     return inputs
 
 
-def _begin_share(folder: RunFolder, recipe: Recipe, stage: Stage) -> None:
+def _begin_share(folder: RunFolder, recipe: RunSettings, stage: Stage) -> None:
     """Mark the unfinished folder with the settings of the processes that work in it, and refuse to replace others'."""
     settings, found = stage.settings(recipe), folder.work_mark(stage)
     changes = differences(stage, found, settings, None) if found else {}

@@ -16,7 +16,7 @@ from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, RunSettings
 from hunmin.shipped import refuse_without_sample
 from pretrain.train import JOB, STOPPED_MARK
 
@@ -24,7 +24,7 @@ READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
 """Of the files of a model's or tokenizer's folder that are read: weights, configuration, vocabulary."""
 
 Counts = dict[str, Any]
-Work = Callable[[Recipe, Path, Path], Counts]
+Work = Callable[[Any, Path, Path], Counts]
 """Does a stage: (recipe, run folder, folder to write) → counts."""
 
 
@@ -50,6 +50,7 @@ class Stage:
         reopen: makes an unfinished folder of other settings or inputs fit to go on in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
         section: the recipe's section that `settings` is, "" where it is none.
+        kind: class of the recipes that have the stage.
         unread: patterns of the files of stages before it that it does not read.
         extent: folder → how far the work in it has come, for messages.
         check: refuses what the work would refuse, before unfinished work is moved out of its way: (recipe, run folder).
@@ -58,22 +59,25 @@ class Stage:
     name: str
     folder: str
     after: tuple[str, ...]
-    settings: Callable[[Recipe], dict[str, Any]]
+    settings: Callable[[Any], dict[str, Any]]
     work: Work
-    files: Callable[[Recipe], list[str]] = lambda recipe: []
+    files: Callable[[Any], list[str]] = lambda recipe: []
     packages: tuple[str, ...] = ()
     rules: Callable[[], dict[str, str]] = dict
-    keeps: Callable[[Recipe], bool] = lambda recipe: False
+    keeps: Callable[[Any], bool] = lambda recipe: False
     keep: bool = False
     reopen: Callable[[Path], None] | None = None
     section: str = ""
+    kind: type[RunSettings] = Recipe
     unread: tuple[str, ...] = ()
     extent: Callable[[Path], str] = lambda folder: ""
-    check: Callable[[Recipe, Path], None] = lambda recipe, run: None
+    check: Callable[[Any, Path], None] = lambda recipe, run: None
 
 
-def _section(name: str) -> Callable[[Recipe], dict[str, Any]]:
-    def settings(recipe: Recipe) -> dict[str, Any]:
+def section_settings(name: str) -> Callable[[RunSettings], dict[str, Any]]:
+    """Return what gives a stage the settings of a section of the recipe."""
+
+    def settings(recipe: RunSettings) -> dict[str, Any]:
         section: Settings | None = getattr(recipe, name)
         return dump_settings(section) if section else {}
 
@@ -150,7 +154,7 @@ def _here(names: list[str]) -> list[str]:
     return [name for name in names if hub_name(name) is None]
 
 
-def _files_of(name: str | None, part: Part) -> list[str]:
+def model_files(name: str | None, part: Part) -> list[str]:
     """Return the files that are read of a model or tokenizer; of a name on the hub none: its commit tells all."""
     found = expand(str(find(name, part))) if name and hub_name(with_prefix(name)) is None else []
     return [path for path in found if Path(path).suffix in READ_SUFFIXES]
@@ -185,12 +189,25 @@ def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 
 
 def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
-    settings = recipe.pretrain
     training_job(recipe, run, out)
-    path = out / "logs" / JOB
-    command = [sys.executable, "-m", "pretrain.train", str(path)]
-    if settings.processes > 1:
-        command[2:3] = ["pretrain.launch", str(settings.processes)]
+    processes = recipe.pretrain.processes
+    module = ["pretrain.launch", str(processes)] if processes > 1 else ["pretrain.train"]
+    return train_in_processes(module, out, recipe.pretrain)
+
+
+def train_in_processes(module: list[str], out: Path, settings: Any) -> Counts:
+    """Do the job in a training stage's folder by processes of this machine, and return its counts.
+
+    Args:
+        module: what is started, with its arguments before the job.
+        out: the stage's folder.
+        settings: of the stage: `processes`, `threads`.
+
+    Raises:
+        HunminError: training failed or was refused; its message is on stderr.
+        Interrupted: it received a stop signal; the state is saved.
+    """
+    command = [sys.executable, "-m", *module, str(out / "logs" / JOB)]
     threads = settings.threads or max(1, available_cores() // settings.processes)
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     environment = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"}
@@ -199,10 +216,10 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     if not code and (out / "logs" / STOPPED_MARK).exists():
         raise Interrupted
     if code == UserError.exit_code:
-        raise UserError("pretraining was refused; the message stands above")
+        raise UserError("training was refused; the message stands above")
     if code or not counts.exists():
         raise HunminError(
-            f"pretraining ended with exit code {code}",
+            f"training ended with exit code {code}",
             "the message above says why",
             "where it names no other command, the same one goes on from the last checkpoint",
         )
@@ -290,23 +307,23 @@ STAGES: tuple[Stage, ...] = (
         keeps=lambda recipe: recipe.corpus.keep_finished, reopen=_reopen_corpus, section="corpus",
     ),
     Stage(
-        "tokenizer", "tokenizer", ("corpus",), _section("tokenizer"), _tokenizer,
-        lambda recipe: _files_of(recipe.tokenizer.base, "tokenizer"),
+        "tokenizer", "tokenizer", ("corpus",), section_settings("tokenizer"), _tokenizer,
+        lambda recipe: model_files(recipe.tokenizer.base, "tokenizer"),
         packages=("tokenizers", "transformers", "python-mecab-ko", "python-mecab-ko-dic"), section="tokenizer",
     ),
     Stage(
-        "encode", "tokens", ("corpus", "tokenizer"), _section("encode"), _encode, packages=("tokenizers",),
+        "encode", "tokens", ("corpus", "tokenizer"), section_settings("encode"), _encode, packages=("tokenizers",),
         section="encode",
     ),
     Stage(
-        "pretrain", "pretrain", ("tokenizer", "encode"), _section("pretrain"), _pretrain,
-        lambda recipe: _files_of(recipe.pretrain.init_from, "model"),
+        "pretrain", "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain,
+        lambda recipe: model_files(recipe.pretrain.init_from, "model"),
         packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
         check=_check_parent,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
           packages=("transformers", "safetensors")),
-    Stage("klue", "klue", ("export",), _section("klue"), _klue, _klue_files,
+    Stage("klue", "klue", ("export",), section_settings("klue"), _klue, _klue_files,
           packages=("torch", "transformers"), section="klue"),
     Stage("report", "report", ("corpus", "tokenizer", "encode", "pretrain", "klue"),
           lambda recipe: {"name": recipe.name, "published": recipe.published}, _report, packages=("matplotlib",),
@@ -316,15 +333,30 @@ STAGES: tuple[Stage, ...] = (
 STAGE_NAMES = [stage.name for stage in STAGES]
 
 
-def stage_named(name: str) -> Stage:
+def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
+    """Return the stages of a recipe, in order."""
+    if isinstance(recipe, Recipe):
+        return STAGES
+    from hunmin.instruct.stages import INSTRUCT_STAGES
+
+    return INSTRUCT_STAGES
+
+
+def stage_named(name: str, recipe: RunSettings | None = None) -> Stage:
     """Return the stage of that name.
+
+    Args:
+        name: as on the command line.
+        recipe: whose stages are meant; None: those of a run from raw text to KLUE scores.
 
     Raises:
         UserError: there is none.
     """
     from common.errors import nearest
 
-    for stage in STAGES:
+    stages = stages_of(recipe) if recipe else STAGES
+    for stage in stages:
         if stage.name == name:
             return stage
-    raise UserError(f"unknown stage '{name}'{nearest(name, STAGE_NAMES)}", f"the stages are {' → '.join(STAGE_NAMES)}")
+    names = [stage.name for stage in stages]
+    raise UserError(f"unknown stage '{name}'{nearest(name, names)}", f"the stages are {' → '.join(names)}")

@@ -14,8 +14,8 @@ from common.secrets import masked_urls
 from common.settings import changed_keys, class_at, settings_hash
 from data.readers import HUB
 from data.readers.volume import file_version
-from hunmin.recipe import Recipe
-from hunmin.stages import STAGES, Stage
+from hunmin.recipe import RunSettings
+from hunmin.stages import Stage, stage_named
 
 WORK_MARK = ".work.json"
 BEGUN = "begun"
@@ -100,12 +100,11 @@ class RunFolder:
         with atomic_write(self._cache_path) as stream:
             json.dump(self._cache, stream)
 
-    def inputs(self, recipe: Recipe, stage: Stage) -> dict[str, str] | None:
+    def inputs(self, recipe: RunSettings, stage: Stage) -> dict[str, str] | None:
         """Return the stage's inputs and their hashes, or None while an upstream stage is unfinished."""
         found = self.file_hashes(stage.files(recipe))
         for name in stage.after:
-            upstream = next(s for s in STAGES if s.name == name)
-            manifest = read_manifest(self.final(upstream))
+            manifest = read_manifest(self.final(stage_named(name, recipe)))
             if manifest is None:
                 return None
             found[name] = manifest.fingerprint
@@ -177,7 +176,7 @@ def _mark_of(manifest: Manifest) -> dict[str, Any]:
     return {"settings": manifest.settings, "inputs": manifest.inputs, "rules": manifest.rules}
 
 
-def judge(folder: RunFolder, recipe: Recipe, stage: Stage, redone: set[str], force: str = "") -> Verdict:
+def judge(folder: RunFolder, recipe: RunSettings, stage: Stage, redone: set[str], force: str = "") -> Verdict:
     """Return whether a stage is done for this recipe.
 
     Args:
@@ -239,7 +238,7 @@ def differences(
     was = before["inputs"]
     names = [] if inputs is None or was is None else changed_names(was, inputs)
     known = inputs or {}
-    model = class_at(Recipe, [stage.section]) if stage.section else None
+    model = class_at(stage.kind, [stage.section]) if stage.section else None
     found = {
         "setting changed": changed_keys(before["settings"], settings, stage.section, model),
         RULES: changed_names(before["rules"], stage.rules()),

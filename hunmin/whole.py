@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hunmin.recipe import Recipe
+from hunmin.recipe import Recipe, RunSettings
 from hunmin.state import Verdict
 
 
 def run_whole(
-    recipe: Recipe, first: str | None = None, last: str | None = None, restart: str | None = None
+    recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
 ) -> list[Verdict]:
-    """Do every stage that is not done, as `hunmin.run.run`; push its checkpoints as `hub` in the recipe says; where the
-    run ends with its report, write its page, and push the last checkpoint with its scores. Return the verdicts.
+    """Do every stage that is not done, as `hunmin.run.run`, and return the verdicts. Of an encoder's run push its
+    checkpoints as `hub` in the recipe says; where it ends with its report, write its page, and push the last checkpoint
+    with its scores.
 
     Args:
         recipe: the run.
@@ -28,6 +29,8 @@ def run_whole(
     from hunmin.page.page import PAGE, write_page
     from hunmin.run import run
 
+    if not isinstance(recipe, Recipe):
+        return run(recipe, first, last, restart=restart)
     whole = last in (None, "report")
     folder = Path(recipe.out)
     with following(recipe, folder, last=not whole):

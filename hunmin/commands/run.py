@@ -60,18 +60,26 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Raw text to KLUE scores: do every stage that is not done; the same command resumes."""
-    from hunmin.recipe import load_recipe
+    """Raw text to KLUE scores, or instructions to a tuned decoder: do every stage that is not done; the same command
+    resumes.
+    """
+    from hunmin.instruct.recipe import load_any_recipe
+    from hunmin.recipe import Recipe
     from hunmin.refusals import refuse_moved
     from hunmin.stages import Interrupted
 
-    loaded = load_recipe(recipe, overrides or [], fetch=not dry_run)
+    loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
-        from hunmin.plan import dry_run_plan, print_plan
+        if isinstance(loaded, Recipe):
+            from hunmin.plan import dry_run_plan, print_plan
 
-        described = dry_run_plan(loaded, first, last, restart)
-        print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_plan(described)
+            described, printing = dry_run_plan(loaded, first, last, restart), print_plan
+        else:
+            from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
+
+            described, printing = dry_run_instruct(loaded, first, last, restart), print_instruct_plan
+        print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else printing(described)
         from hunmin.run import refuse_replacing
 
         refuse_replacing(loaded, first, last, restart)  # the plan shows why
@@ -83,7 +91,12 @@ def run(
     except Interrupted:
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    if last in (None, "report"):
+    if not isinstance(loaded, Recipe):
+        if last in (None, "leaderboard"):
+            from hunmin.commands.leaderboard import print_board
+
+            print_board([str(Path(loaded.out) / "leaderboard")], "json" if as_json else "markdown")
+    elif last in (None, "report"):
         from hunmin.page.page import PAGE
         from hunmin.report import print_report
 
@@ -149,12 +162,19 @@ def verify(
 def sample(
     out: Annotated[str, typer.Option("--out", help="Folder to write.")],
     seed: Annotated[int, typer.Option("--seed", help="Seed of the generator.")] = 42,
+    instruct: Annotated[
+        bool,
+        typer.Option(
+            "--instruct",
+            help="Instead: twenty instruction data sets, the tasks of both leaderboard suites, a tiny decoder.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the embedded sample: Korean corpora with planted faults, their truth, and eight small KLUE-like tasks."""
     from hunmin.sample import make_sample
 
-    counts = make_sample(Path(out), seed)
+    counts = make_sample(Path(out), seed, instruct)
     if as_json:
         print(json.dumps(counts, ensure_ascii=False, indent=1))
     else:
@@ -179,9 +199,13 @@ def report(
     """A run as one HTML page, finished or going; the file asks no host for anything."""
     from common.errors import UserError
     from common.process import Terminated
+    from common.settings import load_yaml
+    from hunmin.recipe import refuse_instructions
     from hunmin.report import print_report, print_unfinished, read_report, stage_line
 
     run = Path(folder)
+    if (run / "recipe.yaml").is_file():
+        refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
     if as_json:
         if out or watch or with_text:
             raise UserError("--json with an option of the page", "JSON goes to stdout, and no page is written")

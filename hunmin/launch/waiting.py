@@ -119,7 +119,7 @@ def _lacking(job: Job) -> str:
 
     Inputs, which may be many, are compared only once every stage has an output.
     """
-    for stage in selected(None, LAST):
+    for stage in selected(job.recipe, None, LAST):
         if read_manifest(job.run / stage.folder) is None:
             return f"stage '{stage.name}': not done yet"
     for verdict in judge_all(job.recipe, last=LAST):

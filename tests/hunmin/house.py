@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from common.manifest import MANIFEST
-from hunmin import replacing, stages, state
 from hunmin import run as engine
+from hunmin import stages
 from hunmin.recipe import Recipe
 from hunmin.stages import Stage
 
@@ -28,10 +28,8 @@ class House:
             Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.lr}, self._work("b"), keep=True),
             Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
         )
-        for module in (stages, state, engine):
-            monkeypatch.setattr(module, "STAGES", table)
-        for module in (stages, engine, replacing):
-            monkeypatch.setattr(module, "STAGE_NAMES", ["a", "b", "c"])
+        monkeypatch.setattr(stages, "STAGES", table)
+        monkeypatch.setattr(stages, "STAGE_NAMES", ["a", "b", "c"])
 
     def _work(self, name: str) -> Callable[[Recipe, Path, Path], dict[str, Any]]:
         def work(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:

@@ -13,8 +13,7 @@ import pytest
 
 from common.errors import HunminError, UserError
 from common.settings import dump_settings
-from hunmin import run as engine
-from hunmin import stages, state
+from hunmin import stages
 from hunmin.recipe import Recipe, save_recipe
 from hunmin.state import Verdict
 from klue.settings import KlueSettings
@@ -149,7 +148,7 @@ def test_a_corpus_of_an_earlier_version_is_kept_on_request(house: House, monkeyp
     """A newer version with other rules does not build hours of corpus again unasked, and says how to keep it."""
     import dataclasses
 
-    from hunmin import run, stages, state
+    from hunmin import stages
 
     def with_rules(version: str) -> None:
         rules = {"data/cleaning": version}
@@ -161,10 +160,8 @@ def test_a_corpus_of_an_earlier_version_is_kept_on_request(house: House, monkeyp
             else dataclasses.replace(one, after=("corpus", *one.after[1:]))
             for number, one in enumerate(stages.STAGES)
         )
-        for module in (stages, state, run):
-            monkeypatch.setattr(module, "STAGES", table)
-        for name in ("hunmin.stages", "hunmin.run", "hunmin.replacing"):
-            monkeypatch.setattr(f"{name}.STAGE_NAMES", ["corpus", "b", "c"])
+        monkeypatch.setattr(stages, "STAGES", table)
+        monkeypatch.setattr("hunmin.stages.STAGE_NAMES", ["corpus", "b", "c"])
 
     with_rules("1")
     house.go()
@@ -351,8 +348,7 @@ def test_rules_of_another_version_are_told_with_what_keeps_the_corpus(
     house.go()
     make_long(house, "a")
     first = dataclasses.replace(stages.STAGES[0], rules=lambda: {"data/cleaning": "1", "data/pii": "1"})
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    monkeypatch.setattr(stages, "STAGES", (first, *stages.STAGES[1:]))
     with pytest.raises(UserError) as refused:
         house.go()
     said = str(refused.value)
@@ -414,8 +410,7 @@ def test_what_an_array_began_is_ended_here(house: House, monkeypatch: pytest.Mon
     (house.folder / "input.txt").write_text("other")  # known by the parts of the corpus themselves
     reopened: list[Path] = []
     table = [dataclasses.replace(one, reopen=reopened.append) if one.name == "a" else one for one in stages.STAGES]
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", tuple(table))
+    monkeypatch.setattr(stages, "STAGES", tuple(table))
     assert house.go(last="a") == ["a+"] and len(reopened) == 1
     assert json.loads((house.folder / "run" / "a" / "manifest.json").read_bytes())["inputs"]
 
@@ -447,7 +442,7 @@ def test_every_branch_gives_the_training_up_that_it_replaces(house: House) -> No
     from hunmin.replacing import given_up
 
     def given(change: str) -> set[str]:
-        return given_up([Verdict(stages.STAGES[1], False, "", changes=(change,))], None)
+        return given_up([Verdict(stages.STAGES[1], False, "", changes=(change,))], None, stages.STAGES)
 
     assert given('pretrain.branch_from: null → "x"') == given('pretrain.branch_from: "x" → "y"') == {"b", "c"}
     assert given('pretrain.branch_from: "x" → null') == set(), "the branch's own work is not given up by that"
@@ -464,8 +459,7 @@ def test_a_branch_that_cannot_be_leaves_unfinished_training_where_it_is(
             raise UserError("another model")
 
     table = [dataclasses.replace(one, check=check) if one.name == "b" else one for one in stages.STAGES]
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", tuple(table))
+    monkeypatch.setattr(stages, "STAGES", tuple(table))
     with pytest.raises(UserError, match="another model"):
         house.go(lr=3e-4)
     assert partial.exists()

@@ -52,8 +52,7 @@ def test_a_changed_file_behind_a_url_redoes(house: House, monkeypatch: pytest.Mo
     url = f"file://{house.folder}/far.txt"
     (house.folder / "far.txt").write_text("one")
     first = dataclasses.replace(stages.STAGES[0], files=lambda recipe: [url])
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    monkeypatch.setattr(stages, "STAGES", (first, *stages.STAGES[1:]))
     assert house.go() == ["a", "b", "c"]
     assert house.go() == []
     (house.folder / "far.txt").write_text("another")
@@ -63,8 +62,7 @@ def test_a_changed_file_behind_a_url_redoes(house: House, monkeypatch: pytest.Mo
 def test_an_input_whose_store_cannot_be_asked_is_no_reason(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     versions: list[list[str] | None] = [["1"]]
     first = dataclasses.replace(stages.STAGES[0], files=lambda recipe: ["hf:someone/text"])
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    monkeypatch.setattr(stages, "STAGES", (first, *stages.STAGES[1:]))
     monkeypatch.setattr(state, "file_version", lambda name: FileVersion(versions[0], True))
     assert house.go() == ["a", "b", "c"]
     versions[0] = None
@@ -85,8 +83,7 @@ def test_what_other_rules_have_made_is_made_again_unless_it_is_to_stay(
     house.go()
     keeps = lambda recipe: recipe.corpus.keep_finished  # noqa: E731
     first = dataclasses.replace(stages.STAGES[0], rules=lambda: {"data/cleaning": "1"}, keeps=keeps)
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    monkeypatch.setattr(stages, "STAGES", (first, *stages.STAGES[1:]))
     corpus = {"inputs": ["x"], "keep_finished": True}
     assert house.go(corpus=corpus) == []
     house.fail = "a"
@@ -105,8 +102,7 @@ def test_pieces_of_other_rules_are_not_taken_up(house: House, monkeypatch: pytes
         house.go()
     house.fail = ""
     first = dataclasses.replace(stages.STAGES[0], rules=lambda: {"data/cleaning": "2"})
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", (first, *stages.STAGES[1:]))
+    monkeypatch.setattr(stages, "STAGES", (first, *stages.STAGES[1:]))
     assert house.go(last="a") == ["a"]
 
 
@@ -150,8 +146,7 @@ def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(
 ) -> None:
     reopened: list[Path] = []
     table = (dataclasses.replace(stages.STAGES[0], reopen=reopened.append), *stages.STAGES[1:])
-    for module in (stages, state, engine):
-        monkeypatch.setattr(module, "STAGES", table)
+    monkeypatch.setattr(stages, "STAGES", table)
     house.fail = "a"
     with pytest.raises(KeyboardInterrupt):
         house.go()

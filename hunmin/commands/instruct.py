@@ -1,0 +1,124 @@
+"""`hunmin instruct …`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.errors import EXIT_INTERRUPTED, UserError
+from common.progress import say
+from common.progress import show as printed
+from hunmin.commands.run import AsJson, Overrides, RecipePath
+
+app = typer.Typer(no_args_is_help=True, help="Korean decoders: instructions from data sets, tuning on them, answers.")
+Model = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="Folder of a decoder, its run, or name on the hub: OWNER/NAME[@REVISION]."),
+]
+
+
+@app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml instruct.per_use=100")
+def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
+    """Build the instructions of a recipe from the data sets below `instruct.data`."""
+    from hunmin.instruct.recipe import load_instruct_recipe
+    from hunmin.run import run
+
+    loaded = load_instruct_recipe(recipe, overrides or [], section="instruct")
+    run(loaded, last="instruct")
+    show(loaded.out, None, 0, as_json)
+
+
+@app.command(epilog="Example: hunmin instruct tune configs/quickstart-instruct.yaml tune.epochs=1 --dry-run")
+def tune(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin again; move what is there aside.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print examples, steps, memory; do nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tune the recipe's base on its instructions, which must be built; resumes. Also under torchrun or srun."""
+    from hunmin.instruct.plan import print_facts
+    from hunmin.instruct.recipe import load_instruct_recipe
+    from hunmin.instruct.stages import TUNING
+    from hunmin.joint_training import train_together
+    from hunmin.run import require_done
+    from hunmin.run import run as run_recipe
+    from hunmin.stages import Interrupted
+    from pretrain.tuning.plan import plan_tuning
+    from pretrain.world import world_info
+
+    loaded = load_instruct_recipe(recipe, overrides or [], section="tune")
+    try:
+        if world_info(os.environ).world > 1 and not dry_run:
+            train_together(loaded, recipe, restart, TUNING)
+            return
+        require_done(loaded, "instruct", recipe)
+        if dry_run:
+            plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
+            print(json.dumps(plan, ensure_ascii=False, indent=1)) if as_json else print_facts(plan)
+            return
+        run_recipe(loaded, last="tune", restart="tune" if restart else None)
+    except Interrupted:
+        say("stopped: the state is saved; the same command continues", style="yellow")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+@app.command(epilog="Example: hunmin instruct show runs/quickstart-instruct --task nsmc -n 2")
+def show(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a build, or of its run.")],
+    task: Annotated[str | None, typer.Option("--task", help="Use to show; default: all.")] = None,
+    count: Annotated[int, typer.Option("-n", min=0, help="Examples a use.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Print a build: rows by use, and examples."""
+    from data.instruct.show import describe
+    from hunmin.instruct.plan import SHOWN, print_rows
+
+    path = Path(folder)
+    described = describe(path / "instruct" if (path / "instruct").is_dir() else path, task, count)
+    if as_json:
+        print(json.dumps(described, ensure_ascii=False, indent=1))
+        return
+    print_rows([{name: line.get(name, "") for name in SHOWN} for line in described["uses"]])
+    for row in [*described["examples"], *described["held_out_examples"]]:
+        printed(json.dumps(row, ensure_ascii=False, indent=1) + "\n")
+
+
+@app.command(
+    epilog="Example: hunmin instruct answer runs/quickstart-instruct --prompt '정말 멋지다. 긍정인가, 부정인가?'"
+)
+def answer(
+    model: Model,
+    prompt: Annotated[str | None, typer.Option("--prompt", help="Instruction to answer.")] = None,
+    given: Annotated[str | None, typer.Option("--in", help='Rows with "instruction", perhaps "input".')] = None,
+    out: Annotated[str | None, typer.Option("--out", help='JSON Lines to write: the rows with "answer".')] = None,
+    max_new_tokens: Annotated[int, typer.Option("--max-new-tokens", min=1, help="Most tokens of an answer.")] = 256,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Prompts answered at once.")] = 8,
+    device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, …; default: a GPU if any.")] = None,
+) -> None:
+    """Answer instructions by greedy decoding, in the layout that the model was tuned on."""
+    from common.files import atomic_write
+    from data.instruct.layout import user_message
+    from hunmin.instruct.stages import decoder_folder
+    from leaderboard.rows import read_rows
+    from pretrain.tuning.answer import answer as answers
+
+    if (prompt is None) == (given is None) or (given is None) != (out is None):
+        raise UserError("give --prompt TEXT, or --in FILE with --out FILE")
+    rows = [{"instruction": prompt}] if given is None else read_rows(Path(given))
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row.get("instruction"), str) or not isinstance(row.get("input") or "", str):
+            raise UserError(f'{given}, row {number}: "instruction" is no text', remedy="fix the row")
+    messages = [user_message(row["instruction"], row.get("input") or "") for row in rows]
+    found = answers(decoder_folder(model), messages, max_new_tokens, batch_size, device)
+    if out is None:
+        printed(next(found) + "\n")
+        return
+    with atomic_write(Path(out)) as stream:
+        for row, text in zip(rows, found, strict=True):
+            stream.write(json.dumps({**row, "answer": text}, ensure_ascii=False) + "\n")
+    say(f"{len(rows):,} answers: {out}")

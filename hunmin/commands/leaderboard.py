@@ -1,0 +1,92 @@
+"""`hunmin leaderboard …`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from common.progress import show
+from hunmin import completion
+from hunmin.commands.instruct import Model
+from hunmin.commands.run import AsJson, Overrides
+
+app = typer.Typer(no_args_is_help=True, help="Decoders on KIT-19's six sets, nine leaderboard tasks, held-out rows.")
+Form = Literal["markdown", "latex", "json"]
+Suite = Annotated[
+    str, typer.Option("--suite", help="kit19, leaderboard2 or instruct.", autocompletion=completion.boards)
+]
+
+
+@app.command(epilog="Example: hunmin leaderboard score runs/x --suite kit19 --data kobest --out scores batch_size=4")
+def score(
+    model: Model,
+    suite: Suite,
+    data: Annotated[str, typer.Option("--data", help="Folder with the tasks' files; for instruct a build or its run.")],
+    out: Annotated[str, typer.Option("--out", help="Folder to write; the same command continues.")],
+    overrides: Overrides = None,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Task, repeatable; default: all.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Rows a task, for a trial; no means.")] = None,
+    chat_template: Annotated[bool, typer.Option("--chat-template", help="Prompt by the chat template.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score a decoder on a suite by lm-eval, beside the best constant answer; finished tasks are kept.
+
+    Settings are those of a recipe's `leaderboard` section: batch_size=4, dtype=bf16 …
+    """
+    from common.settings import apply_overrides, inside, parse_settings
+    from hunmin.instruct.stages import decoder_folder
+    from leaderboard.score import score_model
+    from leaderboard.settings import LeaderboardSettings
+
+    tree = {"suites": [suite], "data": data, "limit": limit, "chat_template": chat_template}
+    tree = apply_overrides(tree | ({"tasks": task} if task else {}), inside(overrides or [], "leaderboard"))
+    settings = parse_settings(LeaderboardSettings, tree, "command line")
+    build = Path(data) / "instruct" if (Path(data) / "instruct").is_dir() else Path(data)
+    held_out = build / "held_out.jsonl" if suite == "instruct" else None
+    score_model(settings, decoder_folder(model), Path(out), held_out)
+    print_board([out], "json" if as_json else "markdown")
+
+
+@app.command(epilog='Example: lm_eval run --include_path $(hunmin leaderboard tasks) --metadata \'{"data": "DIR"}\' …')
+def tasks() -> None:
+    """Print the folder of the task files, for lm-eval's own command."""
+    from leaderboard.suites import tasks_folder
+
+    print(tasks_folder())
+
+
+@app.command(epilog="Example: hunmin leaderboard report scores/a scores/b --format latex")
+def report(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Folders that `score` or a run has written.")],
+    form: Annotated[Form, typer.Option("--format", help="What to print.")] = "markdown",
+) -> None:
+    """Print scores of models beside constants and published rows."""
+    print_board(paths, form)
+
+
+@app.command(epilog="Example: hunmin leaderboard correlate scores/a scores/b published.csv --plot correlation.png")
+def correlate(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Results, ours or lm-eval's; CSV: model,task,score.")
+    ],
+    plot: Annotated[str | None, typer.Option("--plot", help="Heat map to draw, a PNG.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correlate tasks over models, ten at least: Spearman, Pearson, Kendall, bootstrap intervals."""
+    from leaderboard.correlate import correlate as correlations
+    from leaderboard.correlate import draw, table
+
+    found = correlations([Path(file) for file in files])
+    if plot:
+        draw(found, Path(plot))
+    show(json.dumps(found, ensure_ascii=False, indent=1) + "\n" if as_json else table(found))
+
+
+def print_board(paths: list[str], form: Form) -> None:
+    """Print the report of folders with scores on stdout."""
+    from leaderboard.report import report as written
+
+    show(written([Path(path) for path in paths], form).rstrip("\n") + "\n")

@@ -1,0 +1,86 @@
+"""The recipe of a decoder: instructions, tuning, scores, as one validated file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.errors import UserError
+from common.settings import Settings, apply_overrides, parse_settings, runtime, under
+from data.instruct.settings import InstructSettings
+from hunmin.pins import pin_names
+from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, RunSettings, is_of_instructions, load_recipe, read_recipe
+from hunmin.refusals import refuse_moved
+from leaderboard.settings import LeaderboardSettings
+from pretrain.tuning.settings import TuneSettings
+
+
+class CommitSettings(Settings):
+    """Commits of the names on the hub that a recipe holds."""
+
+    commits: dict[str, str] = runtime({})
+    """Name on the hub in this recipe (OWNER/NAME, OWNER/NAME@REVISION) → commit that it stands for. Hunmin writes it
+    into the run's recipe.yaml, so that a resumed run reads the same files; change it to move to another commit."""
+
+
+class BoardSettings(LeaderboardSettings):
+    """Scores of the tuned model, and of its base beside it."""
+
+    base: bool = True
+    """Score the base as well, so that the report shows what tuning changed. Set false to halve the time."""
+
+
+class InstructRecipe(RunSettings):
+    """A run from instruction data sets to a tuned decoder and its scores."""
+
+    instruct: InstructSettings
+    """Data sets to instructions."""
+    tune: TuneSettings
+    """Instructions and a base model to a tuned model."""
+    leaderboard: BoardSettings | None = None
+    """Tuned model to scores. Without it the stage `leaderboard` is skipped, and no test row is looked for among the
+    instructions."""
+    hub: CommitSettings = CommitSettings()
+    """Commits of names on the model hub. A tuned model is not pushed by the run."""
+
+
+def load_any_recipe(
+    path: str | Path, overrides: Sequence[str] = (), fetch: bool = False, section: str | None = None
+) -> Recipe | InstructRecipe:
+    """Return the recipe in a YAML file, of either kind; see `load_recipe`.
+
+    Args:
+        path: of the file.
+        overrides: `key=value` each.
+        fetch: fetch what is named on the hub and not in its cache.
+        section: that a command works on, whose keys may stand in `overrides` without it.
+
+    Raises:
+        UserError: the file or a value is wrong, or what is named on the hub cannot be fetched.
+    """
+    file, written = read_recipe(path)
+    if not is_of_instructions(written):
+        return load_recipe(path, overrides, fetch=fetch, section=section)
+    given = under(overrides, section, InstructRecipe.model_fields) if section else overrides
+    tree = apply_overrides(written, given)
+    for name in INSTRUCT_SECTIONS:
+        if isinstance(part := tree.get(name), dict):
+            part.setdefault("seed", tree.get("seed", 42))
+    pin_names(tree, file, fetch)
+    return parse_settings(InstructRecipe, tree, str(file))
+
+
+def load_instruct_recipe(path: str, overrides: Sequence[str] = (), section: str | None = None) -> InstructRecipe:
+    """Return the decoder's recipe in a YAML file; see `load_any_recipe`.
+
+    Raises:
+        UserError: as there, or it is an encoder's recipe.
+    """
+    loaded = load_any_recipe(path, overrides, fetch=True, section=section)
+    refuse_moved(loaded, path, overrides)
+    if not isinstance(loaded, InstructRecipe):
+        raise UserError(
+            f"{path} has no section 'instruct'", "a decoder's recipe has instruct and tune instead of corpus",
+            "see configs/kit19-polyglot-1.3b.yaml",
+        )  # fmt: skip
+    return loaded

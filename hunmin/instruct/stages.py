@@ -1,0 +1,117 @@
+"""The stages of a decoder's run: instructions, the tuned model, its scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common.files import atomic_write
+from common.names import find
+from common.progress import say
+from hunmin.joint_training import Training
+from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes
+from pretrain.train import JOB, STOPPED_MARK
+
+if TYPE_CHECKING:
+    from data.benchmark import BenchmarkSentence
+    from hunmin.instruct.recipe import InstructRecipe
+
+
+def _suites(recipe: InstructRecipe) -> dict[str, Path]:
+    """Return the suites that a recipe scores on files of its own → their folder."""
+    board = recipe.leaderboard
+    return {name: Path(board.data) for name in board.suites if name != "instruct"} if board else {}
+
+
+def _test_files(recipe: InstructRecipe) -> list[str]:
+    from leaderboard.texts import test_files
+
+    return [str(path) for suite, data in _suites(recipe).items() for path in test_files(suite, data)]
+
+
+def _instruct_files(recipe: InstructRecipe) -> list[str]:
+    from data.instruct.build import instruct_files
+
+    return list(dict.fromkeys([*instruct_files(recipe.instruct), *_test_files(recipe)]))
+
+
+def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
+    from data.instruct.build import build_instructions
+    from leaderboard.texts import test_texts
+
+    tests: dict[str, list[BenchmarkSentence]] = {name: test_texts(name, data) for name, data in _suites(recipe).items()}
+    return build_instructions(recipe.instruct, out, tests)
+
+
+def _job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
+    """Write what `pretrain.tuning.train` is told into the stage's folder, and return it."""
+    settings = recipe.tune.model_dump(mode="json")
+    job = {"settings": settings, "instructions": str(run / "instruct"), "out": str(out)}
+    with atomic_write(out / "logs" / JOB) as stream:
+        json.dump(job, stream, indent=1)
+    (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
+    return job
+
+
+TUNING = Training("tune", "instruct", "pretrain.tuning.train", _job)
+
+
+def _tune(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
+    _job(recipe, run, out)
+    several = [str(recipe.tune.processes)] if recipe.tune.processes > 1 else []
+    return train_in_processes(["pretrain.tuning.train", *several], out, recipe.tune)
+
+
+def _steps_done(folder: Path) -> str:
+    steps = [int(path.name[11:]) for path in folder.glob("checkpoints/checkpoint-*") if path.name[11:].isdigit()]
+    return f"{max(steps):,} steps" if steps else "no checkpoint"
+
+
+def _base_files(recipe: InstructRecipe) -> list[str]:
+    return model_files(recipe.tune.base, "model")
+
+
+def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
+    from leaderboard.score import score_model
+
+    board = recipe.leaderboard
+    if board is None:
+        say("leaderboard the recipe has no leaderboard section: the model is not scored", style="yellow")
+        return {"skipped": True}
+    models = {"tuned": run / "tune" / "model"} | ({"base": find(recipe.tune.base, "model")} if board.base else {})
+    held_out = run / "instruct" / "held_out.jsonl"
+    return {name: score_model(board, model, out / name, held_out) for name, model in models.items()}
+
+
+def decoder_folder(name: str) -> Path:
+    """Return the folder of a decoder: of a run the tuned model's, else what `common.names.find` finds.
+
+    Raises:
+        UserError: there is none.
+    """
+    tuned = Path(name) / "tune" / "model"
+    return tuned if tuned.is_dir() else find(name, "model")
+
+
+def _stages() -> tuple[Stage, ...]:
+    from hunmin.instruct.recipe import InstructRecipe
+
+    def stage(name: str, after: tuple[str, ...], **more: Any) -> Stage:
+        return Stage(name, name, after, section_settings(name), section=name, kind=InstructRecipe, **more)
+
+    return (
+        stage("instruct", (), work=_instruct, files=_instruct_files),
+        stage(
+            "tune", ("instruct",), work=_tune, files=_base_files, keep=True, extent=_steps_done,
+            packages=("torch", "transformers", "peft", "deepspeed"),
+        ),
+        stage(
+            "leaderboard", ("instruct", "tune"), work=_board, unread=("train.jsonl", "adapter/*"),
+            files=lambda recipe: [*_test_files(recipe), *(_base_files(recipe) if recipe.leaderboard else [])],
+            packages=("lm_eval", "torch", "transformers"),
+        ),
+    )  # fmt: skip
+
+
+INSTRUCT_STAGES = _stages()
