@@ -1,4 +1,5 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
+# make quickstart-instruct   instructions to a tuned decoder's scores on another embedded sample
 # make test         the tests
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
 # make lint         style and types
@@ -29,7 +30,7 @@ DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test test-oldest lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: quickstart quickstart-instruct test test-oldest lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
@@ -62,6 +63,10 @@ test-xla: $(STAMP)
 quickstart: $(STAMP)
 	@$(BIN)/hunmin sample --out runs/sample
 	@$(BIN)/hunmin run configs/quickstart.yaml
+
+quickstart-instruct: $(STAMP)
+	@$(BIN)/hunmin sample --out runs/sample-instruct --instruct
+	@$(BIN)/hunmin run configs/quickstart-instruct.yaml
 
 dist: $(STAMP)
 	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -28,17 +27,23 @@ class Training:
     Args:
         stage: its name, and that of the recipe's section.
         before: the stage that must be done.
-        module: whose `train_job` trains.
         job: writes and returns what the processes are told.
+        train: does it as one of them; None comes back where a stop was asked for.
     """
 
     stage: str
     before: str
-    module: str
     job: Callable[[Any, Path, Path], dict[str, Any]]
+    train: Callable[[dict[str, Any], str, Process], Counts | None]
 
 
-PRETRAINING = Training("pretrain", "encode", "pretrain.train", training_job)
+def _pretrain(job: dict[str, Any], told: str, process: Process) -> Counts | None:
+    from pretrain.train import train_job
+
+    return train_job(job, told, process)
+
+
+PRETRAINING = Training("pretrain", "encode", training_job, _pretrain)
 
 
 def train_together(recipe: RunSettings, path: str, restart: bool = False, training: Training = PRETRAINING) -> None:
@@ -71,15 +76,10 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
                 require_done(recipe, training.before, path)
                 stopped = _lead(recipe, process, restart, training)
             elif job := process.on_first(TOLD, _nothing):
-                stopped = _train(training, job, process) is None
+                stopped = training.train(job, TOLD, process) is None
         processes.leave_processes()  # what is left to push does not keep the others' devices
         if stopped:
             raise Interrupted
-
-
-def _train(training: Training, job: dict[str, Any], process: Process) -> dict[str, Any] | None:
-    counts: dict[str, Any] | None = importlib.import_module(training.module).train_job(job, TOLD, process)
-    return counts
 
 
 def _lead(recipe: RunSettings, process: Process, restart: bool, training: Training) -> bool:
@@ -90,7 +90,7 @@ def _lead(recipe: RunSettings, process: Process, restart: bool, training: Traini
         nonlocal told
         told = True
         job = process.on_first(TOLD, lambda: training.job(recipe, folder, out))
-        if _train(training, job, process) is None:
+        if training.train(job, TOLD, process) is None:
             raise Interrupted
         return take_counts(out)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from common.files import atomic_write
 from common.names import find
 from common.progress import say
+from common.settings import parse_settings
 from hunmin.joint_training import Training
 from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes
 from pretrain.train import JOB, STOPPED_MARK
@@ -16,6 +17,7 @@ from pretrain.train import JOB, STOPPED_MARK
 if TYPE_CHECKING:
     from data.benchmark import BenchmarkSentence
     from hunmin.instruct.recipe import InstructRecipe
+    from pretrain.processes import Process
 
 
 def _suites(recipe: InstructRecipe) -> dict[str, Path]:
@@ -54,7 +56,14 @@ def _job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
     return job
 
 
-TUNING = Training("tune", "instruct", "pretrain.tuning.train", _job)
+def _train(job: dict[str, Any], told: str, process: Process) -> Counts | None:
+    from pretrain.tuning.settings import TuneSettings
+    from pretrain.tuning.train import tune
+
+    return tune(parse_settings(TuneSettings, job["settings"], told), Path(job["instructions"]), Path(job["out"]))
+
+
+TUNING = Training("tune", "instruct", _job, _train)
 
 
 def _tune(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
@@ -81,7 +90,8 @@ def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
         return {"skipped": True}
     models = {"tuned": run / "tune" / "model"} | ({"base": find(recipe.tune.base, "model")} if board.base else {})
     held_out = run / "instruct" / "held_out.jsonl"
-    return {name: score_model(board, model, out / name, held_out) for name, model in models.items()}
+    found = {name: score_model(board, model, out / name, held_out)["tasks"] for name, model in models.items()}
+    return {name: {task: one["results"][task] for task, one in scores.items()} for name, scores in found.items()}
 
 
 def decoder_folder(name: str) -> Path:

@@ -112,6 +112,7 @@ def _file(name: str, file: dict[str, Any], words: dict[str, list[Any]], seed: in
     for number in range(file.get("rows", BOARD_ROWS)):
         row = Draw(rng, words, number).filled(kinds[number % len(kinds)])
         rows += row if isinstance(row, list) and isinstance(row[0], list) else [row]
+    rows += file.get("also", [])
     if file.get("numbered"):
         text = json.dumps({str(number): row for number, row in enumerate(rows, 1)}, ensure_ascii=False, indent=1)
     elif isinstance(rows[0], dict):
