@@ -1,0 +1,1 @@
+"""Instructions from Korean data sets."""
