@@ -9,7 +9,7 @@ import torch
 
 from common.errors import UserError
 from common.names import find
-from pretrain.precision import HALVES, resolve_dtype
+from pretrain.precision import half_type
 from pretrain.tuning.base import load_model, read_base
 from pretrain.tuning.encode import encode, prompt_of, read_tokenizer
 
@@ -40,7 +40,7 @@ def answer(
     prompts = [encode(tokenizer, prompt_of(tokenizer, message)) for message in messages]
     read_base(folder, 1)
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    decoder = load_model(folder, HALVES.get(resolve_dtype(dtype), torch.float32)).to(place).eval()
+    decoder = load_model(folder, half_type(dtype) or torch.float32).to(place).eval()
     positions = getattr(decoder.config.get_text_config(), "max_position_embeddings", None)
     for number, ids in enumerate(prompts, 1):
         if positions and len(ids) + max_new_tokens > positions:

@@ -17,7 +17,6 @@ from common.names import TOKENIZERS, shown_name
 from data.instruct.layout import CHAT_TEMPLATE, user_message
 
 PROBE = "한국어"
-RULE = "a base is a folder with config.json, weights and a tokenizer whose texts end without a mark of its own"
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,6 @@ class Examples:
     sets: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(data set, licence) → examples."""
 
-    @property
-    def lengths(self) -> np.ndarray:
-        """Ids of each example."""
-        return np.array([len(example.ids) for example in self.kept], dtype=np.int64)
-
 
 def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """Return a base's tokenizer with the chat template that the tuned model is saved with.
@@ -53,12 +47,12 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     lm-eval would score other ids than `apply_chat_template` gives.
 
     Raises:
-        UserError: there is no tokenizer, it needs code of the folder, has no end mark, puts marks of its own around
-            texts, or its template takes no lone user's turn.
+        UserError: there is no tokenizer; or it needs code of the folder, takes no lone user's turn, has no end mark, or
+            writes other marks than BOS around a text.
     """
     name = shown_name(folder)
     if not any(fnmatch(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
-        raise UserError(f"{name} has no tokenizer", RULE, "save the tokenizer of the model into the folder")
+        raise UserError(f"{name} has no tokenizer", "a base has one beside its weights", "save it into the folder")
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         marked, plain = tokenizer.encode(PROBE), tokenizer.encode(PROBE, add_special_tokens=False)
@@ -67,16 +61,14 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         prompt = prompt_of(tokenizer, PROBE)
     except Exception as error:  # of many kinds
         reason = (str(error).splitlines() or [""])[0]
-        raise UserError(
-            f"the tokenizer of {name} does not load: {reason}", "code in a model's folder is never run", "name another base"
-        ) from None
+        raise UserError(f"the tokenizer of {name} does not load: {reason}", "no code of a folder is run") from None
     if tokenizer.eos_token_id is None:
         raise UserError(f"the tokenizer of {name} has no end mark (eos_token)", "an answer ends with it", "set one")
     if marked not in (plain, [tokenizer.bos_token_id, *plain]):
         raise UserError(
-            f"the tokenizer of {name} writes {tokenizer.decode(marked)!r} for {PROBE!r}",
-            "a mark of the tokenizer's own at a prompt's end would part it from its answer",
-            "take the base's tokenizer without it (add_eos_token: false in tokenizer_config.json)",
+            f"the tokenizer of {name} writes {PROBE!r} as {tokenizer.decode(marked)!r}",
+            "a mark of the tokenizer's own at the end of a prompt would part it from its answer",
+            "turn it off in tokenizer_config.json (add_eos_token), or name another base",
         )
     if marked != plain and not prompt.startswith(tokenizer.bos_token):
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
@@ -90,7 +82,7 @@ def prompt_of(tokenizer: PreTrainedTokenizerBase, message: str) -> str:
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
-    """Return a text's ids; a first mark that it brings itself is not added again (as lm-eval does)."""
+    """Return a text's ids; a first mark that it brings itself is not added again, as in lm-eval."""
     mark = tokenizer.bos_token or tokenizer.eos_token
     return list(tokenizer.encode(text, add_special_tokens=not text.startswith(mark)))
 
@@ -98,23 +90,13 @@ def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
 def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -> tuple[list[int], list[int]]:
     """Return the ids of a prompt and of its answer, encoded together and parted as lm-eval's HFLM does.
 
-    Blanks and line ends at the prompt's end belong to the answer.
-
     Args:
         tokenizer: of the model.
-        prompt: not empty.
+        prompt: not empty; blanks and line ends at its end belong to the answer.
         answer: with the blank that parts it from the prompt, if any.
     """
     start = encode(tokenizer, prompt.rstrip())
     return start, encode(tokenizer, prompt + answer)[len(start) :]
-
-
-def encode_row(tokenizer: PreTrainedTokenizerBase, row: dict[str, Any]) -> Example:
-    """Return the example of a row of data/instruct."""
-    blank = " " if str(tokenizer.chat_template).endswith(CHAT_TEMPLATE) else ""
-    prompt = prompt_of(tokenizer, user_message(row["instruction"], row.get("input", "")))
-    start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
-    return Example(np.array([*start, *rest, tokenizer.eos_token_id], dtype=np.int32), len(start), str(row["task"]))
 
 
 def read_examples(path: Path, tokenizer: PreTrainedTokenizerBase, length: int) -> Examples:
@@ -128,25 +110,24 @@ def read_examples(path: Path, tokenizer: PreTrainedTokenizerBase, length: int) -
     Raises:
         UserError: the file cannot be read.
     """
-    found = Examples()
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror}", "tuning reads a build of instructions", "run hunmin instruct build"
-        ) from None
-    for number, line in enumerate(lines, 1):
-        row: dict[str, Any] = {}
+    found, blank = Examples(), " " if str(tokenizer.chat_template).endswith(CHAT_TEMPLATE) else ""
+    if not path.is_file():
+        raise UserError(f"{path} is missing", "tuning reads a build of instructions", "run hunmin instruct build")
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        row: Any = None
         try:
             row = json.loads(line)
-            example = encode_row(tokenizer, row)
-            reason = "" if len(example.ids) <= length else f"{len(example.ids)} tokens, more than length {length}"
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = f"not a row of instructions ({type(error).__name__})"
+            prompt = prompt_of(tokenizer, user_message(row["instruction"], row["input"]))
+            start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
+            origin = row["task"], row["dataset"], row["licence"]
+            reason = f"more than {length} tokens" if len(start) + len(rest) >= length else ""
+        except (ValueError, KeyError, TypeError) as error:
+            reason = f"no row of instructions: {type(error).__name__} {error}" if row else "not JSON"
         if reason:
             identity = row.get("id") if isinstance(row, dict) else None
             found.rejects.append({"file": path.name, "line": number, "id": identity, "reason": reason})
         else:
-            found.kept.append(example)
-            found.sets[row.get("dataset", row["task"]), row.get("licence", "unknown")] += 1
+            ids = np.array([*start, *rest, tokenizer.eos_token_id], dtype=np.int32)
+            found.kept.append(Example(ids, len(start), origin[0]))
+            found.sets[origin[1:]] += 1
     return found

@@ -10,7 +10,7 @@ from common.settings import Settings, runtime
 
 
 class LoraSettings(Settings):
-    """LoRA: small matrices beside every linear layer are trained, the base's weights are not (Hu et al. 2021)."""
+    """LoRA: small matrices beside every linear layer but the head are trained, the base's weights are not."""
 
     rank: int = Field(16, ge=1)
     """Rank of the matrices. Higher ones learn more and take more memory."""
@@ -34,7 +34,7 @@ class TuneOptimizerSettings(Settings):
     weight_decay: float = Field(0.0, ge=0)
     """Decoupled weight decay; biases and norms have none."""
     warmup_share: float = Field(0.03, ge=0, lt=1)
-    """Share of all steps in which the rate rises from 0."""
+    """Share of all steps in which the rate rises from 0. Raise it where the loss spikes at the start."""
     schedule: Literal["linear", "cosine", "constant_with_warmup"] = "linear"
     """Learning rate after the warm-up: falls to 0 in a line or a half cosine, or stays."""
     max_grad_norm: float = Field(1.0, ge=0)
@@ -64,12 +64,12 @@ class TuneSettings(Settings):
     """Seed of micro-batches, their order, LoRA's initial weights and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """`auto`: bf16 autocast on a GPU that has it, else fp32. `fp16`: autocast with a loss scale. Trained weights stay
-    fp32 but for DeepSpeed's; LoRA's frozen base and the final model are of this type."""
+    fp32 (under DeepSpeed their masters); LoRA's frozen base and the final model are of this type."""
     gradient_checkpointing: bool = runtime(False)
     """Recompute layers in the backward pass: less memory, a third more time."""
     zero_stage: Literal[0, 1, 2, 3] = runtime(0)
-    """DeepSpeed ZeRO stage, what processes share instead of replicating: 1 optimizer state, 2 gradients, 3 weights.
-    A run resumes with the stage and the number of processes that it began with."""
+    """DeepSpeed ZeRO stage, what processes share instead of replicating: 1 optimizer state, 2 gradients too, 3 weights
+    too. A run resumes with the stage and the number of processes that it began with."""
     processes: int = runtime(1, ge=1)
     """Processes on this machine, one a GPU; torchrun and srun bring their own number."""
     threads: int | None = runtime(None, ge=1)
@@ -92,25 +92,19 @@ class TuneSettings(Settings):
 
     @model_validator(mode="after")
     def _batches_divide(self) -> TuneSettings:
-        if fault := self.batch_fault(self.processes):
-            raise ValueError(fault)
+        self.per_step(self.processes)
         return self
 
-    def batch_fault(self, processes: int) -> str:
-        """Return why so many processes cannot share a global batch evenly; "" when they can.
+    def per_step(self, processes: int) -> int:
+        """Return the micro-batches of an optimizer step that each of so many processes computes.
 
-        Args:
-            processes: of the whole run.
+        Raises:
+            ValueError: they cannot share a global batch evenly.
         """
         whole = self.micro_batch * processes
-        if not self.global_batch % whole:
-            return ""
-        return (
-            f"tune.global_batch ({self.global_batch}) must be divisible by micro_batch × processes "
-            f"({self.micro_batch} × {processes} = {whole}); e.g. tune.global_batch={-(-self.global_batch // whole) * whole}"
-        )
-
-    @property
-    def micro_batches(self) -> int:
-        """Micro-batches of an optimizer step over all processes."""
-        return self.global_batch // self.micro_batch
+        if self.global_batch % whole:
+            raise ValueError(
+                f"tune.global_batch ({self.global_batch}) must be divisible by micro_batch × processes ({whole}); "
+                f"e.g. tune.global_batch={-(-self.global_batch // whole) * whole}"
+            )
+        return self.global_batch // whole
