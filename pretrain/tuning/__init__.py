@@ -1,0 +1,1 @@
+"""Tuning of causal decoders on instructions, by transformers' Trainer."""

@@ -1,0 +1,94 @@
+"""The base: what can be tuned, its weights at a start and at a resume, LoRA beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+)
+
+from common.errors import UserError
+from common.names import shown_name
+from pretrain.tuning.settings import TuneSettings
+
+
+def read_base(folder: Path, length: int, key: str = "tune.length") -> Any:
+    """Return a decoder's configuration.
+
+    Args:
+        folder: of the model.
+        length: ids that it has to take.
+        key: what states the length, for the message.
+
+    Raises:
+        UserError: it is no causal decoder, needs code of the folder, or has fewer positions.
+    """
+    name, kind, classes = shown_name(folder), "?", []
+    try:
+        written = json.loads((folder / "config.json").read_bytes())
+        kind, classes = str(written["model_type"]), list(written.get("architectures") or [])
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:  # of many kinds
+        raise UserError(
+            f"{name} (model type {kind}) does not load: {(str(error).splitlines() or [''])[0]}",
+            "a base is a folder that transformers loads without code of the folder's own",
+            "name another base, or update transformers if it has this type by now",
+        ) from None
+    decoders = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
+    decoders = {decoders} if isinstance(decoders, str) else set(decoders)
+    if kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES or not decoders & set(classes):
+        raise UserError(
+            f"{name} is no causal decoder: {', '.join(classes) or kind}",
+            "tuning takes models that write text, with their head (GPT-NeoX, Llama, Qwen, Gemma …)",
+            "name another base",
+        )
+    positions = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if positions and length > positions:
+        raise UserError(f"{key} ({length}) is more than the {positions} positions of {name}", remedy=f"at most {positions}")
+    return config
+
+
+def beginning(base: Path, checkpoint: Path | None, settings: TuneSettings) -> Path:
+    """Return the folder whose weights a model is made with: at a resume of all weights that is the checkpoint.
+
+    The Trainer then loads raw names; weights that transformers renames (GPT-NeoX, Solar Open) would stay the base's.
+    """
+    return base if checkpoint is None or settings.lora else checkpoint
+
+
+def load_model(folder: Path, dtype: torch.dtype) -> Any:
+    """Return the decoder in a folder.
+
+    Raises:
+        UserError: weights are missing.
+    """
+    model, info = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=dtype, trust_remote_code=False, output_loading_info=True
+    )
+    if info["missing_keys"]:
+        lacking = ", ".join(sorted(info["missing_keys"])[:3])
+        raise UserError(f"{shown_name(folder)} lacks weights: {lacking} …", "none begins at random", "fetch it again")
+    return model
+
+
+def with_lora(model: Any, settings: TuneSettings) -> Any:
+    """Return a model with LoRA beside its linear layers, where the settings have it; the rest is frozen.
+
+    Raises:
+        UserError: peft is not installed.
+    """
+    if (lora := settings.lora) is None:
+        return model
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError:
+        raise UserError("tune.lora needs the package peft", remedy="pip install 'hunmin[llm]'") from None
+    torch.manual_seed(settings.seed)
+    values = {"r": lora.rank, "lora_alpha": lora.alpha, "lora_dropout": lora.dropout}
+    return get_peft_model(model, LoraConfig(**values, target_modules="all-linear", task_type="CAUSAL_LM"))

@@ -1,0 +1,110 @@
+"""Settings of the tune stage."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from common.settings import Settings, runtime
+
+
+class LoraSettings(Settings):
+    """LoRA: small matrices beside every linear layer but the head are trained, the base's weights are not."""
+
+    rank: int = Field(16, ge=1)
+    """Rank of the matrices. Higher ones learn more and take more memory."""
+    alpha: int = Field(32, ge=1)
+    """Scale of what the matrices add: alpha / rank. Twice the rank is usual."""
+    dropout: float = Field(0.05, ge=0, lt=1)
+    """Dropout of the matrices' inputs, against overfitting on few examples."""
+
+
+class TuneOptimizerSettings(Settings):
+    """AdamW and its schedule; the defaults are usual for tuning decoders of 1 to 10 billion weights."""
+
+    lr: float = Field(5e-5, gt=0)
+    """Peak learning rate. LoRA takes about ten times that of all weights."""
+    beta1: float = Field(0.9, ge=0, lt=1)
+    """Adam β1."""
+    beta2: float = Field(0.999, ge=0, lt=1)
+    """Adam β2."""
+    eps: float = Field(1e-8, gt=0)
+    """Adam ε."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Decoupled weight decay; biases and norms have none."""
+    warmup_share: float = Field(0.03, ge=0, lt=1)
+    """Share of all steps in which the rate rises from 0. Raise it where the loss spikes at the start."""
+    schedule: Literal["linear", "cosine", "constant_with_warmup"] = "linear"
+    """Learning rate after the warm-up: falls to 0 in a line or a half cosine, or stays."""
+    max_grad_norm: float = Field(1.0, ge=0)
+    """Largest gradient norm; 0 clips nothing."""
+
+
+class TuneSettings(Settings):
+    """Tuning of a causal decoder on instructions."""
+
+    base: str
+    """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""
+    length: int = Field(1024, ge=8)
+    """Most tokens of an example, end mark included; longer ones are set aside and counted. At most the base's
+    positions; memory and time grow with it."""
+    lora: LoraSettings | None = None
+    """LoRA; None trains all weights."""
+    epochs: int = Field(2, ge=1)
+    """Passes over all examples."""
+    global_batch: int = Field(128, ge=1)
+    """Examples in an optimizer step over all processes."""
+    micro_batch: int = Field(4, ge=1)
+    """Examples a process computes at once, of like length; the rest of the global batch is accumulated. Set it by
+    memory. It decides which examples share a step, so another one gives another model."""
+    optimizer: TuneOptimizerSettings = TuneOptimizerSettings()
+    """Optimizer and learning-rate schedule."""
+    seed: int = Field(42, ge=0, lt=2**32)
+    """Seed of micro-batches, their order, LoRA's initial weights and dropout."""
+    dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    """`auto`: bf16 autocast on a GPU that has it, else fp32. `fp16`: autocast with a loss scale. Trained weights stay
+    fp32 (under DeepSpeed their masters); LoRA's frozen base and the final model are of this type."""
+    gradient_checkpointing: bool = runtime(False)
+    """Recompute layers in the backward pass: less memory, a third more time."""
+    zero_stage: Literal[0, 1, 2, 3] = runtime(0)
+    """DeepSpeed ZeRO stage, what processes share instead of replicating: 1 optimizer state, 2 gradients too, 3 weights
+    too. A run resumes with the stage and the number of processes that it began with."""
+    processes: int = runtime(1, ge=1)
+    """Processes on this machine, one a GPU; torchrun and srun bring their own number."""
+    threads: int | None = runtime(None, ge=1)
+    """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    checkpoint_every: int = runtime(200, ge=1)
+    """Steps between checkpoints: what a kill can cost at most."""
+    keep_last: int = runtime(2, ge=1)
+    """Checkpoints kept."""
+    log_every: int = runtime(10, ge=1)
+    """Steps between two lines of metrics."""
+    wandb: Literal["auto", "offline", "off"] = runtime("auto")
+    """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
+    wandb_project: str = runtime("hunmin")
+    """Project name in wandb."""
+
+    @field_validator("wandb", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, value: object) -> object:
+        return "off" if value is False else value  # YAML takes it for a truth value
+
+    @model_validator(mode="after")
+    def _batches_divide(self) -> TuneSettings:
+        self.per_step(self.processes)
+        return self
+
+    def per_step(self, processes: int) -> int:
+        """Return the micro-batches of an optimizer step that each of so many processes computes.
+
+        Raises:
+            ValueError: they cannot share a global batch evenly.
+        """
+        whole = self.micro_batch * processes
+        if self.global_batch % whole:
+            raise ValueError(
+                f"tune.global_batch ({self.global_batch}) must be divisible by micro_batch × processes ({whole}); "
+                f"e.g. tune.global_batch={-(-self.global_batch // whole) * whole}"
+            )
+        return self.global_batch // whole

@@ -1,0 +1,77 @@
+"""Bases that are refused, each by one clear error; settings that do not fit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file, save_file
+from tiny_decoders import RUN
+from transformers import BertConfig, BertForMaskedLM, GPTNeoXModel
+
+from common.errors import UserError
+from common.settings import parse_settings
+from pretrain.tuning.base import load_model, read_base
+from pretrain.tuning.settings import TuneSettings
+
+
+def fault(folder: Path, length: int = 64) -> str:
+    with pytest.raises(UserError) as caught:
+        read_base(folder, length)
+    return str(caught.value)
+
+
+def test_an_encoder(tmp_path: Path) -> None:
+    config = BertConfig(vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+    BertForMaskedLM(config).save_pretrained(tmp_path / "bert")
+    assert "bert is no causal decoder: BertForMaskedLM" in fault(tmp_path / "bert")
+    written = json.loads((tmp_path / "bert" / "config.json").read_text())
+    (tmp_path / "bert" / "config.json").write_text(json.dumps({**written, "architectures": ["BertLMHeadModel"]}))
+    assert "no causal decoder" in fault(tmp_path / "bert")
+
+
+def test_a_decoder_without_its_head(tmp_path: Path, bases: dict[str, Path]) -> None:
+    GPTNeoXModel.from_pretrained(bases["gpt_neox"]).save_pretrained(tmp_path / "body")
+    assert "no causal decoder: GPTNeoXModel" in fault(tmp_path / "body")
+
+
+def test_a_model_of_code_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "modeling.py").write_text("raise SystemExit('this code was run')")
+    names = {"AutoConfig": "modeling.Config", "AutoModelForCausalLM": "modeling.Model"}
+    written = {"model_type": "exaone", "architectures": ["ExaoneForCausalLM"], "auto_map": names}
+    (tmp_path / "config.json").write_text(json.dumps(written))
+    assert "exaone" in fault(tmp_path) and "without code" in fault(tmp_path)
+
+
+def test_positions_and_a_folder_without_configuration(tmp_path: Path, bases: dict[str, Path]) -> None:
+    assert "tune.length (129) is more than the 128 positions" in fault(bases["llama"], 129)
+    assert read_base(bases["llama"], 128).model_type == "llama"
+    assert "does not load" in fault(tmp_path)
+
+
+def test_missing_weights(tmp_path: Path, bases: dict[str, Path]) -> None:
+    import torch
+
+    folder = shutil.copytree(bases["llama"], tmp_path / "part")
+    weights = load_file(folder / "model.safetensors")
+    del weights["lm_head.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(UserError, match=r"part lacks weights: lm_head\.weight"):
+        load_model(folder, torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"global_batch": 6, "micro_batch": 4}, "e.g. tune.global_batch=8"),
+        ({"global_batch": 8, "micro_batch": 4, "processes": 3}, "e.g. tune.global_batch=12"),
+        ({"lora": {"rang": 3}}, "did you mean 'rank'"),
+    ],
+)
+def test_settings(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_settings(TuneSettings, {**RUN, "base": "x", **changes}, "recipe")
+    assert message in str(caught.value)

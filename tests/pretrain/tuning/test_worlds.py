@@ -1,0 +1,58 @@
+"""The same losses for one process, accumulation, two processes and each ZeRO stage; signals; refusals of a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_decoders import write_build, write_job
+
+from pretrain.metrics import read_metrics
+
+ROOT = Path(__file__).parents[3]
+STEPS = {"global_batch": 16, "micro_batch": 4, "epochs": 8, "checkpoint_every": 5}
+
+
+def launched(job: Path, processes: int) -> tuple[int, str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
+    command = [sys.executable, "-m", "pretrain.tuning.train", str(processes), str(job)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stderr
+
+
+def losses(out: Path) -> dict[str, list[float]]:
+    rows = read_metrics(out / "logs" / "metrics.jsonl")
+    return {name: [row[name] for row in rows if name in row] for name in ("loss", "validation_loss_where")}
+
+
+def assert_equal(first: Path, second: Path) -> None:
+    for name, values in losses(first).items():
+        assert len(values) == 8 and losses(second)[name] == pytest.approx(values, abs=1e-5), name
+
+
+@pytest.fixture(scope="module")
+def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build whose sixteen examples are one step, so that micro-batches of any size hold the same."""
+    return write_build(tmp_path_factory.mktemp("sixteen"), train=16)
+
+
+def test_accumulation(sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
+    whole = run(bases["llama"], tmp_path / "16", instructions=sixteen, **{**STEPS, "micro_batch": 16})
+    for size in (1, 4, 3 * 16):
+        changes = {**STEPS, "micro_batch": min(size, 16), "global_batch": max(size, 16)}
+        assert_equal(whole, run(bases["llama"], tmp_path / f"by-{size}", instructions=sixteen, **changes))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_two_processes(zero: int, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
+    alone = run(bases["llama"], tmp_path / "alone", instructions=sixteen, **STEPS)
+    job = write_job(bases["llama"], sixteen, tmp_path / "run", **STEPS, processes=2, zero_stage=zero)
+    code, errors = launched(job, 2)
+    assert code == 0, errors
+    assert_equal(alone, tmp_path / "run")
