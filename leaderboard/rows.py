@@ -1,4 +1,4 @@
-"""Rows of a task's files: JSON Lines, JSON, CSV, Parquet, the authors' own layouts. One bad row is an error."""
+"""Rows of a task's files: JSON Lines, JSON, CSV, Parquet, the authors' tables. One bad row is an error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import ast
 import csv
 import io
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,82 +16,60 @@ SUFFIXES = ("jsonl", "json", "csv", "parquet")
 """Formats of DIR/TASK.*."""
 DEPTH = 3
 """Folders below DIR at most in which an authors' layout is looked for."""
-
 Row = dict[str, Any]
-Prepare = Callable[[Row], Row]
-"""Takes a row and returns what the task reads of it.
-
-Raises:
-    ValueError: the row is not one of the task's.
-"""
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where the rows of a task may lie."""
+def looked_for(stem: str, authors: Sequence[str] = ()) -> str:
+    """Return the names of the files that `find_rows` looks for."""
+    return ", ".join([f"{stem}.{{{','.join(SUFFIXES)}}}", *authors])
 
-    task: str
-    authors: tuple[str, ...] = ()
-    """Files of the authors' layout, at most `DEPTH` folders below DIR; * stands for anything."""
 
-    @property
-    def looked_for(self) -> str:
-        """Return the names of the files that are looked for."""
-        return ", ".join([f"{self.task}.{{{','.join(SUFFIXES)}}}", *self.authors])
+def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
+    """Return the file with a task's rows, or None.
 
-    def find(self, data: Path, part: str = "") -> Path | None:
-        """Return the file with the task's rows, or None.
+    Args:
+        data: the folder.
+        stem: name without suffix.
+        authors: other files, at most `DEPTH` folders below; * stands for anything.
 
-        Args:
-            data: the folder.
-            part: "fewshot" for the file of shots.
-
-        Raises:
-            UserError: several files could be meant.
-        """
-        stem = f"{self.task}.{part}" if part else self.task
-        found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
-        for depth in range(0 if found or part else DEPTH + 1):
-            found = [path for name in self.authors for path in sorted(data.glob("*/" * depth + name))]
-            if found:
-                break
-        if len(found) > 1:
-            raise UserError(
-                f"{self.task}: {found[0]} and {found[1]} both fit", "a task has one file", "keep one of them in the folder"
-            )
-        return found[0] if found else None
+    Raises:
+        UserError: several files could be meant.
+    """
+    found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
+    for depth in range(DEPTH + 1):
+        found = found or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
+    if len(found) > 1:
+        raise UserError(f"{stem}: both {found[0]} and {found[1]} are there", "a task has one file", "keep one of them")
+    return found[0] if found else None
 
 
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a file, told by its suffix.
 
     Raises:
-        UserError: it is damaged, not UTF-8 or holds no rows.
+        UserError: it is missing, damaged, not UTF-8 or holds no rows.
     """
-    suffix = path.suffix.lower()
     try:
-        if suffix == ".parquet":
+        if path.suffix == ".parquet":
             import pyarrow.parquet
 
             rows = pyarrow.parquet.read_table(path).to_pylist()
         else:
-            rows = _parse(path.read_text(encoding="utf-8-sig"), suffix)
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8", "", "save the file as UTF-8") from None
-    except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors are of these
+            rows = _parse(path.read_text(encoding="utf-8-sig"), path.suffix)
+    except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors, and those of UTF-8, are of these
         raise UserError(f"cannot read {path}: {error}", "", "fetch the file again, or fix it") from None
-    if not rows or not all(isinstance(row, dict) for row in rows):
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} holds no rows", "a row is an object with named fields", "check the file")
     return rows
 
 
-def _parse(text: str, suffix: str) -> list[Row]:
+def _parse(content: str, suffix: str) -> Any:
     if suffix == ".json":
-        loaded = json.loads(text)
-        return list(loaded["data"] if isinstance(loaded, dict) and isinstance(loaded.get("data"), list) else loaded)
+        loaded = json.loads(content)
+        return loaded["data"] if isinstance(loaded, dict) and "data" in loaded else loaded
     if suffix == ".csv":
-        return _table(csv.reader(io.StringIO(text, newline=""), strict=True))
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return _table(csv.reader(io.StringIO(content, newline=""), strict=True))
+    lines = [(number, line) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
     if suffix == ".tsv":  # quotes are text
         return _table(line.removesuffix("\r").split("\t") for _, line in lines)
     rows = []
@@ -104,34 +81,31 @@ def _parse(text: str, suffix: str) -> list[Row]:
     return rows
 
 
-def _table(lines: Any) -> list[Row]:
-    head, *body = [line for line in lines if line]
+def _table(lines: Iterable[list[str]]) -> list[Row]:
+    head, *body = [line for line in lines if line] or [[]]
     for number, line in enumerate(body, 2):
         if len(line) != len(head):
             raise ValueError(f"row {number} has {len(line)} columns, the head {len(head)}")
     return [dict(zip(head, line, strict=True)) for line in body]
 
 
-def prepared(path: Path, prepare: Prepare, unset: Row | None = None) -> list[Row]:
+def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:
     """Return what a task reads of each row of a file.
 
     Args:
         path: the file.
-        prepare: the task's function.
-        unset: a field set in each row before it is prepared.
+        read: the task's function, which raises ValueError for a row that is not the task's.
 
     Raises:
-        UserError: a row is not one of the task's; skipping it would change n.
+        UserError: a row is not the task's.
     """
     found = []
     for number, row in enumerate(read_rows(path), 1):
         try:
-            found.append(prepare(row | (unset or {})))
+            found.append(read(row))
         except ValueError as error:
             raise UserError(
-                f"{path}, row {number}: {error}",
-                "every row is scored: one that is left out changes n",
-                "fix the row, or the file's columns",
+                f"{path}, row {number}: {error}", "all rows are scored, or n changes", "fix the row, or the columns"
             ) from None
     return found
 
@@ -147,50 +121,40 @@ def text(row: Row, name: str) -> str:
 def parsed(row: Row, name: str) -> Any:
     """Return a list or dict that may be written as JSON or as a Python literal; ValueError for anything else."""
     value = row.get(name)
-    if isinstance(value, str):
+    for parse in (json.loads, ast.literal_eval) if isinstance(value, str) else ():
         try:
-            value = json.loads(value)
-        except ValueError:
-            try:
-                value = ast.literal_eval(value.strip())
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                raise ValueError(f"{name!r} is neither JSON nor a Python literal") from None
+            value = parse(value.strip())
+            break
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
     if not isinstance(value, (list, dict)):
-        raise ValueError(f"no list or dict in {name!r}")
+        raise ValueError(f"{name!r} is no list or dict, as JSON or as a Python literal")
     return value
 
 
 def whole(value: Any, name: str) -> int:
     """Return a whole number that may be written as 1, 1.0, "1" or "1.0"; ValueError for anything else."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if isinstance(value, bool) or number != number // 1:
-        raise ValueError(f"{name} is {value!r}, not a whole number")
-    return int(number)
+        if isinstance(value, bool) or int(float(value)) != float(value):
+            raise ValueError
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} is {value!r}, not a whole number") from None
 
 
-def one_of(value: Any, known: dict[str, Any], name: str) -> Any:
+def one_of(value: Any, known: Row, name: str) -> Any:
     """Return what a label stands for; ValueError for an unknown one."""
-    key = str(value).strip()
-    if key not in known:
+    if (key := str(value).strip()) not in known:
         raise ValueError(f"unknown label {value!r} in {name!r}; known are {', '.join(known)}")
     return known[key]
 
 
-def choices(row: Row, name: str = "choices", count: int | None = None) -> list[str]:
-    """Return different, non-empty choices; ValueError for anything else."""
-    found = parsed(row, name)
+def different(found: Any, count: int | None = None) -> list[str]:
+    """Return choices as they are; ValueError where one is no text, two are equal, or their number is another."""
     if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
-        raise ValueError(f"{name!r} is no list of texts")
-    return different(found, count)
-
-
-def different(found: list[str], count: int | None = None) -> list[str]:
-    """Return choices as they are; ValueError where two are equal or their number is another."""
+        raise ValueError("the choices are no list of texts")
     if len(found) < 2 or count not in (None, len(found)):
-        raise ValueError(f"{len(found)} choices where {count or 'two or more'} should be")
+        raise ValueError(f"{len(found)} choices, not {count or 'two or more'}")
     if len({one.strip() for one in found}) < len(found):
         raise ValueError("two choices are equal")
     return found
