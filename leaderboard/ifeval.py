@@ -1,0 +1,179 @@
+"""IFEval's rules for Korean answers, by this project's own reading of their names and arguments."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+from common.errors import nearest
+from data.splitting import split_sentences
+
+Given = dict[str, Any]
+BELOW, AT_LEAST = ("미만", "less than"), ("이상", "at least")
+CONSTRAINED = ("네", "아니요", "아마도요", "My answer is yes", "My answer is no", "My answer is maybe")
+"""Answers of `constrained_response`, without a stop at the end."""
+INITIALS, FINALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ", "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
+JAMO = (
+    {0x1100 + index: letter for index, letter in enumerate(INITIALS)}
+    | {0x1161 + index: chr(0x314F + index) for index in range(21)}
+    | {0x11A8 + index: letter for index, letter in enumerate(FINALS)}
+)
+"""Letters of decomposed text → the letters that people type: initials and finals are the same."""
+
+
+def check_rule(rule: Any, given: Given) -> None:
+    """Check that a rule is known and has the arguments that it takes.
+
+    Args:
+        rule: its id ("punctuation:no_comma").
+        given: its arguments by name.
+
+    Raises:
+        ValueError: it is unknown, or an argument is missing or of another kind.
+    """
+    if rule not in RULES:
+        raise ValueError(f"unknown IFEval rule {rule!r}{nearest(str(rule), list(RULES))}")
+    for name in RULES[rule][0].split():
+        value = given.get(name)
+        if name.endswith("relation"):
+            fits = value in BELOW + AT_LEAST
+        elif name.startswith(("num_", "nth_")) or name.endswith("frequency"):
+            fits = isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
+        elif name in ("keywords", "forbidden_words"):
+            fits = isinstance(value, list) and bool(value) and all(isinstance(word, str) and word for word in value)
+        else:
+            fits = isinstance(value, str) and bool(value) and (name != "language" or value in ("ko", "en"))
+        if not fits:
+            raise ValueError(f"rule {rule} cannot use {value!r} as its {name!r}")
+
+
+def follows(rule: str, given: Given, answer: str) -> bool:
+    """Return whether an answer follows a rule; an empty one follows none.
+
+    Args:
+        rule: its id.
+        given: its arguments by name.
+        answer: a model's.
+    """
+    names, check = RULES[rule]
+    return bool(answer.strip()) and bool(check(answer.strip(), *(given[name] for name in names.split())))
+
+
+def follows_loosely(rule: str, given: Given, answer: str) -> bool:
+    """Return whether a variant of an answer follows a rule: first line gone, last line, both, neither; * gone or not.
+
+    Args:
+        rule: its id.
+        given: its arguments by name.
+        answer: a model's.
+    """
+    lines = answer.split("\n")
+    cut = ["\n".join(part) for part in (lines, lines[1:], lines[:-1], lines[1:-1])]
+    return any(follows(rule, given, variant) for text in cut for variant in (text, text.replace("*", "")))
+
+
+def _so(count: int, wanted: float, relation: str) -> bool:
+    return count < wanted if relation in BELOW else count >= wanted
+
+
+def _jamo(text: str) -> str:
+    return unicodedata.normalize("NFD", text).translate(JAMO)
+
+
+def _times(answer: str, word: str) -> int:
+    return answer.casefold().count(word.casefold())
+
+
+def _found(pattern: str, answer: str) -> int:
+    """Return how often a pattern is found with more than blanks in its group."""
+    return sum(bool(m[m.lastindex or 0].strip()) for m in re.finditer(pattern, answer))
+
+
+def _most_are(answer: str, language: str) -> bool:
+    own = re.findall("[가-힣ㄱ-ㆎᄀ-ᇿ]" if language == "ko" else "[A-Za-z]", answer)
+    return 2 * len(own) > sum(map(str.isalpha, answer))
+
+
+def _parts(answer: str, mark: str) -> list[str]:
+    """Return the parts between marks, without empty ones at the ends."""
+    parts = [part.strip() for part in re.split(mark, answer, flags=re.MULTILINE)]
+    return parts[not parts[0] : len(parts) - (not parts[-1])]
+
+
+def _paragraphs(answer: str, count: int) -> bool:
+    parts = _parts(answer, r"^[ \t]*\*\*\*[ \t]*$")
+    return all(parts) and len(parts) == count
+
+
+def _begins(answer: str, count: int, nth: int, word: str) -> bool:
+    parts = re.split(r"\n\s*\n", answer)
+    own = parts[int(nth) - 1].strip().lstrip("\"'“‘*# ") if 1 <= nth <= len(parts) == count else ""
+    return own.casefold().startswith(word.casefold())
+
+
+def _postscript(answer: str, marker: str) -> bool:
+    return bool(answer.casefold().partition(marker.casefold())[2].strip())
+
+
+def _is_json(answer: str) -> bool:
+    fenced = re.fullmatch(r"```\w*\s*\n(.*?)\n?\s*```", answer, re.DOTALL)
+    try:
+        json.loads(fenced[1] if fenced else answer)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _two(answer: str) -> bool:
+    parts = _parts(answer, r"\*{6}")
+    return len(parts) == 2 and all(parts) and parts[0] != parts[1]
+
+
+_LETTER = "letter let_frequency let_relation"
+# fmt: off
+RULES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "keywords:existence": ("keywords", lambda a, words: all(_times(a, word) for word in words)),
+    "keywords:frequency": ("keyword frequency relation", lambda a, word, n, r: _so(_times(a, word), n, r)),
+    "keywords:forbidden_words": ("forbidden_words", lambda a, words: not any(_times(a, word) for word in words)),
+    "keywords:letter_frequency": (_LETTER, lambda a, c, n, r: _so(a.lower().count(c.lower()), n, r)),
+    "keywords:ko_letter_frequency": (_LETTER, lambda a, c, n, r: _so(_jamo(a).count(_jamo(c)), n, r)),
+    "keywords:change_keyword": (
+        "prompt_to_change keyword_from keyword_to", lambda a, text, old, new: a == text.replace(old, new).strip()),
+    "language:response_language": ("language", _most_are),
+    "length_constraints:number_sentences": (
+        "num_sentences relation", lambda a, n, r: _so(len(split_sentences(a)), n, r)),
+    "length_constraints:number_paragraphs": ("num_paragraphs", _paragraphs),
+    "length_constraints:number_words": ("num_words relation", lambda a, n, r: _so(len(a.split()), n, r)),
+    "length_constraints:number_letter_included": ("num_letters relation", lambda a, n, r: _so(len(a), n, r)),
+    "length_constraints:number_letter_excluded": (
+        "num_letters relation", lambda a, n, r: _so(len("".join(a.split())), n, r)),
+    "length_constraints:nth_paragraph_first_word": ("num_paragraphs nth_paragraph first_word", _begins),
+    "detectable_content:number_placeholders": ("num_placeholders", lambda a, n: _found(r"\[([^\[\]]+)\]", a) >= n),
+    "detectable_content:postscript": ("postscript_marker", _postscript),
+    "detectable_format:number_bullet_lists": (
+        "num_bullets", lambda a, n: len(re.findall(r"(?m)^[ \t]*[*-](?![*-])[ \t]*\S", a)) == n),
+    "detectable_format:constrained_response": ("", lambda a: a.removesuffix(".") in CONSTRAINED),
+    "detectable_format:multiple_choice": ("", lambda a: a in ("A", "B", "C", "D")),
+    "detectable_format:number_highlighted_sections": (
+        "num_highlights", lambda a, n: _found(r"\*\*([^\n*]+)\*\*|\*([^\n*]+)\*", a) >= n),
+    "detectable_format:multiple_sections": (
+        "section_spliter num_sections", lambda a, word, n: _found(rf"(?i){re.escape(word.strip())}\s*\d+", a) >= n),
+    "detectable_format:json_format": ("", _is_json),
+    "detectable_format:title": ("", lambda a: _found(r"<<([^\n<>]+)>>", a)),
+    "combination:two_responses": ("", _two),
+    "combination:repeat_prompt": (
+        "prompt_to_repeat", lambda a, text: a.casefold().startswith(text.strip().casefold())),
+    "startend:end_checker": ("end_phrase", lambda a, text: a.casefold().endswith(text.strip().casefold())),
+    "startend:quotation": ("", lambda a: len(a) > 1 and a[0] == a[-1] == '"'),
+    "change_case:capital_word_frequency": (
+        "capital_frequency capital_relation",
+        lambda a, n, r: _so(sum(map(str.isupper, re.findall("[A-Za-z]+", a))), n, r)),
+    "change_case:english_capital": ("", lambda a: re.search("[A-Z]", a) and not re.search("[a-z]", a)),
+    "change_case:english_lowercase": ("", lambda a: re.search("[a-z]", a) and not re.search("[A-Z]", a)),
+    "punctuation:no_comma": ("", lambda a: not re.search("[,，、]", a)),
+}
+# fmt: on
+"""Rule → its arguments, and whether an answer, without blanks around it, follows it."""

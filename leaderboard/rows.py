@@ -1,0 +1,169 @@
+"""Rows of a task's files: JSON Lines, JSON, CSV, Parquet, the authors' tables. One bad row is an error."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+
+SUFFIXES = ("jsonl", "json", "csv", "parquet")
+"""Formats of DIR/TASK.*."""
+DEPTH = 3
+"""Folders below DIR at most in which an authors' layout is looked for."""
+Row = dict[str, Any]
+
+
+def looked_for(stem: str, authors: Sequence[str] = ()) -> str:
+    """Return the names of the files that `find_rows` looks for."""
+    return ", ".join([f"{stem}.{{{','.join(SUFFIXES)}}}", *authors])
+
+
+def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
+    """Return the file with a task's rows, or None.
+
+    Args:
+        data: the folder.
+        stem: name without suffix.
+        authors: other files, at most `DEPTH` folders below; * stands for anything.
+
+    Raises:
+        UserError: several files could be meant.
+    """
+    found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
+    for depth in range(DEPTH + 1):
+        found = found or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
+    if len(found) > 1:
+        raise UserError(f"{stem}: both {found[0]} and {found[1]} are there", "a task has one file", "keep one of them")
+    return found[0] if found else None
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a file, told by its suffix.
+
+    Raises:
+        UserError: it is missing, damaged, not UTF-8 or holds no rows.
+    """
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet
+
+            rows = pyarrow.parquet.read_table(path).to_pylist()
+        else:
+            rows = _parse(path.read_text(encoding="utf-8-sig"), path.suffix)
+    except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors, and those of UTF-8, are of these
+        raise UserError(f"cannot read {path}: {error}", "", "fetch the file again, or fix it") from None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise UserError(f"{path} holds no rows", "a row is an object with named fields", "check the file")
+    return rows
+
+
+def _parse(content: str, suffix: str) -> Any:
+    if suffix == ".json":
+        loaded = json.loads(content)
+        return loaded["data"] if isinstance(loaded, dict) and "data" in loaded else loaded
+    if suffix == ".csv":
+        return _table(csv.reader(io.StringIO(content, newline=""), strict=True))
+    lines = [(number, line) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
+    if suffix == ".tsv":  # quotes are text
+        return _table(line.removesuffix("\r").split("\t") for _, line in lines)
+    rows = []
+    for number, line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    return rows
+
+
+def _table(lines: Iterable[list[str]]) -> list[Row]:
+    head, *body = [line for line in lines if line] or [[]]
+    for number, line in enumerate(body, 2):
+        if len(line) != len(head):
+            raise ValueError(f"row {number} has {len(line)} columns, the head {len(head)}")
+    return [dict(zip(head, line, strict=True)) for line in body]
+
+
+def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:
+    """Return what a task reads of each row of a file.
+
+    Args:
+        path: the file.
+        read: the task's function, which raises ValueError for a row that is not the task's.
+
+    Raises:
+        UserError: a row is not the task's.
+    """
+    found = []
+    for number, row in enumerate(read_rows(path), 1):
+        try:
+            found.append(read(row))
+        except ValueError as error:
+            raise UserError(
+                f"{path}, row {number}: {error}", "all rows are scored, or n changes", "fix the row, or the columns"
+            ) from None
+    return found
+
+
+def text(row: Row, name: str) -> str:
+    """Return the text of a field; ValueError where it is missing, empty or something else."""
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"no text in {name!r}; the row has {', '.join(map(str, row))}"[:300])
+    return value
+
+
+def parsed(row: Row, name: str) -> Any:
+    """Return a list or dict that may be written as JSON or as a Python literal; ValueError for anything else."""
+    value = row.get(name)
+    for parse in (json.loads, ast.literal_eval) if isinstance(value, str) else ():
+        try:
+            value = parse(value.strip())
+            break
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    if not isinstance(value, (list, dict)):
+        raise ValueError(f"{name!r} is no list or dict, as JSON or as a Python literal")
+    return value
+
+
+def whole(value: Any, name: str) -> int:
+    """Return a whole number that may be written as 1, 1.0, "1" or "1.0"; ValueError for anything else."""
+    try:
+        if isinstance(value, bool) or int(float(value)) != float(value):
+            raise ValueError
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} is {value!r}, not a whole number") from None
+
+
+def one_of(value: Any, known: Row, name: str) -> Any:
+    """Return what a label stands for; ValueError for an unknown one."""
+    if (key := str(value).strip()) not in known:
+        raise ValueError(f"unknown label {value!r} in {name!r}; known are {', '.join(known)}")
+    return known[key]
+
+
+def different(found: Any, count: int | None = None) -> list[str]:
+    """Return choices as they are; ValueError where one is no text, two are equal, or their number is another."""
+    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
+        raise ValueError("the choices are no list of texts")
+    if len(found) < 2 or count not in (None, len(found)):
+        raise ValueError(f"{len(found)} choices, not {count or 'two or more'}")
+    if len({one.strip() for one in found}) < len(found):
+        raise ValueError("two choices are equal")
+    return found
+
+
+def answer_index(value: Any, count: int) -> int:
+    """Return the index of an answer given from 0 or as a letter from A; ValueError beyond the choices."""
+    letter = str(value).strip().upper()
+    index = ord(letter) - ord("A") if len(letter) == 1 and "A" <= letter <= "Z" else whole(value, "answer")
+    if not 0 <= index < count:
+        raise ValueError(f"answer {value!r} is beyond the {count} choices")
+    return index

@@ -1,0 +1,91 @@
+"""What the task files name: their rows, and how answers are scored. lm-eval loads this file by its path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+
+from leaderboard.eqbench import eqbench_score
+from leaderboard.ifeval import follows, follows_loosely
+from leaderboard.suites import load_rows
+
+Results = Sequence[Any]
+
+
+def dataset(rows: str = "", data: str = "", **options: Any) -> dict[str, Dataset]:
+    """Return the rows to score and the shots; nothing is cached.
+
+    Args:
+        rows: task whose files are read.
+        data: folder that they lie in, from the task manager's metadata.
+        options: further metadata; `leaderboard.suites.load_rows` says which count.
+
+    Raises:
+        UserError: no folder is given, or the files do not fit the task.
+    """
+    test, shots = load_rows(rows, data and Path(data), options)
+    return {"test": Dataset.from_list(test), "fewshot": Dataset.from_list(shots)}
+
+
+def macro_f1(items: Sequence[tuple[int, int]]) -> float:
+    """Return the macro F1 over the labels that occur in (gold, prediction)."""
+    from sklearn.metrics import f1_score
+
+    gold, predicted = zip(*items, strict=True)
+    return float(f1_score(gold, predicted, average="macro"))
+
+
+def per_byte(doc: dict[str, Any], results: Results) -> dict[str, float]:
+    """Return accuracy by log-likelihood, by that over bytes (acc_norm) and by that over characters."""
+    chances = np.array([chance for chance, _ in results])
+    lengths = np.array([len(choice.strip().encode()) for choice in doc["choices"]])
+    characters = np.array([len(choice.strip()) for choice in doc["choices"]])
+    best = {"acc": chances, "acc_norm": chances / lengths, "acc_norm_characters": chances / characters}
+    return {name: float(np.argmax(values) == doc["gold"]) for name, values in best.items()}
+
+
+def social(doc: dict[str, Any], results: Results) -> dict[str, float]:
+    """Return the merged share (A-SVA) and the plain share (SVA) of the surveyed that agree with the model's choice."""
+    chosen = int(np.argmax([chance for chance, _ in results]))
+    return {"a_sva": doc["merged"][chosen], "sva": doc["shares"][chosen]}
+
+
+def eqbench(doc: dict[str, Any], results: Results) -> dict[str, float]:
+    """Return EQ-Bench's score and whether the answer has one, in percent."""
+    score = eqbench_score(results[0], doc["names"], doc["scores"])
+    return {"eqbench": score or 0.0, "percent_parseable": 0.0 if score is None else 100.0}
+
+
+def ifeval(doc: dict[str, Any], results: Results) -> dict[str, Any]:
+    """Return whether the answer follows each rule, strictly and loosely, by prompt and by instruction."""
+    rules = list(zip(doc["rules"], json.loads(doc["given"]), strict=True))
+    strict = [follows(rule, given, results[0]) for rule, given in rules]
+    loose = [follows_loosely(rule, given, results[0]) for rule, given in rules]
+    return {
+        "ifeval": strict,
+        "prompt_level_strict_acc": float(all(strict)),
+        "inst_level_strict_acc": strict,
+        "prompt_level_loose_acc": float(all(loose)),
+        "inst_level_loose_acc": loose,
+    }
+
+
+def by_instruction(items: Sequence[list[bool]]) -> float:
+    """Return the share of the instructions that are followed."""
+    return float(np.mean([followed for prompt in items for followed in prompt]))
+
+
+def by_prompt_and_instruction(items: Sequence[list[bool]]) -> float:
+    """Return the mean of the share of the prompts and that of the instructions that are followed."""
+    return (float(np.mean([all(prompt) for prompt in items])) + by_instruction(items)) / 2
+
+
+def written(doc: dict[str, Any], results: Results) -> dict[str, Any]:
+    """Return whether an answer is the output, and the pair for chrF."""
+    answer, output = results[0].strip(), doc["output"].strip()
+    return {"exact_match": float(answer == output), "chrf": (output, answer)}
