@@ -23,12 +23,9 @@ def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> d
     Means over leaderboard2's likelihood and generation tasks stand beside the tasks, for models that have all of them.
 
     Args:
-        paths: files with scores; limited ones are passed over.
+        paths: files with scores, as `read_results` takes them; limited ones are passed over.
         resamples: bootstrap samples of models.
         seed: of the draws.
-
-    Raises:
-        UserError: no scores are found.
     """
     table: dict[str, dict[str, float]] = {}
     for score in read_results(paths):
@@ -65,8 +62,8 @@ def heat_map(found: dict[str, Any], path: Path, statistic: str = "spearman") -> 
     """Draw what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
     from matplotlib.figure import Figure
 
-    tasks, matrix = found["tasks"], np.diag(np.where(found["tasks"], 1.0, 1.0))
-    matrix[matrix == 0] = np.nan
+    tasks = found["tasks"]
+    matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
     for pair in found["pairs"]:
         i, j = map(tasks.index, pair["tasks"])
         matrix[i, j] = matrix[j, i] = pair.get(statistic, {}).get("value", np.nan)

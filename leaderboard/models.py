@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 from lm_eval.api.model import LM
 from lm_eval.models.huggingface import HFLM
+from transformers import CONFIG_MAPPING
 from transformers.models.auto import modeling_auto
+from transformers.utils.logging import disable_progress_bar
 
 from common.errors import UserError
 from common.names import TOKENIZERS
@@ -18,14 +19,12 @@ from leaderboard.settings import LeaderboardSettings
 
 
 class CountingLM(HFLM):
-    """A decoder whose prompts beyond its positions are counted."""
+    """A decoder; `cut` holds the prompts that lost their beginning for want of positions."""
 
     cut: set[str]
-    """Prompts that lost their beginning."""
 
     def _loglikelihood_tokens(self, requests: Any, *args: Any, **options: Any) -> list[tuple[float, bool]]:
         self.cut |= {prompt for (prompt, _), *ids in requests if sum(map(len, ids)) > self.max_length + 1}
-        options["disable_tqdm"] = not sys.stderr.isatty()
         return super()._loglikelihood_tokens(requests, *args, **options)
 
     def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
@@ -33,13 +32,12 @@ class CountingLM(HFLM):
         for prompt, given in (request.args for request in requests):
             room = self.max_length - given["max_gen_toks"]
             if room < 1:
+                problem = f"answers of {given['max_gen_toks']:,} tokens leave no room for a prompt"
                 raise UserError(
-                    f"answers of {given['max_gen_toks']} tokens", f"the model has {self.max_length} positions",
-                    "lower leaderboard.max_gen_toks",
-                )  # fmt: skip
-            if len(self.tok_encode(prompt)) > room:
-                self.cut.add(prompt)
-        return super().generate_until(requests, disable_tqdm=not sys.stderr.isatty())
+                    problem, f"the model has {self.max_length:,} positions", "lower leaderboard.max_gen_toks"
+                )
+            self.cut |= {prompt} if len(self.tok_encode(prompt)) > room else set()
+        return super().generate_until(requests, disable_tqdm)
 
 
 class ConstantLM(LM):
@@ -63,29 +61,23 @@ class ConstantLM(LM):
 
 
 def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
-    """Return a folder's decoder, ready to be scored with the settings' device, dtype and batch size.
-
-    Raises:
-        UserError: it is no decoder, needs code of its own, has no tokenizer or one that ends prompts, or the device is
-            not there.
-    """
-    check_decoder(folder)
-    device = settings.device if settings.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, number = device.partition(":")
-    if kind not in ("cpu", "cuda") or (kind == "cuda" and int(number or 0) >= torch.cuda.device_count()):
-        raise UserError(f"device {device!r} is not here", "", "set leaderboard.device to cpu, or to a GPU of this host")
+    """Return a folder's decoder, ready to be scored; UserError where it, or the settings' device, is of no use."""
+    gpus = range(torch.cuda.device_count())
+    device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
+    if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):
+        raise UserError(f"there is no device {device!r} here", "", "set leaderboard.device to cpu, or to a GPU's name")
+    if not sys.stderr.isatty():
+        disable_progress_bar()
     try:
         lm = CountingLM(pretrained=str(folder), backend="causal", tokenizer=str(folder), device=device,
                         dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
     except (OSError, ValueError, ImportError) as error:
         raise UserError(f"cannot load {folder}: {str(error).splitlines()[0]}", "", "check the model's files") from None
-    lm.cut = set()
-    ids = lm.tokenizer("가").input_ids
-    if ids and ids[-1] in lm.tokenizer.all_special_ids:
-        raise UserError(
-            f"the tokenizer of {folder} ends prompts with {lm.tokenizer.convert_ids_to_tokens(ids[-1])}",
-            "an answer follows its prompt directly", "save the tokenizer without that mark",
-        )  # fmt: skip
+    lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
+    if last and last[0] in lm.tokenizer.all_special_ids:
+        mark = lm.tokenizer.decode(last)
+        raise UserError(f"the tokenizer of {folder} ends prompts with {mark}", "an answer follows its prompt directly",
+                        "save the tokenizer without that mark")  # fmt: skip
     return lm
 
 
@@ -97,14 +89,14 @@ def check_decoder(folder: Path) -> None:
         more = "; it is an adapter: merge it into its base" if (folder / "adapter_config.json").is_file() else ""
         raise UserError(f"{folder} holds no readable config.json{more}", "", "name a model's folder") from None
     kind, named = str(config.get("model_type")), config.get("architectures") or []
-    if kind not in transformers.CONFIG_MAPPING:
-        raise UserError(f"{folder} is of the type {kind!r}, which needs code of its own",
-                        "no code of a model is run", "use a type that transformers has")  # fmt: skip
     causal = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
     known = {causal} if isinstance(causal, str) else set(causal)
     both_ways = kind in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
+    if kind not in CONFIG_MAPPING:
+        raise UserError(f"{folder} is of the type {kind!r}, which needs code of its own", "no code of a model is run",
+                        "use a type that transformers has")  # fmt: skip
     if not known or both_ways or (named and not known & set(named)):
-        raise UserError(f"{folder} is no decoder but {', '.join(named) or kind}",
-                        "log-likelihoods of an encoder mean nothing", "name a causal language model")  # fmt: skip
+        raise UserError(f"{folder} is no decoder but {', '.join(named) or kind}", "encoders give no likelihoods",
+                        "name a causal language model")  # fmt: skip
     if not any(fnmatchcase(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
-        raise UserError(f"{folder} holds no tokenizer", f"one of {', '.join(TOKENIZERS)}", "add it")
+        raise UserError(f"{folder} holds no tokenizer", f"it is one of {', '.join(TOKENIZERS)}", "add it")

@@ -15,14 +15,11 @@ FACTS = ["model", "task", "metric", "score", "95% interval", "n", "best constant
 
 
 def report(paths: Sequence[Path], form: str = "markdown") -> str:
-    """Return the scores found as tables, a model a row.
+    """Return the scores in files and folders, as `read_results` takes them, as tables with a model a row.
 
     Args:
         paths: result files, or folders of them.
         form: "markdown", "latex" or "json".
-
-    Raises:
-        UserError: no scores are found.
     """
     scores, published = read_results(paths), load_yaml(Path(__file__).with_name("published.yaml"))
     models: dict[str, dict[str, Score]] = {}

@@ -31,17 +31,20 @@ def read_results(paths: Sequence[Path]) -> list[Score]:
     found: list[Score] = []
     for path in [file for one in paths for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])]:
         try:
-            found += _table(path) if path.suffix == ".csv" else _tree(json.loads(path.read_bytes()))
+            if path.suffix == ".csv":
+                found += [Score(row["model"], row["task"], "score", float(row["score"])) for row in read_rows(path)]
+            else:
+                found += _tree(json.loads(path.read_bytes()))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             rule = "results are JSON of lm-eval or the board, or CSV with model,task,score"
             raise UserError(f"cannot read {path}: {error!r}", rule, "fix it, or leave it out") from None
     if not found:
         raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
+    models = {(score.model, score.facts.get("model", "")) for score in found}
+    for score in found:  # two models may lie in folders of one name
+        if sum(name == score.model for name, _ in models) > 1:
+            score.model += f" ({score.facts.get('model', 'other')[:6]})"
     return found
-
-
-def _table(path: Path) -> list[Score]:
-    return [Score(row["model"], row["task"], "score", float(row["score"])) for row in read_rows(path)]
 
 
 def _tree(tree: Any) -> Iterator[Score]:

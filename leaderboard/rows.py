@@ -18,15 +18,12 @@ Row = dict[str, Any]
 
 
 def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
-    """Return the file with a task's rows, or None.
+    """Return the file with a task's rows, or None; UserError where several could be meant.
 
     Args:
         data: the folder.
         stem: name without suffix.
         authors: other files, at most `DEPTH` folders below; * stands for anything.
-
-    Raises:
-        UserError: several files could be meant.
     """
     found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
     for depth in range(DEPTH + 1):
@@ -57,24 +54,16 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _parse(content: str, suffix: str) -> Any:
-    if suffix == ".json":
-        loaded = json.loads(content)
+    if suffix in (".json", ".jsonl"):
+        lines = [line for line in content.split("\n") if line.strip()]
+        loaded = json.loads(content if suffix == ".json" else "[" + ",\n".join(lines) + "]")
         return loaded["data"] if isinstance(loaded, dict) and "data" in loaded else loaded
-    if suffix == ".jsonl":
-        return [_json_line(line, number) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
-    form = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if suffix == ".tsv" else {}
+    form: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if suffix == ".tsv" else {}
     head, *body = [line for line in csv.reader(io.StringIO(content, newline=""), strict=True, **form) if line] or [[]]
     for number, line in enumerate(body, 2):
         if len(line) != len(head):
             raise ValueError(f"row {number} has {len(line)} columns, the head {len(head)}")
     return [dict(zip(head, line, strict=True)) for line in body]
-
-
-def _json_line(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise ValueError(f"line {number}: {error}") from None
 
 
 def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:

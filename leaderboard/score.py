@@ -24,7 +24,7 @@ from leaderboard.suites import SUITES, TASKS, BoardTask, held_out_tasks, task_fi
 
 READ = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
 """Of the files of a model's folder that are read."""
-ELSEWHERE = ("suites", "tasks", "data", "shots")
+APART = ("suites", "tasks", "data", "shots")
 """Settings that a result states by itself, or does not depend on."""
 
 
@@ -53,7 +53,7 @@ def score_model(
     folder, lm, found = find(model, "model"), None, {}
     check_decoder(folder)
     common = {
-        "settings": {key: value for key, value in dump_settings(settings).items() if key not in ELSEWHERE},
+        "settings": {key: value for key, value in dump_settings(settings).items() if key not in APART},
         "model": settings_hash([(f.name, sha256_file(f)) for f in sorted(folder.iterdir()) if f.suffix in READ]),
         "code": rules(),
         "versions": package_versions("lm-eval", "transformers", "torch", "tokenizers"),
@@ -112,9 +112,7 @@ def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[
     return tasks, absent
 
 
-def _score(
-    lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, out: Path
-) -> tuple[dict[str, float], dict[str, Any]]:
+def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, out: Path) -> list[dict[str, Any]]:
     """Return the scores of a task, and the facts beside them."""
     from lm_eval import tasks as shipped
     from lm_eval.evaluator import evaluate
@@ -127,10 +125,10 @@ def _score(
     chat = settings.chat_template if task.suite != "instruct" else layout == "message"
     if chat and not template:
         raise UserError("the tokenizer has no chat template", "", "set leaderboard.chat_template to false")
-    inferred = {"listed": settings.listed, "groups": settings.groups, "layout": layout}
-    data = str(rows if task.suite == "instruct" else settings.data)
+    inferred = {"multiple_choice": {"listed": settings.listed}, "social": {"groups": settings.groups},
+                "instruction": {"use": task.use, "layout": layout}}.get(task.reads, {})  # fmt: skip
+    metadata = {"data": str(rows if task.suite == "instruct" else settings.data), **inferred}
     folders = [str(Path(str(shipped.__file__)).parent / "kobest"), str(tasks_folder())]
-    metadata = {"data": data, "use": task.use, **inferred}
     manager = shipped.TaskManager(include_path=folders, include_defaults=False, metadata=metadata)
     (out / "logs").mkdir(parents=True, exist_ok=True)
     log = (out / "logs" / f"{task.name}.log").open("w", encoding="utf-8")
@@ -143,14 +141,16 @@ def _score(
         one.set_config("num_fewshot", shots)
         if settings.max_gen_toks and task.kind == "generation":
             one.set_config("generation_kwargs", {"max_gen_toks": settings.max_gen_toks}, update=True)
-        run = {"task_dict": loaded, "limit": settings.limit, "bootstrap_iters": 0}
+
+        def run(model: Any, **options: Any) -> tuple[dict[str, Any], Any]:
+            found: Any = evaluate(model, loaded, limit=settings.limit, bootstrap_iters=0, **options)
+            own = found["results"][one.task_name].items()
+            return {key: float(v) for key, v in own if "," in key and "_stderr" not in key}, found.get("samples")
+
         lm.cut.clear()
-        found = evaluate(lm, **run, apply_chat_template=chat, fewshot_as_multiturn=chat)
-        samples, scores = found["samples"][one.task_name], _metrics(found, one)
-        constants = [
-            {"answer": answer, **_metrics(evaluate(constant, **run, log_samples=False), one)}
-            for answer, constant in _constants(task, one)
-        ]
+        scores, samples = run(lm, apply_chat_template=chat, fewshot_as_multiturn=chat)
+        samples = samples[one.task_name]
+        constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, one)]
     intervals = {}
     for key in scores:
         name, by = key.split(",")
@@ -160,17 +160,13 @@ def _score(
         for sample in samples:
             kept = {key: sample[key] for key in ("doc_id", "filter", "target", "filtered_resps", *sample["metrics"])}
             stream.write(json.dumps(kept, ensure_ascii=False, default=str) + "\n")
-    return scores, {
+    facts = {
         "suite": task.suite, "metric": task.metric, "kind": task.kind, "n": len(values), "limit": settings.limit,
         "intervals": intervals, "constants": constants, "best": max(row[task.metric] for row in constants),
         "cut": len(lm.cut), "prompts": "chat template" if chat else "plain text", "inferred": inferred,
         "generation": one.config.generation_kwargs, "device": str(lm.device), "batch_size": lm.batch_size,
     }  # fmt: skip
-
-
-def _metrics(found: Any, one: Any) -> dict[str, float]:
-    own = found["results"][one.task_name]
-    return {key: float(value) for key, value in own.items() if "," in key and "_stderr" not in key}
+    return [scores, facts]
 
 
 def _constants(task: BoardTask, one: Any) -> list[tuple[str, Any]]:
