@@ -1,7 +1,5 @@
 """IFEval's rules for Korean answers, by this project's own reading of their names and arguments."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -25,15 +23,7 @@ JAMO = (
 
 
 def check_rule(rule: Any, given: Given) -> None:
-    """Check that a rule is known and has the arguments that it takes.
-
-    Args:
-        rule: its id ("punctuation:no_comma").
-        given: its arguments by name.
-
-    Raises:
-        ValueError: it is unknown, or an argument is missing or of another kind.
-    """
+    """Raise a ValueError for a rule that is unknown, or lacks an argument or has one of another kind."""
     if rule not in RULES:
         raise ValueError(f"unknown IFEval rule {rule!r}{nearest(str(rule), list(RULES))}")
     for name in RULES[rule][0].split():
@@ -51,25 +41,13 @@ def check_rule(rule: Any, given: Given) -> None:
 
 
 def follows(rule: str, given: Given, answer: str) -> bool:
-    """Return whether an answer follows a rule; an empty one follows none.
-
-    Args:
-        rule: its id.
-        given: its arguments by name.
-        answer: a model's.
-    """
+    """Return whether an answer follows a rule with its arguments; an empty one follows none."""
     names, check = RULES[rule]
     return bool(answer.strip()) and bool(check(answer.strip(), *(given[name] for name in names.split())))
 
 
 def follows_loosely(rule: str, given: Given, answer: str) -> bool:
-    """Return whether a variant of an answer follows a rule: first line gone, last line, both, neither; * gone or not.
-
-    Args:
-        rule: its id.
-        given: its arguments by name.
-        answer: a model's.
-    """
+    """Return whether one of eight variants follows a rule: without first or last line or both, without stars."""
     lines = answer.split("\n")
     cut = ["\n".join(part) for part in (lines, lines[1:], lines[:-1], lines[1:-1])]
     return any(follows(rule, given, variant) for text in cut for variant in (text, text.replace("*", "")))
@@ -103,19 +81,10 @@ def _parts(answer: str, mark: str) -> list[str]:
     return parts[not parts[0] : len(parts) - (not parts[-1])]
 
 
-def _paragraphs(answer: str, count: int) -> bool:
-    parts = _parts(answer, r"^[ \t]*\*\*\*[ \t]*$")
-    return all(parts) and len(parts) == count
-
-
 def _begins(answer: str, count: int, nth: int, word: str) -> bool:
     parts = re.split(r"\n\s*\n", answer)
     own = parts[int(nth) - 1].strip().lstrip("\"'“‘*# ") if 1 <= nth <= len(parts) == count else ""
     return own.casefold().startswith(word.casefold())
-
-
-def _postscript(answer: str, marker: str) -> bool:
-    return bool(answer.casefold().partition(marker.casefold())[2].strip())
 
 
 def _is_json(answer: str) -> bool:
@@ -125,11 +94,6 @@ def _is_json(answer: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _two(answer: str) -> bool:
-    parts = _parts(answer, r"\*{6}")
-    return len(parts) == 2 and all(parts) and parts[0] != parts[1]
 
 
 _LETTER = "letter let_frequency let_relation"
@@ -145,14 +109,16 @@ RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "language:response_language": ("language", _most_are),
     "length_constraints:number_sentences": (
         "num_sentences relation", lambda a, n, r: _so(len(split_sentences(a)), n, r)),
-    "length_constraints:number_paragraphs": ("num_paragraphs", _paragraphs),
+    "length_constraints:number_paragraphs": (
+        "num_paragraphs", lambda a, n: len(p := _parts(a, r"^[ \t]*\*\*\*[ \t]*$")) == n and all(p)),
     "length_constraints:number_words": ("num_words relation", lambda a, n, r: _so(len(a.split()), n, r)),
     "length_constraints:number_letter_included": ("num_letters relation", lambda a, n, r: _so(len(a), n, r)),
     "length_constraints:number_letter_excluded": (
         "num_letters relation", lambda a, n, r: _so(len("".join(a.split())), n, r)),
     "length_constraints:nth_paragraph_first_word": ("num_paragraphs nth_paragraph first_word", _begins),
     "detectable_content:number_placeholders": ("num_placeholders", lambda a, n: _found(r"\[([^\[\]]+)\]", a) >= n),
-    "detectable_content:postscript": ("postscript_marker", _postscript),
+    "detectable_content:postscript": (
+        "postscript_marker", lambda a, mark: a.casefold().partition(mark.casefold())[2].strip()),
     "detectable_format:number_bullet_lists": (
         "num_bullets", lambda a, n: len(re.findall(r"(?m)^[ \t]*[*-](?![*-])[ \t]*\S", a)) == n),
     "detectable_format:constrained_response": ("", lambda a: a.removesuffix(".") in CONSTRAINED),
@@ -163,7 +129,7 @@ RULES: dict[str, tuple[str, Callable[..., Any]]] = {
         "section_spliter num_sections", lambda a, word, n: _found(rf"(?i){re.escape(word.strip())}\s*\d+", a) >= n),
     "detectable_format:json_format": ("", _is_json),
     "detectable_format:title": ("", lambda a: _found(r"<<([^\n<>]+)>>", a)),
-    "combination:two_responses": ("", _two),
+    "combination:two_responses": ("", lambda a: len(p := _parts(a, r"\*{6}")) == 2 == len(set(p)) and all(p)),
     "combination:repeat_prompt": (
         "prompt_to_repeat", lambda a, text: a.casefold().startswith(text.strip().casefold())),
     "startend:end_checker": ("end_phrase", lambda a, text: a.casefold().endswith(text.strip().casefold())),

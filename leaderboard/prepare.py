@@ -3,8 +3,6 @@
 Each takes the row, its task and the task file's metadata, and raises ValueError for a row that is not the task's.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any
@@ -111,18 +109,20 @@ def social(row: Row, task: Any, options: Row) -> Row:
     return {"prompt": prompt, "choices": choices, "shares": shares, "merged": merged, "gold": merged.index(max(merged))}
 
 
-def instruction(row: Row, layout: str) -> Row:
-    """Return a held-out row of an instruction build.
+def instruction(row: Row, task: Any, options: Row) -> Row:
+    """Return a held-out row of an instruction build; {} for one of another use, or of the other kind.
 
-    Args:
-        row: instruction, input, output, choices where they are closed.
-        layout: "plain" for Hunmin's layout, whose answers begin with a blank; "message" for a chat template.
+    In the layout "plain" answers begin with a blank; "message" leaves the prompt to a chat template.
     """
     from data.instruct.layout import plain_prompt, user_message
 
+    closed = row.get("choices") is not None
+    if row.get("task") != options.get("use") or closed != (task.kind == "likelihood"):
+        return {}
     message, output = user_message(text(row, "instruction"), row.get("input") or ""), text(row, "output")
-    prompt, blank = (plain_prompt(message), " ") if layout == "plain" else (message, "")
-    if row.get("choices") is None:
+    plain = options.get("layout", "plain") == "plain"
+    prompt = plain_prompt(message) if plain else message
+    if not closed:
         return {"prompt": prompt, "output": output}
     gold = one_of(output, {choice.strip(): i for i, choice in enumerate(different(row["choices"]))}, "output")
-    return {"prompt": prompt, "choices": [blank + choice for choice in row["choices"]], "gold": gold}
+    return {"prompt": prompt, "choices": [" " * plain + choice for choice in row["choices"]], "gold": gold}

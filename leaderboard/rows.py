@@ -1,12 +1,10 @@
 """Rows of a task's files: JSON Lines, JSON, CSV, Parquet, the authors' tables. One bad row is an error."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +17,13 @@ DEPTH = 3
 Row = dict[str, Any]
 
 
-def looked_for(stem: str, authors: Sequence[str] = ()) -> str:
-    """Return the names of the files that `find_rows` looks for."""
-    return ", ".join([f"{stem}.{{{','.join(SUFFIXES)}}}", *authors])
-
-
 def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
-    """Return the file with a task's rows, or None.
+    """Return the file with a task's rows, or None; UserError where several could be meant.
 
     Args:
         data: the folder.
         stem: name without suffix.
         authors: other files, at most `DEPTH` folders below; * stands for anything.
-
-    Raises:
-        UserError: several files could be meant.
     """
     found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
     for depth in range(DEPTH + 1):
@@ -64,25 +54,12 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _parse(content: str, suffix: str) -> Any:
-    if suffix == ".json":
-        loaded = json.loads(content)
+    if suffix in (".json", ".jsonl"):
+        lines = [line for line in content.split("\n") if line.strip()]
+        loaded = json.loads(content if suffix == ".json" else "[" + ",\n".join(lines) + "]")
         return loaded["data"] if isinstance(loaded, dict) and "data" in loaded else loaded
-    if suffix == ".csv":
-        return _table(csv.reader(io.StringIO(content, newline=""), strict=True))
-    lines = [(number, line) for number, line in enumerate(content.split("\n"), 1) if line.strip()]
-    if suffix == ".tsv":  # quotes are text
-        return _table(line.removesuffix("\r").split("\t") for _, line in lines)
-    rows = []
-    for number, line in lines:
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-    return rows
-
-
-def _table(lines: Iterable[list[str]]) -> list[Row]:
-    head, *body = [line for line in lines if line] or [[]]
+    form: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if suffix == ".tsv" else {}
+    head, *body = [line for line in csv.reader(io.StringIO(content, newline=""), strict=True, **form) if line] or [[]]
     for number, line in enumerate(body, 2):
         if len(line) != len(head):
             raise ValueError(f"row {number} has {len(line)} columns, the head {len(head)}")
@@ -90,23 +67,13 @@ def _table(lines: Iterable[list[str]]) -> list[Row]:
 
 
 def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:
-    """Return what a task reads of each row of a file.
-
-    Args:
-        path: the file.
-        read: the task's function, which raises ValueError for a row that is not the task's.
-
-    Raises:
-        UserError: a row is not the task's.
-    """
+    """Return what a task's function reads of each row; UserError where it raises ValueError for one."""
     found = []
     for number, row in enumerate(read_rows(path), 1):
         try:
             found.append(read(row))
         except ValueError as error:
-            raise UserError(
-                f"{path}, row {number}: {error}", "all rows are scored, or n changes", "fix the row, or the columns"
-            ) from None
+            raise UserError(f"{path}, row {number}: {error}", "every row counts", "fix the row, or the file") from None
     return found
 
 

@@ -1,65 +1,44 @@
 """The suites: their tasks, where the rows of each lie, and what is scored."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from common.errors import UserError
-from common.settings import Settings, load_yaml
+from common.settings import load_yaml
 from leaderboard import prepare
-from leaderboard.rows import Row, find_rows, looked_for, prepared, read_rows
+from leaderboard.rows import SUFFIXES, Row, find_rows, prepared, read_rows
 
 HELD_OUT = "held_out.jsonl"
 """File of an instruction build with the rows of the suite `instruct`."""
 
 
-class BoardTask(Settings):
-    """A task of a suite; see suites.yaml."""
+@dataclass(frozen=True)
+class BoardTask:
+    """A task of a suite, as suites.yaml describes it."""
 
     name: str
-    """Of the task, and of its files."""
-    suite: Literal["kit19", "leaderboard2", "instruct"]
-    """That it belongs to."""
-    metric: str
-    """lm-eval's key of the score that tables show, METRIC,FILTER."""
-    beside: tuple[str, ...] = ()
-    """Keys of further scores."""
-    kind: Literal["likelihood", "generation"] = "likelihood"
-    """How it is scored."""
-    title: str = ""
-    """Its name in tables."""
-    load: str = ""
-    """What lm-eval loads, where that has another name."""
-    files: tuple[str, ...] = ()
-    """Files of the authors' layout."""
-    reads: str = "columns"
-    """Function of `leaderboard.prepare` that reads a row."""
-    texts: Mapping[str, tuple[str, ...]] = Field({})
-    """Field → columns that may hold its text."""
-    labels: Mapping[str, Mapping[str, dict[str, Any]]] = Field({})
-    """Field → column → value → what it stands for."""
-    different: tuple[str, ...] = ()
-    """Fields that are the choices."""
-    constants: tuple[str, ...] = ("",)
-    """Answers, of a task by generation, that are the same for every prompt; {FIELD} is the most frequent value."""
-    use: str = ""
-    """Use of an instruction build whose rows are scored."""
+    suite: str
+    metric: str  # lm-eval's key of the score that tables show, METRIC,FILTER
+    beside: Sequence[str] = ()  # keys of further scores
+    kind: str = "likelihood"  # or "generation"
+    title: str = ""  # in tables
+    load: str = ""  # what lm-eval loads, where that has another name
+    files: Sequence[str] = ()  # of the authors' layout
+    reads: str = "columns"  # function of leaderboard.prepare that reads a row
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # field → columns that may hold its text
+    labels: Mapping[str, Mapping[str, Row]] = field(default_factory=dict)  # field → column → value → meaning
+    different: Sequence[str] = ()  # fields that are the choices
+    constants: Sequence[str] = ("",)  # texts that answer every prompt alike; {FIELD} is its most frequent value
+    use: str = ""  # of an instruction build
 
 
-def _tasks() -> dict[str, BoardTask]:
-    tree = load_yaml(Path(__file__).with_name("suites.yaml"))
-    return {name: BoardTask(name=name, **fields) for name, fields in tree.items()}
-
-
-TASKS = _tasks()
+TREE: dict[str, dict[str, Any]] = load_yaml(Path(__file__).with_name("suites.yaml"))
+TASKS = {name: BoardTask(name=name, **fields) for name, fields in TREE.items()}
 """Every task file's task by name."""
-SUITES: dict[str, tuple[str, ...]] = {
-    suite: tuple(name for name, task in TASKS.items() if task.suite == suite) for suite in ("kit19", "leaderboard2")
-} | {"instruct": ()}
+SUITES = {suite: [task.name for task in TASKS.values() if task.suite == suite] for suite in ("kit19", "leaderboard2")}
+SUITES["instruct"] = []
 """Suite → names of its tasks; those of `instruct` are found in the rows of a build."""
 
 
@@ -70,7 +49,7 @@ def tasks_folder() -> Path:
 
 def scale_of(metric: str) -> float:
     """Return the highest value of a metric, which is declared by its name."""
-    return 100.0 if metric.split(",")[0] in ("eqbench", "percent_parseable", "chrf") else 1.0
+    return 100.0 if metric.split(",")[0] in ("eqbench", "percent_parseable", "chrf", "score") else 1.0
 
 
 def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], list[Row]]:
@@ -85,51 +64,32 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     Raises:
         UserError: no folder is given, a file is missing, or a row is not one of the task's.
     """
-    if data is None:
-        raise UserError(f"{name}: no data folder is given", "", """name it: --metadata '{"data": "DIR"}'""")
     task = TASKS[name]
-    if task.suite == "instruct":
-        return _held_out(data, name == "instruct_choice", options), []
-    read, found = getattr(prepare, task.reads), find_rows(data, name, task.files)
-    if found is None:
-        raise UserError(f"{name}: no rows in {data}", f"looked for {looked_for(name, task.files)}", "add one of them")
-    shots = find_rows(data, f"{name}.fewshot")
-    test, given = (prepared(path, lambda row: read(row, task, options)) if path else [] for path in (found, shots))
+    read, files = getattr(prepare, task.reads), task_files(task, data)
+    test, given = [*([r for r in prepared(path, lambda row: read(row, task, options)) if r] for path in files), []][:2]
+    if not test:
+        raise UserError(f"{files[0]} has no such rows of {options.get('use')!r}", "", 'name a use: "use": "copa"')
     if any(shot in test for shot in given):
-        raise UserError(f"{shots} holds a row of {found}", "shots are never test rows", "take the row out")
+        raise UserError(f"{files[1]} holds a row of {files[0]}", "shots are never test rows", "take the row out")
     return test, given
 
 
-def _held_out(data: Path, closed: bool, options: Row) -> list[Row]:
-    path, use, layout = _file(data), options.get("use"), options.get("layout", "plain")
-
-    def read(row: Row) -> Row:
-        own = row.get("task") == use and (row.get("choices") is not None) == closed
-        return prepare.instruction(row, layout) if own else {}
-
-    found = [row for row in prepared(path, read) if row]
-    if not found:
-        raise UserError(f"{path} holds no such rows of {use!r}", "", 'name a use of the build: "use": "copa"')
-    return found
-
-
-def _file(data: Path) -> Path:
-    return data / HELD_OUT if data.is_dir() else data
+def task_files(task: BoardTask, data: Path | None) -> list[Path]:
+    """Return the file with a task's rows, and that with its shots where there is one; UserError without rows."""
+    if data is not None and task.suite == "instruct":
+        return [data / HELD_OUT if data.is_dir() else data]
+    found = data and find_rows(data, task.name, task.files)
+    if not data or not found:
+        names = ", ".join([f"{task.name}.{{{','.join(SUFFIXES)}}}", *task.files])
+        raise UserError(f"{task.name}: no rows in {data}", f"looked for {names}", "put one of these files there")
+    return [found, *filter(None, [find_rows(data, f"{task.name}.fewshot")])]
 
 
 def held_out_tasks(data: Path) -> dict[str, BoardTask]:
-    """Return the tasks of the suite `instruct` by name: a build's uses, rows with choices and without apart.
-
-    Args:
-        data: the build's folder, or its file of held-out rows.
-
-    Raises:
-        UserError: the file is missing or damaged.
-    """
-    kinds = dict.fromkeys((str(row.get("task")), row.get("choices") is not None) for row in read_rows(_file(data)))
+    """Return the tasks of the suite `instruct` by name: a build's uses, rows with choices and without apart."""
     found = {}
-    for use, closed in kinds:
-        base = TASKS["instruct_choice" if closed else "instruct_text"]
-        name = f"instruct_{use}" + ("" if closed else "_text")
-        found[name] = base.model_copy(update={"name": name, "load": base.name, "use": use, "title": use})
+    for row in read_rows(task_files(TASKS["instruct_text"], data)[0]):
+        base, use = TASKS["instruct_text" if row.get("choices") is None else "instruct_choice"], str(row.get("task"))
+        name = f"instruct_{use}" + ("_text" if row.get("choices") is None else "")
+        found[name] = replace(base, name=name, load=base.name, use=use, title=use)
     return found

@@ -1,8 +1,8 @@
 """What the task files name: their rows, and how answers are scored. lm-eval loads this file by its path."""
 
-from __future__ import annotations
-
 import json
+import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from datasets import Dataset
 
-from leaderboard.eqbench import eqbench_score
 from leaderboard.ifeval import follows, follows_loosely
 from leaderboard.suites import load_rows
 
@@ -28,7 +27,7 @@ def dataset(rows: str = "", data: str = "", **options: Any) -> dict[str, Dataset
     Raises:
         UserError: no folder is given, or the files do not fit the task.
     """
-    test, shots = load_rows(rows, data and Path(data), options)
+    test, shots = load_rows(rows, Path(data) if data else None, options)
     return {"test": Dataset.from_list(test), "fewshot": Dataset.from_list(shots)}
 
 
@@ -53,6 +52,20 @@ def social(doc: dict[str, Any], results: Results) -> dict[str, float]:
     """Return the merged share (A-SVA) and the plain share (SVA) of the surveyed that agree with the model's choice."""
     chosen = int(np.argmax([chance for chance, _ in results]))
     return {"a_sva": doc["merged"][chosen], "sva": doc["shares"][chosen]}
+
+
+def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float]) -> float | None:
+    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference.
+
+    >>> eqbench_score("기쁨: 3\\n분노: 0\\n슬픔: 5\\n놀람: 2", ["기쁨", "분노", "슬픔", "놀람"], [3, 0, 5, 2])
+    100.0
+    """
+    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+)\s*:\s*(\d+)", answer)}
+    if set(theirs) != set(names):
+        return None
+    off = [abs(theirs[name] - wanted) for name, wanted in zip(names, reference, strict=True)]
+    return 10 * (10 - 0.7477 * sum((6.5 / (1 + math.exp(-1.2 * (d - 4))) if d <= 5 else d) for d in off if d))
 
 
 def eqbench(doc: dict[str, Any], results: Results) -> dict[str, float]:

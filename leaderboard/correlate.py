@@ -1,0 +1,77 @@
+"""How tasks' scores go together over models: Spearman, Pearson, Kendall with bootstrap intervals, and a heat map."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pandas import DataFrame
+
+from leaderboard.results import read_results
+from leaderboard.suites import SUITES, TASKS
+
+FEWEST = 10
+"""Models that a correlation needs."""
+PUBLISHED = {"value": 0.36, "of": "season 1 and the generation tasks of season 2 (arXiv 2410.12445)",
+             "unknown": "statistic, models, matrix"}  # fmt: skip
+
+
+def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> dict[str, Any]:
+    """Return {"models", "tasks", "pairs", "published"}: each pair's n and statistics, or a note of too few models.
+
+    Means over leaderboard2's likelihood and generation tasks stand beside the tasks, for models that have all of them.
+
+    Args:
+        paths: files with scores, as `read_results` takes them; limited ones are passed over.
+        resamples: bootstrap samples of models.
+        seed: of the draws.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for score in read_results(paths):
+        if not score.facts.get("limit"):
+            table.setdefault(score.task, {})[score.model] = score.value
+    frame = DataFrame(table)
+    for kind in ("likelihood", "generation"):
+        group = [name for name in SUITES["leaderboard2"] if TASKS[name].kind == kind]
+        if set(group) <= set(frame):
+            frame[f"mean {kind}"] = frame[group].mean(axis=1, skipna=False)
+    pairs, draw = [], np.random.default_rng(seed)
+    for first, second in combinations(frame, 2):
+        both = frame[[first, second]].dropna()
+        pair: dict[str, Any] = {"tasks": [first, second], "n": len(both), "note": "not enough models"}
+        if len(both) >= FEWEST:
+            drawn = [_three(both.iloc[draw.integers(len(both), size=len(both))]) for _ in range(resamples)]
+            ends = np.nanpercentile(drawn, [2.5, 97.5], axis=0)  # a sample of equal scores has no correlation
+            named = zip(("spearman", "pearson", "kendall"), _three(both), ends.T.tolist(), strict=True)
+            pair = (
+                pair
+                | {"note": ""}
+                | {name: {"value": value, "interval": both_ends} for name, value, both_ends in named}
+            )
+        pairs.append(pair)
+    return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
+
+
+def _three(both: DataFrame) -> list[float]:
+    first, second = (both[name] for name in both)
+    return [float(first.corr(second, method=name)) for name in ("spearman", "pearson", "kendall")]
+
+
+def heat_map(found: dict[str, Any], path: Path, statistic: str = "spearman") -> None:
+    """Draw what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
+    from matplotlib.figure import Figure
+
+    tasks = found["tasks"]
+    matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
+    for pair in found["pairs"]:
+        i, j = map(tasks.index, pair["tasks"])
+        matrix[i, j] = matrix[j, i] = pair.get(statistic, {}).get("value", np.nan)
+    figure = Figure(figsize=(2 + 0.6 * len(tasks), 2 + 0.6 * len(tasks)), layout="constrained")
+    axes = figure.subplots()
+    for (i, j), value in np.ndenumerate(matrix):
+        axes.text(j, i, "–" if np.isnan(value) else f"{value:.2f}", ha="center", va="center", fontsize=8)
+    figure.colorbar(axes.imshow(matrix, vmin=-1, vmax=1, cmap="coolwarm"), label=statistic)
+    axes.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right")
+    axes.set_yticks(range(len(tasks)), tasks)
+    figure.savefig(path)

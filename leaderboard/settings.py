@@ -1,0 +1,46 @@
+"""Settings of scoring a decoder."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from common.settings import Settings, runtime
+from leaderboard.prepare import GROUPS, LISTED
+
+
+class LeaderboardSettings(Settings):
+    """Which suites score a model, and how; what a suite's authors left unsaid is a setting here."""
+
+    suites: tuple[Literal["kit19", "leaderboard2", "instruct"], ...] = Field(("kit19",), min_length=1)
+    """Suites to score: kit19 (six sets of KIT-19), leaderboard2 (nine tasks of Open Ko-LLM Leaderboard2), instruct
+    (held-out rows of an instruction build)."""
+    data: str = ""
+    """Folder with the rows: TASK.jsonl, .json, .csv or .parquet, or the authors' files. Shots: TASK.fewshot.*."""
+    tasks: tuple[str, ...] = ()
+    """Tasks of the suites to score; none = all whose rows are there. A task named here must have its rows."""
+    limit: int | None = Field(None, ge=1)
+    """Rows a task at most, from the first; None = all. For trials: limited scores enter no mean."""
+    chat_template: bool = False
+    """Whether prompts are put into the tokenizer's chat template. Off, as KIT-19's scores were made. The suite instruct
+    always uses the layout that the model was tuned with."""
+    shots: dict[str, int] = Field({}, examples=[{"ko_gsm8k": 5}])
+    """Task → shots, the first ones of its file. Default 0: the board's shots are unpublished."""
+    max_gen_toks: int | None = Field(None, ge=1)
+    """Tokens an answer at most, for every task by generation; None = the task file's. Lower it for models of few
+    positions."""
+    listed: tuple[str, ...] = LISTED
+    """Tasks whose prompts list the choices, so that letters are scored instead of texts. The board's prompts are
+    unpublished; GPQA lists them upstream."""
+    groups: tuple[tuple[int, ...], ...] = GROUPS
+    """Choices of kornat_social, numbered from 0, that A-SVA merges. Its formula is unpublished; the default merges the
+    two that agree and the two that disagree."""
+    resamples: int = Field(1000, ge=100)
+    """Bootstrap samples of an interval. More make its ends steadier."""
+    seed: int = 42
+    """Seed of the bootstrap. Nothing else is drawn: answers are greedy, shots are the first ones."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """Type of the weights; auto = that of the checkpoint."""
+    batch_size: int = runtime(8, ge=1)
+    """Prompts a batch. Raise it until the device's memory is full."""
+    device: str = runtime("auto")
+    """Device: cpu, cuda, cuda:1 …; auto = a GPU where there is one."""
