@@ -72,17 +72,31 @@ def correlate(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Results, ours or lm-eval's; CSV: model,task,score.")
     ],
-    plot: Annotated[str | None, typer.Option("--plot", help="Heat map to draw, a PNG.")] = None,
+    plot: Annotated[str | None, typer.Option("--plot", help="Heat map to draw: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Correlate tasks over models, ten at least: Spearman, Pearson, Kendall, bootstrap intervals."""
+    from hunmin.instruct.plan import print_rows
     from leaderboard.correlate import correlate as correlations
-    from leaderboard.correlate import draw, table
+    from leaderboard.correlate import heat_map
 
     found = correlations([Path(file) for file in files])
     if plot:
-        draw(found, Path(plot))
-    show(json.dumps(found, ensure_ascii=False, indent=1) + "\n" if as_json else table(found))
+        heat_map(found, Path(plot))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    rows = []
+    for pair in found["pairs"]:
+        row = {"tasks": " × ".join(pair["tasks"]), "models": pair["n"], "note": pair["note"]}
+        for name in ("spearman", "pearson", "kendall"):
+            row[name] = (
+                "{:.2f} ({:.2f} to {:.2f})".format(one["value"], *one["interval"]) if (one := pair.get(name)) else ""
+            )
+        rows.append(row)
+    print_rows(rows or [{"tasks": "fewer than two", "models": len(found["models"])}])
+    told = found["published"]
+    show(f"published: {told['value']} between {told['of']}; unknown: {told['unknown']}\n")
 
 
 def print_board(paths: list[str], form: Form) -> None:

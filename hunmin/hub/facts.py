@@ -61,6 +61,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         raise UserError(
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
+    recipe = load_recipe(run / "recipe.yaml", [f"out={json.dumps(str(run))}"])
     training = training_folder(run)
     found = complete_checkpoints(training / "checkpoints") if training else []
     saved = checkpoint or (read_metadata(found[-1][1]) if found else None)
@@ -77,7 +78,6 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         counts[name] = manifest.counts if manifest else {}
         versions |= manifest.versions if manifest else {}
     statistics, card = run / "corpus" / "statistics.json", run / "tokenizer" / "README.md"
-    recipe = load_recipe(run / "recipe.yaml", [f"out={json.dumps(str(run))}"])
     others = [kept for _, path in found if (kept := read_metadata(path))]
     return Facts(
         recipe=recipe,

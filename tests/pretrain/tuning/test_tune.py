@@ -79,9 +79,7 @@ def test_without_the_guard_renamed_weights_stay_the_bases(
         assert bool(differing) == (kind == "gpt_neox"), differing
 
 
-def test_unfinished_checkpoints_are_passed_over(
-    bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path
-) -> None:
+def test_unfinished_checkpoints_are_passed_over(bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path) -> None:
     out = run(bases["gpt_neox"], tmp_path / "run", stop_at=SECOND_EPOCH)
     folder = out / "checkpoints"
     good = folder / f"checkpoint-{SECOND_EPOCH}"
@@ -149,7 +147,9 @@ def test_held_out_losses_are_those_of_single_examples(build: Path, whole: Any) -
     for use, (total, tokens) in sums.items():
         assert held[use][-1] == pytest.approx(total / tokens, abs=5e-6)
     logged = [row for row in figures(out) if "validation_loss" in row]
-    assert [row["step"] for row in logged] == [6, 12] and logged[1]["validation_loss_shop"] == pytest.approx(held["shop"][1], abs=1e-6)
+    assert [row["step"] for row in logged] == [6, 12] and logged[1]["validation_loss_shop"] == pytest.approx(
+        held["shop"][1], abs=1e-6
+    )
 
 
 def test_what_is_written(bases: dict[str, Path], whole: Any) -> None:
@@ -179,7 +179,9 @@ def test_set_aside_examples_are_counted_and_named(bases: dict[str, Path], run: A
 
 
 @pytest.mark.parametrize("lora", [None, LORA], ids=["all", "lora"])
-def test_the_plan_is_what_the_run_counts(lora: dict[str, Any] | None, bases: dict[str, Path], build: Path, whole: Any) -> None:
+def test_the_plan_is_what_the_run_counts(
+    lora: dict[str, Any] | None, bases: dict[str, Path], build: Path, whole: Any
+) -> None:
     settings = parse_settings(TuneSettings, {**RUN, "base": str(bases["gpt_neox"]), "lora": lora}, "test")
     plan = plan_tuning(settings, build)
     counts = json.loads((whole("gpt_neox", lora is not None) / "counts.json").read_text())
