@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,10 +31,8 @@ from data.splitting import split_sentences
 
 TRAIN, HELD_OUT, TABLE, REJECTS = "train.jsonl", "held_out.jsonl", "table.json", "rejects"
 """What a finished folder holds: rows to train on, rows kept from it, the table of the uses, what was set aside."""
-COLUMNS = ["task", "instruction", "input", "output"]
-"""Of KIT-19's CSV."""
-UNCLEAR, CLOSED = "unclear: none stated", f"{PASSED_OVER}a licence that needs licences=all"
-"""Licence of finished rows that name none (that of a whole file cannot override those of its sets); why one is left."""
+COLUMNS, UNCLEAR = ["task", "instruction", "input", "output"], "unclear: none stated"
+"""Columns of KIT-19's CSV; licence of rows that name none: that of a whole file cannot override those of its sets."""
 COUNTED = ("read", "rejected", "distinct", "contaminated", "shares_held_out", "held_out", "distinct_rows", "rows")
 
 
@@ -45,7 +43,7 @@ class Part:
     name: str
     path: str = ""
     table: dict[str, Any] = field(default_factory=dict)
-    rejects: list[dict[str, Any]] = field(default_factory=list)
+    rejects: list[tuple[str, int, str]] = field(default_factory=list)
     left: list[Item] = field(default_factory=list)
     held_out: list[Item] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
@@ -65,11 +63,8 @@ def instruct_files(settings: InstructSettings) -> list[str]:
     """
     taken = [name for name in settings.uses if settings.licences == "all" or is_open(use_of(name).licence)]
     found = [files_of(name, use_of(name), settings.data) for name in taken]
-    return sorted({path for one in found if one for path in one[1]}) + _extra_files(settings)
-
-
-def _extra_files(settings: InstructSettings) -> list[str]:
-    return list(dict.fromkeys(path for pattern in settings.extra for path in expand(pattern)))
+    extra = dict.fromkeys(path for pattern in settings.extra for path in expand(pattern))
+    return sorted({path for one in found if one for path in one[1]}) + list(extra)
 
 
 def build_instructions(
@@ -91,36 +86,30 @@ def build_instructions(
             f"it holds a folder a use with its set's files: {', '.join(settings.uses)}",
             "fetch a set into its folder; some are taken with instruct.licences=all alone",
         )
-    parts = [Part(name) for name in settings.uses]
-    parts += [Part(f"extra{number}", path) for number, path in enumerate(_extra_files(settings), 1)]
+    extra = instruct_files(settings.model_copy(update={"uses": []}))
+    parts = [Part(name) for name in settings.uses] + [Part(f"extra{n}", path) for n, path in enumerate(extra, 1)]
     searchers = {suite: Decontaminator.build(one, DecontaminateSettings()) for suite, one in tests.items() if one}
     workers = min(settings.workers or available_cores(), len(parts))
     with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, __name__) as execute:
-
-        def told(part: Part) -> None:
-            bar.advance(1, part.name)
-
+        told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
         parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, told)
-        texts = [split_sentences(text) for part in parts for item in part.held_out for text in item.texts]
-        known = [BenchmarkSentence("", str(n), one, len(cut) > 1) for n, cut in enumerate(texts) for one in cut]
-        held_out = Decontaminator.build(known, DecontaminateSettings(rules=["exact", "embedded"])) if known else None
-        parts = execute(partial(_finished, settings=settings, held_out=held_out), parts, told)
+        whole = {_plain(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts}
+        known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
+        held_out = Decontaminator.build(known, DecontaminateSettings(rules=["exact", "embedded"]))
+        parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, told)
     for part in parts:
         with atomic_write(out / REJECTS / f"{part.name}.jsonl", "wb") as stream:
-            stream.writelines(orjson.dumps(reject) + b"\n" for reject in part.rejects)
+            for file, line, reason in part.rejects:
+                stream.write(orjson.dumps({"file": file, "line": line, "reason": reason}) + b"\n")
         if part.table["state"] != "built" or part.table["shortfall"]:
-            say(
-                f"{part.name}: {part.table['state']}, {part.table['shortfall']:,} rows short of per_use", style="yellow"
-            )
+            say(f"{part.name}: {part.table['state']}, {part.table['shortfall']:,} rows short", style="yellow")
     write_rows(out / TRAIN, (row for part in parts for row in part.rows))
     write_rows(out / HELD_OUT, (row for part in parts for row in part.held_out_rows))
-    by_suite = {suite: Counter[str]() for suite in searchers}
-    for part in parts:
-        for suite, rules in part.table["contaminated_by"].items():
-            by_suite[suite].update(rules)
     counts = {name: sum(part.table[name] for part in parts) for name in COUNTED} | {
-        "contaminated_by": {suite: dict(sorted(rules.items())) for suite, rules in by_suite.items()},
-        "licences": dict(sorted(Counter(row.licence for part in parts for row in part.rows).items())),
+        "contaminated_by": {
+            suite: _summed(part.table["contaminated_by"][suite] for part in parts) for suite in searchers
+        },
+        "licences": _summed([Counter(row.licence for part in parts for row in part.rows)]),
         "uses": [part.table for part in parts],
     }
     with atomic_write(out / TABLE, "wb") as stream:
@@ -150,10 +139,10 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
     part.table["contaminated_by"] = {}
     for suite, searcher in searchers.items():
         hits = [(item, hit) for item, hit in zip(part.left, _hits(searcher, part.left), strict=True) if hit]
-        part.table["contaminated_by"][suite] = dict(sorted(Counter(hit.rule for _, hit in hits).items()))
+        part.table["contaminated_by"][suite] = _summed([Counter(hit.rule for _, hit in hits)])
         gone |= {item.number for item, _ in hits}
         why = f"test sentence: {suite}"
-        part.rejects += [_reject(item.place, f"{why}, {hit.task}, {hit.guid}, {hit.rule}") for item, hit in hits]
+        part.rejects += [(*item.place, f"{why}, {hit.task}, {hit.guid}, {hit.rule}") for item, hit in hits]
     part.left = [item for item in part.left if item.number not in gone]
     quotas = _balanced({label: len(items) // 2 for label, items in part.groups()}, settings.held_out)
     part.held_out = [item for label, items in part.groups() for item in items[: quotas[label]] if not item.ready]
@@ -163,32 +152,37 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
     return part
 
 
-def _finished(part: Part, settings: InstructSettings, held_out: Decontaminator | None) -> Part:
+def _finished(part: Part, settings: InstructSettings, texts: set[str], held_out: Decontaminator) -> Part:
     """Return a part with its rows: none that holds a text of a held-out row, labels balanced, shortfall filled."""
     count, table = len(part.left), part.table
-    if held_out:
-        hits = _hits(held_out, part.left)
-        part.left = [item for item, hit in zip(part.left, hits, strict=True) if hit is None]
+    apart = zip(part.left, _hits(held_out, part.left), strict=True)
+    part.left = [item for item, hit in apart if not hit and texts.isdisjoint(map(_plain, item.texts))]
     table |= {"shares_held_out": count - len(part.left), "distinct_rows": len(part.left)}
     part.rows = [item.ready for item in part.left if item.ready]
     if not part.path:
         use = use_of(part.name)
         turns = len(use.templates) if settings.fill == "templates" else 1
-        quotas = _balanced({label: len(items) * turns for label, items in part.groups()}, settings.per_use)
-        picks = [
-            (n // len(items), items[n % len(items)]) for label, items in part.groups() for n in range(quotas[label])
-        ]
-        for place, (turn, item) in [
-            *((part.rows, pick) for pick in sorted(picks, key=lambda pick: (pick[0], pick[1].drawn))),
-            *((part.held_out_rows, (0, item)) for item in part.held_out),
-        ]:
-            order = drawn_order(len(use.templates), settings.seed, part.name, item.number, "template")
-            place.append(row_of_item(part.name, use, item, order[turn]))
+        groups = part.groups()
+        quotas = _balanced({label: len(items) * turns for label, items in groups}, settings.per_use)
+        picks = [(n // len(items), items[n % len(items)]) for label, items in groups for n in range(quotas[label])]
+        picks.sort(key=lambda pick: (pick[0], pick[1].drawn))
+        for rows, chosen in ((part.rows, picks), (part.held_out_rows, [(0, item) for item in part.held_out])):
+            for turn, item in chosen:
+                order = drawn_order(len(use.templates), settings.seed, part.name, item.number, "template")
+                rows.append(row_of_item(part.name, use, item, order[turn]))
         table |= {"distinct_rows": sum(turn == 0 for turn, _ in picks), "shortfall": settings.per_use - len(picks)}
         table["labels"] = {} if "" in quotas else quotas
     table["rows"] = len(part.rows)
     part.left, part.held_out = [], []
     return part
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _balanced(sizes: Mapping[str, int], total: int) -> dict[str, int]:
@@ -224,7 +218,7 @@ def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[st
     most = settings.pool if not part.path else None
     for path in files:
         before, rejected = number, Counter[str]()
-        shown = path if part.path else str(Path(path).relative_to(Path(settings.data).expanduser()))
+        shown = path if part.path else path.removeprefix(f"{Path(settings.data).expanduser()}/")
         needed = COLUMNS if part.path else use_of(part.name).needed
         for line, record in records_of(path, layout, needed, partial(draw, settings.seed, part.name)):
             number += 1
@@ -235,9 +229,9 @@ def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[st
                     skipped[str(error).removeprefix(PASSED_OVER)] += 1
                 else:
                     rejected[str(error)] += 1
-                    part.rejects.append(_reject((shown, line), str(error)))
+                    part.rejects.append((shown, line, str(error)))
                 continue
-            key = xxhash.xxh3_128_digest("\0".join(" ".join(text.split()) for text in item.texts).encode())
+            key = xxhash.xxh3_128_digest("\0".join(map(_plain, item.texts)).encode())
             part.left += [item] if key not in seen else []
             seen.add(key)
             if most and len(part.left) > 2 * most:
@@ -267,9 +261,5 @@ def _item(part: Part, settings: InstructSettings, record: Any, number: int, plac
         given["instruction"] = given.pop("input", "")
     row = row_of({**given, "id": f"{part.name}-{number:06d}-0"})
     if settings.licences == "open" and not is_open(row.licence):
-        raise UnreadableError(CLOSED)
+        raise UnreadableError(f"{PASSED_OVER}its licence needs licences=all")
     return Item(number, place, (row.instruction, row.input, row.output), 0, ready=row)
-
-
-def _reject(place: tuple[str, int], reason: str) -> dict[str, Any]:
-    return {"file": place[0], "line": place[1], "reason": reason}

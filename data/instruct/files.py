@@ -17,16 +17,13 @@ from common.errors import UserError, nearest
 from common.files import open_bytes, stored
 from data.instruct.spec import Layout, Use
 from data.readers import UnreadableError, load_json
-from data.readers.delimited import is_quoted_tsv
 from data.readers.wikitext import TITLE
 from data.splitting import split_sentences
 
 Entry = tuple[int, Any]
 """Line (or number) and record; a string in place of the record is the reason why there is none."""
-FIELD_CHARS, SNIFF_BYTES = 1 << 19, 1 << 20
-"""A quoted field with more characters is not closed; bytes of a file that show whether it quotes fields."""
-GROUP = 10
-"""Sentences of ParaKQC that mean the same, one after the other."""
+FIELD_CHARS, GROUP = 1 << 19, 10
+"""A quoted field with more characters is not closed; lines of ParaKQC that mean the same, one after the other."""
 LEAD_CHARS, LEAST, MOST = 1500, 20, 500
 """Characters of an article that are looked at; fewest and most of a beginning, a continuation and a definition."""
 PASSED_OVER = "not of the kind that is asked for: "
@@ -45,13 +42,7 @@ def files_of(name: str, use: Use, data: str) -> tuple[Layout, list[str]] | None:
 
 
 def records_of(path: str, layout: Layout, needed: list[str], draw: Callable[[int, str], int]) -> Iterator[Entry]:
-    """Yield what stands in a file.
-
-    Args:
-        path: the file; .gz, .bz2, .xz, .zst allowed.
-        layout: its layout.
-        needed: columns that are read.
-        draw: a number for each row and purpose, for pairs.
+    """Yield what stands in a file whose columns `needed` are read; `draw`: a number of row and purpose, for pairs.
 
     Raises:
         UserError: the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
@@ -83,19 +74,14 @@ def _record(raw: bytes) -> dict[str, Any] | str:
 
 
 def _table(path: str, text: Iterable[str], layout: Layout, needed: list[str]) -> Iterator[Entry]:
-    quoted = layout.format == "csv" or layout.quoted
-    if quoted is None:
-        with open_bytes(path) as beginning:
-            quoted = is_quoted_tsv(beginning.read(SNIFF_BYTES).removeprefix(BOM_UTF8))
     names = list(layout.columns)
-    for number, row in _rows(text, "," if layout.format == "csv" else "\t", quoted):
-        if not isinstance(row, str) and not any(map(str.strip, row)):
-            continue
-        if isinstance(row, str) or (names and len(row) != len(names)):
-            yield number, row if isinstance(row, str) else f"{len(row)} columns instead of {len(names)}"
-        elif names:
-            yield number, dict(zip(names, row, strict=True))
-        else:
+    for number, row in _quoted(text) if layout.format == "csv" else _plain(text):
+        if isinstance(row, str):
+            yield number, row
+        elif names and any(map(str.strip, row)):
+            fits = len(row) == len(names)
+            yield number, dict(zip(names, row, strict=True)) if fits else f"{len(row)} columns instead of {len(names)}"
+        elif not names:
             names = [name.strip() for name in row]
             if wrong := [name for name in needed if names.count(name) != 1]:
                 raise UserError(
@@ -105,13 +91,14 @@ def _table(path: str, text: Iterable[str], layout: Layout, needed: list[str]) ->
                 )
 
 
-def _rows(text: Iterable[str], delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str] | str]]:
+def _plain(text: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
+    return ((number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(text, 1))
+
+
+def _quoted(text: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
     """Yield the line at which each row begins, and its fields or why it has none."""
-    if not quoted:
-        yield from ((number, line.rstrip("\r\n").split(delimiter)) for number, line in enumerate(text, 1))
-        return
     csv.field_size_limit(FIELD_CHARS)
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    reader = csv.reader(text, strict=True)
     while True:
         number = reader.line_num + 1
         try:

@@ -13,9 +13,6 @@ from data.nfc import nfc
 from data.readers import UnreadableError
 from data.readers.records import NOT_UTF8
 
-SHOWN_CHARS = 10
-"""A longer value where a label should stand is a text, and is not told."""
-
 
 class Item(NamedTuple):
     """What a record gives: its number from 1; file and line; texts that are looked for in test sets and held-out rows;
@@ -34,7 +31,7 @@ class Item(NamedTuple):
 
 
 def draw(seed: int, use: str, row: int, purpose: str) -> int:
-    """Return a number of 64 bits, as if drawn evenly; it depends on nothing else."""
+    """Return a number of 64 bits, as if drawn evenly, that depends on these alone."""
     return xxhash.xxh3_64_intdigest(f"{use}\0{row}\0{purpose}".encode(), seed)
 
 
@@ -44,53 +41,68 @@ def drawn_order(count: int, seed: int, use: str, row: int, purpose: str) -> list
 
 
 def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int], seed: int) -> Item:
-    """Return the item of a record of the use called `name`.
-
-    Raises:
-        UnreadableError: a label is unknown, a text empty, an answer beyond the choices, or choices are equal.
-    """
+    """Return the item of a record; raises UnreadableError for an unknown label, an empty text, unfit choices."""
 
     def text(column: str) -> str:
-        return _text(record, column, use.missing)
+        value = record.get(column)
+        if not isinstance(value, (str, int, float)):
+            raise UnreadableError(f"no text in '{column}'")
+        found = nfc(str(value)).replace("\r\n", "\n").strip()
+        if not found or found in use.missing:
+            raise UnreadableError(f"'{column}' is missing" if found else f"'{column}' is empty")
+        if not found.isascii() and any("\ud800" <= character <= "\udfff" for character in found):
+            raise UnreadableError(NOT_UTF8)
+        return found
 
-    def flag(column: str) -> bool:
-        return _known(text(column), ("0", "1")) == "1"
+    def known(column: str, values: Collection[str]) -> str:
+        if (value := text(column).casefold()) not in values:  # which may be a text, and is not told
+            raise UnreadableError(f"unknown label: '{column}' is none of {', '.join(values)}")
+        return value
 
+    def number_in(column: str, least: float, most: float) -> float:
+        try:
+            found = float(text(column))
+        except ValueError:
+            raise UnreadableError(f"'{column}' is no number") from None
+        if not least <= found <= most or (spec.choices and not found.is_integer()):
+            raise UnreadableError(f"'{column}' is beyond {least:g} to {most:g}")
+        return found
+
+    spec, label, choices = use.answer, "", list[str]()
     fields, texts = {}, []
     for field, column in use.fields.items():
-        fields[field] = value = text(column.column)
         if column.values:
-            fields[field] = column.values[_known(value, column.values)]
+            fields[field] = column.values[known(column.column, column.values)]
         elif column.decimals is not None:
-            fields[field] = f"{_number(value, -1e9, 1e9):.{column.decimals}f}"
-        elif column.compared:
-            texts.append(value)
+            fields[field] = f"{number_in(column.column, -1e9, 1e9):.{column.decimals}f}"
+        else:
+            fields[field] = text(column.column)
+            texts += [fields[field]] if column.compared else []
     if use.pair:
         texts.sort()
         if draw(seed, name, number, "pair") % 2:
             one, other = use.pair
             fields[one], fields[other] = fields[other], fields[one]
-    spec, label, choices = use.answer, "", list[str]()
     if spec.kinds:
-        kinds = [kind for kind in spec.kinds if flag(kind)]
+        kinds = [kind for kind in spec.kinds if known(kind, ("0", "1")) == "1"]
         answer = label = ", ".join(kinds) or spec.none[1]
-        if flag(spec.none[0]) == bool(kinds):
+        if known(spec.none[0], ("0", "1")) == str(int(bool(kinds))):
             raise UnreadableError(f"'{spec.none[0]}' beside a kind, or neither")
     elif spec.choices:
         choices = [text(column) for column in spec.choices]
         if len(set(choices)) < len(choices):
             raise UnreadableError("two choices are equal")
         texts += sorted(choices)
-        answer = choices[int(_number(text(spec.column), spec.first, spec.first + len(choices) - 1)) - spec.first]
+        answer = choices[int(number_in(spec.column, spec.first, spec.first + len(choices) - 1)) - spec.first]
         choices = [choices[n] for n in drawn_order(len(choices), seed, name, number, "choices")]
         label = str(choices.index(answer))
+    elif spec.threshold is not None:
+        answer = label = str(number_in(spec.column, *spec.range) >= spec.threshold).casefold()
+    elif spec.labels:
+        answer = label = known(spec.column, spec.labels)
     else:
         answer = text(spec.column)
-        if spec.labels:
-            above = spec.threshold is None or _number(answer, *spec.range) >= spec.threshold
-            answer = label = _known(answer if spec.threshold is None else str(above), spec.labels)
-        elif spec.compared:
-            texts.append(answer)
+        texts += [answer] if spec.compared else []
     return Item(number, place, tuple(texts), draw(seed, name, number, "row"), label, answer, tuple(choices), fields)
 
 
@@ -108,35 +120,3 @@ def row_of_item(name: str, use: Use, item: Item, template: int) -> Row:
     texts = chosen.instruction.format_map(fields), chosen.input.format_map(fields), told(item.answer)
     made = f"{name}-{item.number:06d}-{template}", name, use.dataset, use.split, template
     return Row(*made, *texts, choices if len(choices) > 1 else None, use.licence)
-
-
-def _text(record: Any, name: str, missing: Collection[str]) -> str:
-    value = record.get(name) if isinstance(record, dict) else None
-    if not isinstance(value, (str, int, float)):
-        raise UnreadableError(f"no text in '{name}'")
-    text = nfc(str(value)).replace("\r\n", "\n").strip()
-    if not text or text in missing:
-        raise UnreadableError(f"empty '{name}'" if not text else f"missing '{name}' ({text})")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise UnreadableError(NOT_UTF8)
-    return text
-
-
-def _number(value: str, least: float, most: float) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        raise UnreadableError(f"{_told(value)} where a number belongs") from None
-    if not least <= number <= most:
-        raise UnreadableError(f"{_told(value)} is beyond {least:g} to {most:g}")
-    return number
-
-
-def _known(value: str, known: Collection[str]) -> str:
-    if (label := value.casefold()) not in known:
-        raise UnreadableError(f"unknown label: {_told(value)} is none of {', '.join(known)}")
-    return label
-
-
-def _told(value: str) -> str:
-    return repr(value) if len(value) <= SHOWN_CHARS else f"a text of {len(value)} characters"

@@ -20,7 +20,7 @@ CHAT_TEMPLATE = f"""
 {{%- endfor -%}}
 {{%- if add_generation_prompt -%}}{{{{- '\\n\\n{RESPONSE}' -}}}}{{%- endif -%}}
 """.strip()
-"""For a tokenizer without one: `plain_prompt` of a user's turn, a blank, the answer, the end mark, then a blank line."""
+"""For a tokenizer without one: `plain_prompt` of a user's turn, a blank, answer, end mark; turns a blank line apart."""
 
 
 def user_message(instruction: str, input: str = "") -> str:

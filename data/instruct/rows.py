@@ -36,11 +36,7 @@ class Row(NamedTuple):
 
 
 def row_of(record: Any) -> Row:
-    """Return the row that an object of a file stands for.
-
-    Raises:
-        UnreadableError: it is none; the message says why, and holds no text of it.
-    """
+    """Return the row that an object stands for; raises UnreadableError, with no text of it, where it is none."""
     given = record if isinstance(record, dict) else {}
     values: dict[str, Any] = {"template": 0, "input": "", "choices": None} | given
     if missing := [name for name in TEXTS if not isinstance(values.get(name), str)]:

@@ -11,32 +11,24 @@ from pydantic import Field, model_validator
 
 from common.settings import Settings, load_yaml, parse_settings
 
-USES = (
-    *("apeach", "unsmile", "hatescore", "boolq", "copa", "kornli", "hellaswag", "wiki-text", "wiki-qa", "korsts"),
-    *("pawsx", "parakqc", "wic", "stylekqc", "question-pair", "nsmc", "sae4k", "petitions", "math", "lbox"),
-)
-"""The twenty uses, in KIT-19's order."""
+FOLDER = Path(__file__).parent / "uses"
+USES = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
 class Layout(Settings):
     """One form in which a set is published; `files`: patterns of what paths end in; `columns`: those of lines.
 
-    csv: quoted, a first row of names. tsv: the same between tabs, quotes being text (`quoted: null`: see the file).
-    lines: tsv without names. jsonl: an object a line. object: one object, number → record. groups: ParaKQC.
-    wiki-text, wiki-qa: kowikitext.
+    csv: quoted, a first row of names. tsv: the same between tabs, quotes being text.
+    lines: tsv without names. object: number → record. groups: ParaKQC. wiki-text, wiki-qa: kowikitext.
     """
 
     format: Literal["csv", "tsv", "lines", "jsonl", "object", "groups", "wiki-text", "wiki-qa"]
     files: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    quoted: bool | None = False
 
 
 class Column(Settings):
-    """A field that templates may name: a text, one of `values` (in small letters → word), or a number of `decimals`.
-
-    Compared texts are looked for in test sets and held-out rows.
-    """
+    """A field: a text, `compared` with test sets and held-out rows; a value (in small letters → word); or a number."""
 
     column: str
     values: dict[str, str] = Field(default={})
@@ -73,11 +65,8 @@ class Template(Settings):
 
 
 class Use(Settings):
-    """One use of a data set.
-
-    `fields`: name in templates → column. `pair`: two fields whose order means nothing and is drawn. `optional`: fields
-    that a template may leave out. `missing`: texts that stand for a missing one. `licence` may be "unclear: …".
-    """
+    """One use of a data set; fields: name in templates → column; pair: fields whose order means nothing and is drawn;
+    optional: fields that a template may leave out; missing: texts that stand for a missing one."""
 
     dataset: str
     group: str
@@ -139,7 +128,7 @@ def names_in(template: str) -> set[str]:
 @cache
 def use_of(name: str | Path) -> Use:
     """Return the spec of one of `USES`, or of a YAML file; raises UserError where its parts do not fit together."""
-    path = name if isinstance(name, Path) else Path(__file__).parent / "uses" / f"{name}.yaml"
+    path = name if isinstance(name, Path) else FOLDER / f"{name}.yaml"
     return parse_settings(Use, load_yaml(path), str(path), remedy="fix the spec")
 
 
