@@ -1,176 +1,122 @@
-"""Records as items: the fields that templates name, the texts, the label that is balanced, the answer; and as rows."""
+"""Records as items: the fields that templates name, texts, answer, the label that is balanced; items as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from data.instruct.draw import draw, drawn_order
+import xxhash
+
 from data.instruct.rows import Row
-from data.instruct.spec import Column, Use
+from data.instruct.spec import Use
 from data.nfc import nfc
+from data.readers import UnreadableError
 from data.readers.records import NOT_UTF8
-from data.splitting import split_sentences
-
-SHOWN_CHARS = 10
-"""A longer value where a label should stand is a text, and is not told."""
-
-
-class BadRecordError(ValueError):
-    """A record gives no item; the message says why, and holds no text of it."""
 
 
 class Item(NamedTuple):
-    """What a record gives."""
+    """What a record gives: its number from 1; file and line; texts that are looked for in test sets and held-out rows;
+    the label that is balanced; the label, right choice or text that is the answer; choices in their drawn order; the
+    row, where the record is one."""
 
-    use: str
     number: int
-    """Of the record among the use's, from 1."""
     place: tuple[str, int]
-    """File and line."""
-    fields: dict[str, str]
     texts: tuple[str, ...]
-    """What is looked for in test sets, and kept apart from held-out rows."""
-    label: str
-    """What is balanced; "" where nothing is."""
-    answer: str
-    """The label, the right choice, or the text."""
-    choices: tuple[str, ...]
-    """Choices of this row, in their drawn order; empty where there are none."""
     drawn: int
+    label: str = ""
+    answer: str = ""
+    choices: tuple[str, ...] = ()
+    fields: Mapping[str, str] = {}
+    ready: Row | None = None
 
-    @property
-    def sentences(self) -> list[str]:
-        """Return the sentences of the texts, as the corpus' splitter cuts them."""
-        return [sentence for text in self.texts for sentence in split_sentences(text)]
+
+def draw(seed: int, use: str, row: int, purpose: str) -> int:
+    """Return a number of 64 bits, as if drawn evenly, that depends on these alone."""
+    return xxhash.xxh3_64_intdigest(f"{use}\0{row}\0{purpose}".encode(), seed)
 
 
-def item_of(name: str, use: Use, record: Mapping[str, Any], number: int, place: tuple[str, int], seed: int) -> Item:
-    """Return the item of a record.
+def drawn_order(count: int, seed: int, use: str, row: int, purpose: str) -> list[int]:
+    """Return the numbers below `count` in a drawn order."""
+    return sorted(range(count), key=lambda n: draw(seed, use, row, f"{purpose} {n}"))
 
-    Args:
-        name: the use's name.
-        use: its spec.
-        record: columns → values.
-        number: of the record.
-        place: file and line.
-        seed: of the draws.
 
-    Raises:
-        BadRecordError: a label is unknown, a text empty, an answer beyond the choices, or choices are equal.
-    """
-    fields = {field: _field(record, column, use) for field, column in use.fields.items()}
-    texts = [fields[field] for field, column in use.fields.items() if column.compared and column.values is None]
+def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int], seed: int) -> Item:
+    """Return the item of a record; raises UnreadableError for an unknown label, an empty text, unfit choices."""
+
+    def text(column: str) -> str:
+        value = record.get(column)
+        if not isinstance(value, (str, int, float)):
+            raise UnreadableError(f"no text in '{column}'")
+        found = nfc(str(value)).replace("\r\n", "\n").strip()
+        if not found or found in use.missing:
+            raise UnreadableError(f"'{column}' is missing" if found else f"'{column}' is empty")
+        if not found.isascii() and any("\ud800" <= character <= "\udfff" for character in found):
+            raise UnreadableError(NOT_UTF8)
+        return found
+
+    def known(column: str, values: Collection[str]) -> str:
+        if (value := text(column).casefold()) not in values:  # which may be a text, and is not told
+            raise UnreadableError(f"unknown label: '{column}' is none of {', '.join(values)}")
+        return value
+
+    def number_in(column: str, least: float, most: float) -> float:
+        try:
+            found = float(text(column))
+        except ValueError:
+            raise UnreadableError(f"'{column}' is no number") from None
+        if not least <= found <= most or (spec.choices and not found.is_integer()):
+            raise UnreadableError(f"'{column}' is beyond {least:g} to {most:g}")
+        return found
+
+    spec, label, choices = use.answer, "", list[str]()
+    fields, texts = {}, []
+    for field, column in use.fields.items():
+        if column.values:
+            fields[field] = column.values[known(column.column, column.values)]
+        elif column.decimals is not None:
+            fields[field] = f"{number_in(column.column, -1e9, 1e9):.{column.decimals}f}"
+        else:
+            fields[field] = text(column.column)
+            texts += [fields[field]] if column.compared else []
     if use.pair:
         texts.sort()
-        one, other = use.pair
         if draw(seed, name, number, "pair") % 2:
+            one, other = use.pair
             fields[one], fields[other] = fields[other], fields[one]
-    answer, label, choices = _answered(name, use, record, number, seed)
-    texts += sorted(choices)
-    if not (use.answer.labels or use.answer.choices or use.answer.kinds) and use.answer.compared:
-        texts.append(answer)
-    drawn = draw(seed, name, number, "row")
-    return Item(name, number, place, fields, tuple(texts), label, answer, choices, drawn)
-
-
-def _answered(
-    name: str, use: Use, record: Mapping[str, Any], number: int, seed: int
-) -> tuple[str, str, tuple[str, ...]]:
-    """Return a record's answer, the label that is balanced, and its choices in their drawn order."""
-    answer = use.answer
-    if answer.kinds:
-        kinds = [kind for kind in answer.kinds if _flag(record, kind)]
-        if _flag(record, answer.none[0]) == bool(kinds):
-            raise BadRecordError(f"'{answer.none[0]}' beside a kind, or neither")
-        told = ", ".join(kinds) or answer.none[1]
-        return told, told, ()
-    value = _text(record, answer.column, use.missing)
-    if answer.choices:
-        choices = [_text(record, column, use.missing) for column in answer.choices]
+    if spec.kinds:
+        kinds = [kind for kind in spec.kinds if known(kind, ("0", "1")) == "1"]
+        answer = label = ", ".join(kinds) or spec.none[1]
+        if known(spec.none[0], ("0", "1")) == str(int(bool(kinds))):
+            raise UnreadableError(f"'{spec.none[0]}' beside a kind, or neither")
+    elif spec.choices:
+        choices = [text(column) for column in spec.choices]
         if len(set(choices)) < len(choices):
-            raise BadRecordError("two choices are equal")
-        right = int(value) - answer.first if value.isdecimal() else None
-        if right is None or not 0 <= right < len(choices):
-            raise BadRecordError(f"answer {_told(value)} is beyond the {len(choices)} choices")
-        order = drawn_order(len(choices), seed, name, number, "choices")
-        return choices[right], str(order.index(right)), tuple(choices[n] for n in order)
-    if answer.threshold is not None:
-        least, most = answer.range
-        score = _number(value)
-        if not least <= score <= most:
-            raise BadRecordError(f"a number {value[:SHOWN_CHARS]} beyond {least:g}-{most:g}")
-        value = str(score >= answer.threshold)
-    if answer.labels:
-        value = _known(value, answer.labels)
-        return value, value, ()
-    return value, "", ()
+            raise UnreadableError("two choices are equal")
+        texts += sorted(choices)
+        answer = choices[int(number_in(spec.column, spec.first, spec.first + len(choices) - 1)) - spec.first]
+        choices = [choices[n] for n in drawn_order(len(choices), seed, name, number, "choices")]
+        label = str(choices.index(answer))
+    elif spec.threshold is not None:
+        answer = label = str(number_in(spec.column, *spec.range) >= spec.threshold).casefold()
+    elif spec.labels:
+        answer = label = known(spec.column, spec.labels)
+    else:
+        answer = text(spec.column)
+        texts += [answer] if spec.compared else []
+    return Item(number, place, tuple(texts), draw(seed, name, number, "row"), label, answer, tuple(choices), fields)
 
 
-def row_of_item(use: Use, item: Item, template: int) -> Row:
-    """Return an item under one of its use's templates."""
+def row_of_item(name: str, use: Use, item: Item, template: int) -> Row:
+    """Return an item of the use called `name` under one of its templates."""
     chosen = use.templates[template]
-    words = use.words(template)
-    listed = "\n".join(f"{n}. {choice}" for n, choice in enumerate(item.choices, 1))
-    fields = {**item.fields, "choices": listed}
-    answers = item.choices or tuple(words)
+    words = use.answer.labels if chosen.words is None else chosen.words
+    fields = {**item.fields, "choices": "\n".join(f"{n}. {one}" for n, one in enumerate(item.choices, 1))}
 
     def told(answer: str) -> str:
         number = item.choices.index(answer) + 1 if item.choices else 0
-        return chosen.output.format_map({**fields, "answer": words.get(answer, answer), "number": str(number)}).strip()
+        return chosen.output.format_map({**fields, "answer": words.get(answer, answer), "number": number}).strip()
 
-    output, choices = told(item.answer), tuple(dict.fromkeys(map(told, answers)))
-    return Row(
-        id=f"{item.use}-{item.number:06d}-{template}",
-        task=item.use,
-        dataset=use.dataset,
-        split=use.split,
-        template=template,
-        instruction=chosen.instruction.format_map(fields),
-        input=chosen.input.format_map(fields),
-        output=output,
-        choices=choices if len(choices) > 1 else None,
-        licence=use.licence,
-    )
-
-
-def _field(record: Mapping[str, Any], column: Column, use: Use) -> str:
-    value = _text(record, column.column, use.missing)
-    if column.decimals is not None:
-        return f"{_number(value):.{column.decimals}f}"
-    return value if column.values is None else column.values[_known(value, column.values)]
-
-
-def _text(record: Mapping[str, Any], name: str, missing: list[str]) -> str:
-    value = record.get(name)
-    if value is None:
-        raise BadRecordError(f"no '{name}'")
-    if not isinstance(value, (str, int, float)):
-        raise BadRecordError(f"'{name}' is no text")
-    text = nfc(str(value)).replace("\r\n", "\n").strip()
-    if not text or text in missing:
-        raise BadRecordError(f"empty '{name}'" if not text else f"missing '{name}' ({text})")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise BadRecordError(NOT_UTF8)
-    return text
-
-
-def _flag(record: Mapping[str, Any], name: str) -> bool:
-    return _known(_text(record, name, []), {"0": "", "1": ""}) == "1"
-
-
-def _number(value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise BadRecordError(f"{_told(value)} where a number belongs") from None
-
-
-def _known(value: str, known: Mapping[str, str]) -> str:
-    if (label := value.casefold()) not in known:
-        raise BadRecordError(f"unknown label: {_told(value)} is none of {', '.join(known)}")
-    return label
-
-
-def _told(value: str) -> str:
-    return repr(value) if len(value) <= SHOWN_CHARS else f"a text of {len(value)} characters"
+    choices = tuple(dict.fromkeys(map(told, item.choices or words)))
+    texts = chosen.instruction.format_map(fields), chosen.input.format_map(fields), told(item.answer)
+    made = f"{name}-{item.number:06d}-{template}", name, use.dataset, use.split, template
+    return Row(*made, *texts, choices if len(choices) > 1 else None, use.licence)

@@ -20,8 +20,8 @@ class InstructSettings(Settings):
     uses: list[str] = Field(default=list(USES))
     """Uses to take. All twenty by default, as KIT-19 does; name fewer for a study of some."""
     extra: list[str] = Field(default=[])
-    """Files of finished rows, all of which are taken: JSON Lines with instruction, input, output (and task, choices,
-    licence), or CSV with task, instruction, input, output, as KIT-19 was released."""
+    """Files of finished rows, all of which are taken: CSV with task, instruction, input, output, as KIT-19 came out; or
+    JSON Lines with instruction, input, output and, if known, task, choices, licence."""
     per_use: int = Field(default=5000, ge=1)
     """Rows a use; 5,000 are KIT-19's."""
     fill: Literal["templates", "none"] = "templates"

@@ -9,11 +9,11 @@ import orjson
 
 from common.errors import UserError, nearest
 from data.instruct.build import HELD_OUT, TABLE, TRAIN
-from data.instruct.rows import as_record, read_rows
+from data.instruct.rows import read_rows
 
 
 def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any]:
-    """Return the counts of a build ("uses" is the table) and under "examples" and "held_out_examples" rows a task.
+    """Return the counts of a build ("uses" is the table), and `n` rows a task as "examples" and "held_out_examples".
 
     Args:
         folder: what `hunmin instruct build` wrote.
@@ -23,25 +23,14 @@ def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any
     Raises:
         UserError: the folder holds no build, or no row of the task.
     """
-    try:
-        counts: dict[str, Any] = orjson.loads((folder / TABLE).read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        raise UserError(
-            f"{folder} holds no table of instructions", f"a build leaves {TRAIN}, {HELD_OUT} and {TABLE}",
-            "build it: hunmin instruct build RECIPE",
-        ) from None  # fmt: skip
-    shown: dict[str, list[dict[str, Any]]] = {"examples": [], "held_out_examples": []}
-    tasks: set[str] = set()
-    for key, name in zip(shown, (TRAIN, HELD_OUT), strict=True):
-        seen: dict[str, int] = {}
-        for row in read_rows(folder / name):
-            tasks.add(row.task)
-            seen[row.task] = seen.get(row.task, 0) + 1
-            if task in (None, row.task) and seen[row.task] <= n:
-                shown[key].append(as_record(row))
+    if not (folder / TABLE).is_file():
+        raise UserError(f"{folder} holds no {TABLE}", "a build leaves one", "build it: hunmin instruct build RECIPE")
+    counts: dict[str, Any] = orjson.loads((folder / TABLE).read_bytes())
+    rows = {"examples": read_rows(folder / TRAIN), "held_out_examples": read_rows(folder / HELD_OUT)}
+    tasks = sorted({row.task for one in rows.values() for row in one})
     if task is not None and task not in tasks:
-        raise UserError(
-            f"no row of {folder} is of the task '{task}'{nearest(task, sorted(tasks))}",
-            f"its tasks are {', '.join(sorted(tasks))}",
-        )
-    return {**counts, **shown}
+        raise UserError(f"{folder} has no task '{task}'{nearest(task, tasks)}", f"its tasks are {', '.join(tasks)}")
+    for key, found in rows.items():
+        chosen = [[row for row in found if row.task == one][:n] for one in tasks if task in (None, one)]
+        counts[key] = [row.as_record() for some in chosen for row in some]
+    return counts
