@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 
-from common.errors import UserError
 from common.names import find
 from pretrain.precision import half_type
 from pretrain.tuning.base import load_model, read_base
@@ -33,21 +32,14 @@ def answer(
         dtype: "auto", "fp32", "bf16" or "fp16".
 
     Raises:
-        UserError: as `read_base` and `read_tokenizer`; or a prompt leaves no room for the answer.
+        UserError: the model is none that can be tuned, or a prompt leaves no room for the answer.
     """
     folder = find(model, "model")
     tokenizer = read_tokenizer(folder)
     prompts = [encode(tokenizer, prompt_of(tokenizer, message)) for message in messages]
-    read_base(folder, 1)
+    read_base(folder, max(map(len, prompts), default=0) + max_new_tokens, "the longest prompt with its answer")
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    decoder = load_model(folder, half_type(dtype) or torch.float32).to(place).eval()
-    positions = getattr(decoder.config.get_text_config(), "max_position_embeddings", None)
-    for number, ids in enumerate(prompts, 1):
-        if positions and len(ids) + max_new_tokens > positions:
-            raise UserError(
-                f"message {number} has {len(ids)} tokens, which with {max_new_tokens} of an answer are more than the "
-                f"model's {positions} positions", "nothing of a prompt is cut", "shorten it, or give fewer new tokens",
-            )  # fmt: skip
+    decoder = load_model(folder, half_type(dtype)).to(place).eval()
     ends = decoder.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
     for start in range(0, len(prompts), batch_size):

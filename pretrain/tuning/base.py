@@ -8,23 +8,20 @@ from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
-from transformers.models.auto.modeling_auto import (
-    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-)
+from transformers.models.auto import modeling_auto as known
 
 from common.errors import UserError
 from common.names import shown_name
 from pretrain.tuning.settings import TuneSettings
 
 
-def read_base(folder: Path, length: int, key: str = "tune.length") -> Any:
+def read_base(folder: Path, length: int, what: str = "tune.length") -> Any:
     """Return a decoder's configuration.
 
     Args:
         folder: of the model.
         length: ids that it has to take.
-        key: what states the length, for the message.
+        what: has that length, for the message.
 
     Raises:
         UserError: it is no causal decoder, needs code of the folder, or has fewer positions.
@@ -40,9 +37,9 @@ def read_base(folder: Path, length: int, key: str = "tune.length") -> Any:
             "a base is a folder that transformers loads without code of the folder's own",
             "name another base, or update transformers if it has this type by now",
         ) from None
-    decoders = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
+    decoders = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
     decoders = {decoders} if isinstance(decoders, str) else set(decoders)
-    if kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES or not decoders & set(classes):
+    if kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES or not decoders & set(classes):
         raise UserError(
             f"{name} is no causal decoder: {', '.join(classes) or kind}",
             "tuning takes models that write text, with their head (GPT-NeoX, Llama, Qwen, Gemma …)",
@@ -50,7 +47,7 @@ def read_base(folder: Path, length: int, key: str = "tune.length") -> Any:
         )
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     if positions and length > positions:
-        raise UserError(f"{key} ({length}) is more than the {positions} positions of {name}", remedy=f"at most {positions}")
+        raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
     return config
 
 
@@ -62,23 +59,22 @@ def beginning(base: Path, checkpoint: Path | None, settings: TuneSettings) -> Pa
     return base if checkpoint is None or settings.lora else checkpoint
 
 
-def load_model(folder: Path, dtype: torch.dtype) -> Any:
-    """Return the decoder in a folder.
+def load_model(folder: Path, dtype: torch.dtype | None) -> Any:
+    """Return the decoder in a folder, None of a type being fp32.
 
     Raises:
         UserError: weights are missing.
     """
     model, info = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=dtype, trust_remote_code=False, output_loading_info=True
+        folder, dtype=dtype or torch.float32, trust_remote_code=False, output_loading_info=True
     )
-    if info["missing_keys"]:
-        lacking = ", ".join(sorted(info["missing_keys"])[:3])
-        raise UserError(f"{shown_name(folder)} lacks weights: {lacking} …", "none begins at random", "fetch it again")
+    if lacking := ", ".join(sorted(info["missing_keys"])[:3]):
+        raise UserError(f"{shown_name(folder)} lacks weights: {lacking}", "none begins at random", "fetch it again")
     return model
 
 
 def with_lora(model: Any, settings: TuneSettings) -> Any:
-    """Return a model with LoRA beside its linear layers, where the settings have it; the rest is frozen.
+    """Return a model with LoRA beside its linear layers where the settings have it; the rest is frozen.
 
     Raises:
         UserError: peft is not installed.

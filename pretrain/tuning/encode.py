@@ -1,15 +1,18 @@
-"""Encoding: the base's tokenizer with its chat template, and examples as ids of prompt, answer and end mark."""
+"""Encoding: the base's tokenizer with its chat template, examples as ids, micro-batches of examples of like length."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from common.errors import UserError
@@ -19,9 +22,8 @@ from data.instruct.layout import CHAT_TEMPLATE, user_message
 PROBE = "한국어"
 
 
-@dataclass(frozen=True)
-class Example:
-    """One instruction and its answer."""
+class Example(NamedTuple):
+    """An instruction and its answer."""
 
     ids: np.ndarray
     prompt: int
@@ -29,26 +31,13 @@ class Example:
     use: str
 
 
-@dataclass
-class Examples:
-    """The examples of a file, and what was set aside."""
-
-    kept: list[Example] = field(default_factory=list)
-    rejects: list[dict[str, Any]] = field(default_factory=list)
-    """File, line, id and reason of each row that is left out."""
-    sets: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(data set, licence) → examples."""
-
-
 def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """Return a base's tokenizer with the chat template that the tuned model is saved with.
+    """Return a base's tokenizer with the chat template that the tuned model gets: its own, else our layout.
 
-    The template is its own, else our layout. Where the tokenizer begins texts with BOS the template does, too: else
-    lm-eval would score other ids than `apply_chat_template` gives.
+    Where the tokenizer begins texts with BOS the template does, too, or lm-eval's ids and the template's would differ.
 
     Raises:
-        UserError: there is no tokenizer; or it needs code of the folder, takes no lone user's turn, has no end mark, or
-            writes other marks than BOS around a text.
+        UserError: there is none; or it needs code, takes no lone turn, has no end mark, or adds other marks than BOS.
     """
     name = shown_name(folder)
     if not any(fnmatch(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
@@ -99,35 +88,70 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
     return start, encode(tokenizer, prompt + answer)[len(start) :]
 
 
-def read_examples(path: Path, tokenizer: PreTrainedTokenizerBase, length: int) -> Examples:
-    """Return the examples of a JSON Lines file of data/instruct.
-
-    Args:
-        path: train.jsonl or held_out.jsonl.
-        tokenizer: as `read_tokenizer` returns it.
-        length: most ids of an example.
+class Examples:
+    """The examples of a JSON Lines file of data/instruct: those kept, rejects with line and reason, counts by set.
 
     Raises:
-        UserError: the file cannot be read.
+        UserError: there is no such file.
     """
-    found, blank = Examples(), " " if str(tokenizer.chat_template).endswith(CHAT_TEMPLATE) else ""
-    if not path.is_file():
-        raise UserError(f"{path} is missing", "tuning reads a build of instructions", "run hunmin instruct build")
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        row: Any = None
-        try:
-            row = json.loads(line)
-            prompt = prompt_of(tokenizer, user_message(row["instruction"], row["input"]))
-            start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
-            origin = row["task"], row["dataset"], row["licence"]
-            reason = f"more than {length} tokens" if len(start) + len(rest) >= length else ""
-        except (ValueError, KeyError, TypeError) as error:
-            reason = f"no row of instructions: {type(error).__name__} {error}" if row else "not JSON"
-        if reason:
-            identity = row.get("id") if isinstance(row, dict) else None
-            found.rejects.append({"file": path.name, "line": number, "id": identity, "reason": reason})
-        else:
+
+    def __init__(self, path: Path, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
+        self.kept: list[Example] = []
+        self.rejects: list[dict[str, Any]] = []
+        self.sets: Counter[tuple[str, str]] = Counter()  # (data set, licence)
+        if not path.is_file():
+            raise UserError(f"{path} is missing", "tuning reads a build of instructions", "run hunmin instruct build")
+        blank = " " if str(tokenizer.chat_template).endswith(CHAT_TEMPLATE) else ""
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            row: Any = None
+            try:
+                row = json.loads(line)
+                prompt = prompt_of(tokenizer, user_message(row["instruction"], row["input"]))
+                start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
+                use, *origin = row["task"], row["dataset"], row["licence"]
+                reason = f"more than {length} tokens" if len(start) + len(rest) >= length else ""
+            except (ValueError, KeyError, TypeError) as error:
+                reason = f"no row of instructions ({type(error).__name__})"
+            if reason:
+                identity = row.get("id") if isinstance(row, dict) else None
+                self.rejects.append({"file": path.name, "line": number, "id": identity, "reason": reason})
+                continue
             ids = np.array([*start, *rest, tokenizer.eos_token_id], dtype=np.int32)
-            found.kept.append(Example(ids, len(start), origin[0]))
-            found.sets[origin[1:]] += 1
-    return found
+            self.kept.append(Example(ids, len(start), use))
+            self.sets[tuple(origin)] += 1
+
+
+class MicroBatches(Dataset[dict[str, Tensor]]):
+    """Micro-batches, each one item: a model's arguments. Drawn once; their order is the Trainer's, anew each epoch.
+
+    Each example is in one. There are as many as fill whole steps, of sizes that differ by one at most: no step is short,
+    and any number of processes shares an epoch evenly. Some are empty where examples are few, but never all of a step.
+
+    Args:
+        examples: all of them.
+        size: most examples of a micro-batch.
+        per_step: micro-batches of a step over all processes.
+        seed: decides among examples of equal length.
+    """
+
+    def __init__(self, examples: Sequence[Example], size: int, per_step: int, seed: int) -> None:
+        self.examples, self.steps = examples, -(-len(examples) // (size * per_step))
+        lengths = np.array([len(example.ids) for example in examples])
+        order = np.random.default_rng(seed).permutation(len(examples))
+        order = order[np.argsort(lengths[order], kind="stable")]
+        self.drawn = np.array_split(order, self.steps * per_step) if self.steps else []
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.drawn)
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        """Return ids, mask and labels; padding is told by position, as its id may be the end mark's."""
+        rows = [self.examples[i] for i in self.drawn[index]] or [min(self.examples, key=lambda one: len(one.ids))]
+        shape = len(rows), max(len(row.ids) for row in rows)
+        ids_BL, mask_BL, labels_BL = (torch.full(shape, value) for value in (0, 0, -100))
+        for i, (ids, prompt, _) in enumerate(rows):
+            ids_BL[i, : len(ids)], mask_BL[i, : len(ids)] = torch.from_numpy(ids), 1
+            if len(self.drawn[index]):  # of an empty one nothing is learned
+                labels_BL[i, prompt : len(ids)] = ids_BL[i, prompt : len(ids)]
+        return {"input_ids": ids_BL, "attention_mask": mask_BL, "labels": labels_BL}

@@ -47,8 +47,7 @@ class TuneSettings(Settings):
     base: str
     """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""
     length: int = Field(1024, ge=8)
-    """Most tokens of an example, end mark included; longer ones are set aside and counted. At most the base's
-    positions; memory and time grow with it."""
+    """Most tokens of an example, end mark included, at most the base's positions; longer ones are set aside."""
     lora: LoraSettings | None = None
     """LoRA; None trains all weights."""
     epochs: int = Field(2, ge=1)
@@ -56,20 +55,20 @@ class TuneSettings(Settings):
     global_batch: int = Field(128, ge=1)
     """Examples in an optimizer step over all processes."""
     micro_batch: int = Field(4, ge=1)
-    """Examples a process computes at once, of like length; the rest of the global batch is accumulated. Set it by
+    """Examples of like length that a process computes at once; the rest of the global batch is accumulated. Set it by
     memory. It decides which examples share a step, so another one gives another model."""
     optimizer: TuneOptimizerSettings = TuneOptimizerSettings()
     """Optimizer and learning-rate schedule."""
     seed: int = Field(42, ge=0, lt=2**32)
     """Seed of micro-batches, their order, LoRA's initial weights and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """`auto`: bf16 autocast on a GPU that has it, else fp32. `fp16`: autocast with a loss scale. Trained weights stay
-    fp32 (under DeepSpeed their masters); LoRA's frozen base and the final model are of this type."""
+    """Type of the computation, of LoRA's frozen base and of the final model; trained weights are fp32 (under DeepSpeed
+    their masters). `auto`: bf16 on a GPU that has it, else fp32. `fp16` has a loss scale."""
     gradient_checkpointing: bool = runtime(False)
     """Recompute layers in the backward pass: less memory, a third more time."""
     zero_stage: Literal[0, 1, 2, 3] = runtime(0)
-    """DeepSpeed ZeRO stage, what processes share instead of replicating: 1 optimizer state, 2 gradients too, 3 weights
-    too. A run resumes with the stage and the number of processes that it began with."""
+    """DeepSpeed ZeRO stage, what processes share: 1 optimizer state, 2 gradients too, 3 weights too. A run resumes with
+    the stage and the number of processes that it began with."""
     processes: int = runtime(1, ge=1)
     """Processes on this machine, one a GPU; torchrun and srun bring their own number."""
     threads: int | None = runtime(None, ge=1)
@@ -92,19 +91,12 @@ class TuneSettings(Settings):
 
     @model_validator(mode="after")
     def _batches_divide(self) -> TuneSettings:
-        self.per_step(self.processes)
+        if fault := self.batch_fault(self.processes):
+            raise ValueError(fault)
         return self
 
-    def per_step(self, processes: int) -> int:
-        """Return the micro-batches of an optimizer step that each of so many processes computes.
-
-        Raises:
-            ValueError: they cannot share a global batch evenly.
-        """
+    def batch_fault(self, processes: int) -> str:
+        """Return why so many processes cannot share a global batch evenly; "" when they can."""
         whole = self.micro_batch * processes
-        if self.global_batch % whole:
-            raise ValueError(
-                f"tune.global_batch ({self.global_batch}) must be divisible by micro_batch × processes ({whole}); "
-                f"e.g. tune.global_batch={-(-self.global_batch // whole) * whole}"
-            )
-        return self.global_batch // whole
+        fault = f"tune.global_batch ({self.global_batch}) must be a multiple of micro_batch × processes ({whole})"
+        return f"{fault}, e.g. {-(-self.global_batch // whole) * whole}" if self.global_batch % whole else ""

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +47,14 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
         out: the run's folder.
 
     Raises:
-        UserError: the base, its tokenizer or the processes do not fit, or a checkpoint is of other settings.
+        UserError: the base, its tokenizer or the processes do not fit, or a checkpoint is of another run.
     """
     stop, info = StopFlag(), world_info(os.environ)
-    first, world = info.rank == 0, info.world
-    try:
-        accumulated = settings.per_step(world)
-    except ValueError as error:
-        raise UserError(str(error)) from None
-    os.environ |= info.environment() if world > 1 or settings.zero_stage else {}
-    os.environ |= {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1"}  # a pickle of a checkpoint gives values, and runs nothing
+    if fault := settings.batch_fault(info.world):
+        raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
+    if info.world > 1 or settings.zero_stage:
+        os.environ.update(info.environment())
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
     import torch
 
     if not torch.cuda.is_available():
@@ -73,12 +72,11 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
 
     torch.set_num_threads(settings.threads or max(1, available_cores() // info.local_world))
     disable_progress_bar()
-    inputs = Inputs(settings, instructions)
-    steps, folder = inputs.counts["steps"], out / "checkpoints"
-    arguments = training_arguments(settings, folder, accumulated, inputs.batches.steps, len(inputs.held_batches) > 0)
+    inputs, first, folder = Inputs(settings, instructions), info.rank == 0, out / "checkpoints"
+    arguments = training_arguments(settings, folder, info.world, inputs)
     with arguments.distributed_state.main_process_first():
         done, checkpoint = newest_checkpoint(folder)
-    own = {**dump_settings(settings), "processes": world, "zero_stage": settings.zero_stage}
+    own = {**dump_settings(settings), "processes": info.world, "zero_stage": settings.zero_stage}
     own["examples"] = sha256_file(instructions / "train.jsonl")
     if checkpoint and (changed := changed_keys(json.loads((folder / "run.json").read_bytes()), own)):
         raise UserError(
@@ -90,16 +88,14 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
         if first and not checkpoint:
             with atomic_write(folder / "run.json") as stream:
                 json.dump(own, stream)
-        if done < steps:
-            frozen = half_type(settings.dtype) if settings.lora else None
-            model = load_model(beginning(inputs.base, checkpoint, settings), frozen or torch.float32)
+        if done < inputs.counts["steps"]:
+            model = load_model(
+                beginning(inputs.base, checkpoint, settings), half_type(settings.dtype) if settings.lora else None
+            )
             if settings.gradient_checkpointing:
                 recompute_layers(model)
-            follow = Follow(settings, out, stop, done, steps, first)
-            trainer = Tuner(
-                model=with_lora(model, settings), args=arguments, train_dataset=inputs.batches,
-                eval_dataset=inputs.held_batches, callbacks=[follow],
-            )  # fmt: skip
+            follow = Follow(settings, out, stop, done, inputs.counts["steps"], first)
+            trainer = Tuner(inputs, model=with_lora(model, settings), args=arguments, callbacks=[follow])
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
             if follow.stopped:
                 if first:
@@ -115,11 +111,11 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
 def main(job: str, processes: int = 1) -> int:
     """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
     die_with_parent()
-    path = Path(job)
     if processes > 1:
-        return launch([sys.executable, "-m", "pretrain.tuning.train", job], processes, path.parent / "ranks")
+        return launch([sys.executable, "-m", "pretrain.tuning.train", job], processes, Path(job).parent / "ranks")
+    warnings.simplefilter("ignore", FutureWarning)
     try:
-        read = json.loads(path.read_bytes())
+        read = json.loads(Path(job).read_bytes())
         tune(parse_settings(TuneSettings, read["settings"], job), Path(read["instructions"]), Path(read["out"]))
         ignore_stops()
         return 0

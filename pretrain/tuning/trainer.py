@@ -11,40 +11,26 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from common.errors import UserError
 from common.progress import ProgressBar
-from common.settings import dump_settings
+from common.settings import dump_settings, load_yaml
 from pretrain.metrics import MetricsLog
 from pretrain.precision import resolve_dtype
 from pretrain.train import StopFlag
-from pretrain.tuning.batches import MicroBatches
+from pretrain.tuning.plan import Inputs
 from pretrain.tuning.settings import TuneSettings
 
 
-def training_arguments(s: TuneSettings, out: Path, accumulated: int, epoch: int, held_out: bool) -> TrainingArguments:
-    """Return the Trainer's arguments; making them meets the other processes.
-
-    Args:
-        s: the run.
-        out: folder of the checkpoints.
-        accumulated: micro-batches of a step of each process.
-        epoch: steps of an epoch.
-        held_out: whether there are examples to evaluate by.
-    """
-    dtype, o = resolve_dtype(s.dtype), s.optimizer
-    zero = {
-        "zero_optimization": {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True},
-        "bf16": {"enabled": dtype == "bf16"}, "fp16": {"enabled": dtype == "fp16"}, "gradient_clipping": "auto",
-        "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "steps_per_print": 2**31,
-        "zero_allow_untested_optimizer": True,
-    }  # fmt: skip
+def training_arguments(s: TuneSettings, out: Path, world: int, inputs: Inputs) -> TrainingArguments:
+    """Return the Trainer's arguments; making them meets the other processes."""
+    dtype, o, fixed = resolve_dtype(s.dtype), s.optimizer, load_yaml(Path(__file__).with_name("trainer.yaml"))
+    stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
     return TrainingArguments(
-        output_dir=str(out), per_device_train_batch_size=1, gradient_accumulation_steps=accumulated,
-        num_train_epochs=s.epochs, seed=s.seed, learning_rate=o.lr, adam_beta1=o.beta1, adam_beta2=o.beta2,
-        adam_epsilon=o.eps, weight_decay=o.weight_decay, max_grad_norm=o.max_grad_norm, lr_scheduler_type=o.schedule,
-        warmup_steps=o.warmup_share, bf16=dtype == "bf16", fp16=dtype == "fp16", average_tokens_across_devices=True,
-        save_strategy="steps", save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
-        eval_strategy="steps" if held_out else "no", eval_steps=epoch, remove_unused_columns=False, report_to=[],
-        log_level="error", disable_tqdm=True, use_cpu=not torch.cuda.is_available(), ddp_find_unused_parameters=False,
-        deepspeed=zero if s.zero_stage else None,
+        **fixed["arguments"], output_dir=str(out), num_train_epochs=s.epochs, seed=s.seed, learning_rate=o.lr,
+        adam_beta1=o.beta1, adam_beta2=o.beta2, adam_epsilon=o.eps, weight_decay=o.weight_decay,
+        lr_scheduler_type=o.schedule, warmup_steps=o.warmup_share, max_grad_norm=o.max_grad_norm, bf16=dtype == "bf16",
+        fp16=dtype == "fp16", save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
+        gradient_accumulation_steps=s.global_batch // (s.micro_batch * world), use_cpu=not torch.cuda.is_available(),
+        eval_strategy="steps" if inputs.held_out.kept else "no", eval_steps=inputs.batches.steps,
+        deepspeed={**fixed["deepspeed"], "zero_optimization": stage} if s.zero_stage else None,
     )  # fmt: skip
 
 
@@ -55,27 +41,27 @@ class Tuner(Trainer):
         UserError: the model's class takes no loss over a whole global batch.
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(data_collator=lambda items: items[0], **given)
+    def __init__(self, inputs: Inputs, **given: Any) -> None:
+        data = {"train_dataset": inputs.batches, "eval_dataset": inputs.held_batches}
+        super().__init__(data_collator=lambda items: items[0], **data, **given)
         self.remove_callback(PrinterCallback)
         if not self.model_accepts_loss_kwargs:
-            name = type(self.model).__name__
-            raise UserError(f"{name} takes no num_items_in_batch", "the loss is by tokens of a global batch")
+            raise UserError(f"{type(self.model).__name__} takes no num_items_in_batch", "the loss is by tokens of a step")
 
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the loss of a held-out token, of all and of each use; no random number is drawn."""
-        held: MicroBatches = self.eval_dataset
-        world, rank = self.args.world_size, self.args.process_index
+        held, world, model = self.eval_dataset, self.args.world_size, self.model_wrapped
         uses = sorted({example.use for example in held.examples})
         sums = torch.zeros(len(uses), 2, device=self.args.device)
-        model = self.model_wrapped.eval()
-        for index in range(rank, -(-len(held) // world) * world, world):  # as many passes each: ZeRO gathers weights
+        model.eval()
+        for start in range(0, len(held), world):  # as many passes on each process: ZeRO gathers weights in each
+            index = start + self.args.process_index
             inputs = self._prepare_inputs(held[index % len(held)])
             labels_BL = inputs.pop("labels")[:, 1:]
             logits = model(**inputs).logits[:, :-1].float()
             losses_B = cross_entropy(logits.transpose(1, 2), labels_BL, reduction="none").sum(1)
-            if index < len(held) and len(held.drawn[index]):
+            if index < len(held):
                 of_B = torch.tensor([uses.index(held.examples[i].use) for i in held.drawn[index]], device=sums.device)
                 sums.index_add_(0, of_B, torch.stack([losses_B, (labels_BL >= 0).sum(1)], 1))
         sums = self.accelerator.reduce(sums)
@@ -91,25 +77,13 @@ class Tuner(Trainer):
 
 
 class Follow(TrainerCallback):
-    """Progress and metrics on the first process; a stop at the end of a step in which any process was asked.
+    """Progress and metrics on the first process; a stop at the end of a step in which any process was asked."""
 
-    Args:
-        settings: the run.
-        out: its folder.
-        stop: of this process.
-        resumed: steps done before.
-        steps: of the run.
-        first: whether this is the first process.
-    """
-
-    def __init__(self, settings: TuneSettings, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool) -> None:
-        self.stop, self.stopped = stop, False
-        self.log: MetricsLog | None = None
-        self.bar = ProgressBar("tune", steps, "steps", resumed)
+    def __init__(self, s: TuneSettings, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool) -> None:
+        self.stop, self.stopped, self.log = stop, False, None
         if first:
-            config = dump_settings(settings, drop="secret")
-            self.log = MetricsLog(out / "logs", resumed, settings.wandb, settings.wandb_project, config)
-            self.bar.__enter__()
+            self.bar = ProgressBar("tune", steps, "steps", resumed).__enter__()
+            self.log = MetricsLog(out / "logs", resumed, s.wandb, s.wandb_project, dump_settings(s, drop="secret"))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""

@@ -169,7 +169,9 @@ def test_what_is_written(bases: dict[str, Path], whole: Any) -> None:
 
 def test_set_aside_examples_are_counted_and_named(bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
     build = write_build(tmp_path / "build", train=9, held_out=0)
-    out = run(bases["llama"], tmp_path / "run", instructions=build, length=24, epochs=1)
+    found = read_examples(build / "train.jsonl", read_tokenizer(bases["llama"]), 128).kept
+    middle = sorted(len(example.ids) for example in found)[4]
+    out = run(bases["llama"], tmp_path / "run", instructions=build, length=middle, epochs=1)
     counts = json.loads((out / "counts.json").read_text())
     rejects = [json.loads(line) for line in (out / "rejects" / "examples.jsonl").read_text().splitlines()]
     assert 0 < counts["set_aside"] == len(rejects) < 9 and counts["examples"] == 9 - len(rejects)
