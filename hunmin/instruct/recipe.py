@@ -76,7 +76,7 @@ def load_instruct_recipe(path: str, overrides: Sequence[str] = (), section: str 
     Raises:
         UserError: as there, or it is an encoder's recipe.
     """
-    loaded = load_any_recipe(path, overrides, fetch=True, section=section)
+    loaded = load_any_recipe(path, overrides, fetch=section != "instruct", section=section)
     refuse_moved(loaded, path, overrides)
     if not isinstance(loaded, InstructRecipe):
         raise UserError(

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from hunmin import completion
+from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.launch.start import LAUNCHERS
 from hunmin.main import run_command
 from hunmin.stages import STAGE_NAMES
 from klue.tasks import SUITES, TASKS
+from leaderboard.suites import SUITES as BOARDS
 
 ROOT = Path(__file__).parents[2]
 HUNMIN = "import sys; sys.argv = ['hunmin', *sys.argv[1:]]; from hunmin.main import main; main()"
@@ -30,7 +32,8 @@ def completed(words: str, folder: Path = ROOT) -> list[str]:
 
 
 def test_the_names_are_the_programs_own() -> None:
-    assert list(completion.STAGES) == STAGE_NAMES
+    assert list(completion.STAGES) == [*STAGE_NAMES, *(stage.name for stage in INSTRUCT_STAGES)]
+    assert list(completion.BOARDS) == list(BOARDS)
     assert list(completion.LAUNCHERS) == list(LAUNCHERS)
     assert list(completion.TASKS) == list(TASKS) and list(completion.SUITES) == list(SUITES)
 
@@ -38,7 +41,7 @@ def test_the_names_are_the_programs_own() -> None:
 def test_words_are_completed(tmp_path: Path) -> None:
     (tmp_path / "내-레시피.yaml").write_text("")
     assert completed("hunmin toke") == ["tokenizer"]
-    assert completed("hunmin run quick") == ["quickstart"]
+    assert sorted(completed("hunmin run quick")) == ["quickstart", "quickstart-instruct"]
     assert completed("hunmin run 내", tmp_path) == ["내-레시피.yaml"]
     assert completed("hunmin run x --until e") == ["encode", "export"]
     assert completed("hunmin launch x --launcher s") == ["slurm"]

@@ -17,6 +17,7 @@ import pretrain.settings
 import tokenizer.settings
 from common.errors import UserError
 from common.settings import class_at, has_key, inside, parse_settings, under
+from hunmin.instruct.recipe import InstructRecipe
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
 from klue.settings import KlueSettings
@@ -26,15 +27,16 @@ ROOT = Path(__file__).parents[2]
 FLOORS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin")
 NO_MESSAGES = ("hunmin/page", "hunmin/launch", "hunmin/hub/card.py")
 """Hold markup, scripts of a cluster, and an example in Python: their `name=value` are no settings."""
-SECTIONS = [name for name, field in Recipe.model_fields.items() if class_at(Recipe, [name])]
+KINDS = (Recipe, InstructRecipe)
+SECTIONS = {name: kind for kind in KINDS for name in kind.model_fields if class_at(kind, [name])}
 ANY = "any"
 """Stands for what is put in when a message is written."""
 KEY = re.compile(r"(?<![\w./:-])([a-z_]+(?:\.[a-z_]\w*)*)=(?=[\w\[…'\"{-])")
 DOTTED = re.compile(r"(?<![\w./:-])((?:[a-z_]+)(?:\.[a-z_]\w*)+)(?![\w(])")
 PARTS = {
     *SECTIONS,
-    *(name for section in SECTIONS for name, field in class_at(Recipe, [section]).model_fields.items()  # type: ignore[union-attr]
-      if class_at(Recipe, [section, name])),
+    *(name for section, kind in SECTIONS.items() for name in class_at(kind, [section]).model_fields  # type: ignore[union-attr]
+      if class_at(kind, [section, name])),
 }  # fmt: skip
 """Names that a dotted word of a message is a key by: sections, and sections of these."""
 
@@ -95,14 +97,18 @@ EXAMPLES = {ANY, "key", "out", "cpu", "memory", "recipe"}
 
 
 def is_accepted(key: str) -> bool:
-    """Return whether a recipe takes a key, whatever is put in for `ANY`."""
+    """Return whether a recipe of either kind takes a key, whatever is put in for `ANY`."""
+    return any(_accepts(kind, key) for kind in KINDS)
+
+
+def _accepts(recipe: type[BaseModel], key: str) -> bool:
     if ANY not in key.split("."):
-        return key in Recipe.model_fields or has_key(Recipe, key)
+        return key in recipe.model_fields or has_key(recipe, key)
     section, _, leaf = f".{key}".partition(f".{ANY}.")
     section = section.removeprefix(".")
-    kind = class_at(Recipe, section.split(".")) if section else Recipe
+    kind = class_at(recipe, section.split(".")) if section else recipe
     names = kind.model_fields if kind else {}
-    return any(has_key(Recipe, f"{section}.{name}.{leaf}".removeprefix(".")) for name in names)
+    return any(has_key(recipe, f"{section}.{name}.{leaf}".removeprefix(".")) for name in names)
 
 
 def test_every_key_that_a_message_names_is_one_of_a_whole_recipe() -> None:

@@ -108,7 +108,7 @@ def test_encoders_keep_their_stages_and_their_manifests_settings() -> None:
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
 def test_recipes_that_come_with_it(path: Path) -> None:
-    read = load_instruct_recipe(str(path), () if path.stem.startswith("quickstart") else NAMED)
+    read = load_any_recipe(str(path), () if path.stem.startswith("quickstart") else NAMED)
     assert (read.name, read.out) == (path.stem, f"runs/{path.stem}") and read.leaderboard
     assert read.tune.global_batch % read.tune.micro_batch == 0
 
@@ -116,7 +116,7 @@ def test_recipes_that_come_with_it(path: Path) -> None:
 def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
     """Spec section 1: the paper states the bases and 5,000 rows a use; rate, epochs, batch and schedule are peers'."""
     for name in ("kit19-polyglot-1.3b", "kit19-polyglot-5.8b-lora"):
-        read = load_instruct_recipe(str(CONFIGS / f"{name}.yaml"), NAMED)
+        read = load_any_recipe(str(CONFIGS / f"{name}.yaml"), NAMED)
         size = name.split("-")[2]
         assert read.tune.base.startswith(f"hf:EleutherAI/polyglot-ko-{size}") and read.instruct.per_use == 5000
         assert (read.tune.epochs, read.tune.global_batch, read.tune.optimizer.schedule) == (2, 256, "linear")
@@ -125,7 +125,7 @@ def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
         for line in text.splitlines():
             if any(line.strip().startswith(key) for key in ("epochs:", "global_batch:", "lr:", "length:", "lora:")):
                 assert any(whose in line for whose in ("ours", "not the paper's", "theirs")), line
-    assert load_instruct_recipe(str(CONFIGS / "kit19-polyglot-1.3b.yaml"), NAMED).tune.optimizer.lr == 5e-5
+    assert load_any_recipe(str(CONFIGS / "kit19-polyglot-1.3b.yaml"), NAMED).tune.optimizer.lr == 5e-5
 
 
 def test_a_dry_run_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
