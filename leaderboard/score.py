@@ -29,7 +29,7 @@ APART = ("suites", "tasks", "data", "shots")
 
 
 def score_model(
-    settings: LeaderboardSettings, model: Path | str, out: Path, held_out: Path | None = None
+    settings: LeaderboardSettings, model: Path | str, out: Path, held_out: Path | None = None, name: str = ""
 ) -> dict[str, Any]:
     """Score a model where rows are there; return {"model": name, "tasks": {task: result}, "absent": {task: why}}.
 
@@ -41,6 +41,7 @@ def score_model(
         model: folder or name of a decoder.
         out: the stage's folder.
         held_out: an instruction build, for the suite instruct.
+        name: of the model in reports; "" is its folder's.
 
     Raises:
         UserError: model, rows or settings do not fit.
@@ -52,6 +53,7 @@ def score_model(
     tasks, absent = _chosen(settings, held_out)
     folder, lm, found = find(model, "model"), None, {}
     check_decoder(folder)
+    name = name or shown_name(folder)
     common = {
         "settings": {key: value for key, value in dump_settings(settings).items() if key not in APART},
         "model": settings_hash([(f.name, sha256_file(f)) for f in sorted(folder.iterdir()) if f.suffix in READ]),
@@ -71,11 +73,11 @@ def score_model(
             lm = lm or load_model(folder, settings)
             scores, told = _score(lm, task, settings, paths[0], out)
             told |= {**facts, "fingerprint": settings_hash(facts)}
-            found[task.name] = {"model_name": shown_name(folder), "results": {task.name: scores}, "hunmin": told}
+            found[task.name] = {"model_name": name, "results": {task.name: scores}, "hunmin": told}
             with atomic_write(path) as stream:
                 json.dump(found[task.name], stream, ensure_ascii=False, indent=1)
             say(f"leaderboard: {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
-    return {"model": shown_name(folder), "tasks": found, "absent": absent}
+    return {"model": name, "tasks": found, "absent": absent}
 
 
 def rules() -> str:

@@ -20,7 +20,7 @@ Suite = Annotated[
 ]
 
 
-@app.command(epilog="Example: hunmin leaderboard score runs/x --suite kit19 --data kobest --out scores batch_size=4")
+@app.command(epilog="Example: hunmin leaderboard score runs/x --suite kit19 --data kobest --out scores")
 def score(
     model: Model,
     suite: Suite,
@@ -34,7 +34,7 @@ def score(
 ) -> None:
     """Score a decoder on a suite by lm-eval, beside the best constant answer; finished tasks are kept.
 
-    Settings are those of a recipe's `leaderboard` section: batch_size=4, dtype=bf16 …
+    Settings are those of a recipe's `leaderboard` section: leaderboard.batch_size=4, shots …
     """
     from common.settings import apply_overrides, inside, parse_settings
     from hunmin.instruct.stages import decoder_folder

@@ -88,10 +88,13 @@ def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     if board is None:
         say("leaderboard the recipe has no leaderboard section: the model is not scored", style="yellow")
         return {"skipped": True}
-    models = {"tuned": run / "tune" / "model"} | ({"base": find(recipe.tune.base, "model")} if board.base else {})
-    held_out = run / "instruct" / "held_out.jsonl"
-    found = {name: score_model(board, model, out / name, held_out)["tasks"] for name, model in models.items()}
-    return {name: {task: one["results"][task] for task, one in scores.items()} for name, scores in found.items()}
+    models = [("tuned", run / "tune" / "model", recipe.name)]
+    models += [("base", find(recipe.tune.base, "model"), f"base of {recipe.name}")] if board.base else []
+    counts: Counts = {}
+    for name, model, title in models:
+        found = score_model(board, model, out / name, run / "instruct" / "held_out.jsonl", title)["tasks"]
+        counts[name] = {task: one["results"][task] for task, one in found.items()}
+    return counts
 
 
 def decoder_folder(name: str) -> Path:

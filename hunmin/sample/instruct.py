@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import random
 import re
 from pathlib import Path
@@ -152,10 +153,13 @@ def write_decoder(out: Path, texts: list[str], seed: int) -> int:
         texts: that its tokenizer is trained on.
         seed: of the weights.
     """
+    os.environ.setdefault("DS_ACCELERATOR", "cpu")  # DeepSpeed, which transformers imports, warns without a GPU
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
