@@ -75,7 +75,8 @@ def _record(raw: bytes) -> dict[str, Any] | str:
 
 def _table(path: str, text: Iterable[str], layout: Layout, needed: list[str]) -> Iterator[Entry]:
     names = list(layout.columns)
-    for number, row in _quoted(text) if layout.format == "csv" else _plain(text):
+    plain = ((number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(text, 1))
+    for number, row in _quoted(text) if layout.format == "csv" else plain:
         if isinstance(row, str):
             yield number, row
         elif names and any(map(str.strip, row)):
@@ -89,10 +90,6 @@ def _table(path: str, text: Iterable[str], layout: Layout, needed: list[str]) ->
                     f"its first row names each of the columns {', '.join(needed)} once",
                     "take the file as its authors publish it",
                 )
-
-
-def _plain(text: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:
-    return ((number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(text, 1))
 
 
 def _quoted(text: Iterable[str]) -> Iterator[tuple[int, list[str] | str]]:

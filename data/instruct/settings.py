@@ -38,8 +38,8 @@ class InstructSettings(Settings):
     """Records of a use that are drawn before anything is removed: bounds memory and time for sets of a million. Ten
     times per_use is plenty; raise it with per_use."""
     max_reject_share: float = Field(default=0.05, ge=0, le=1)
-    """Share of a file's records that may be rejected (unknown label, wrong number of columns, empty text). More end
-    the build: columns are swapped, or the file is another one. Raise it for a file that is known to be so."""
+    """Share of a file's records that may be rejected (unknown label, wrong number of columns, empty text); unless it is
+    0, one may. More end the build: columns are swapped, or it is another file."""
     workers: int | None = runtime(None, ge=1)
     """Processes that read uses side by side; None takes all cores. The rows are the same with any number."""
 
