@@ -16,7 +16,7 @@ CHAT_TEMPLATE = (
     "{% endif %}"
     "{% endfor %}"
 )
-"""Jinja for `tokenizer.chat_template`: a user's turn is `plain_prompt`, the answer one blank, the text, the end mark."""
+"""A tokenizer's chat template: a user's turn is `plain_prompt`, the answer one blank, the text, the end mark."""
 
 
 def user_message(instruction: str, input: str = "") -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 PLACES = ["서울", "부산", "대구", "인천", "광주", "대전", "울산", "세종", "제주", "강릉"]
@@ -42,7 +42,10 @@ def write_build(folder: Path, train: int = 22, held_out: int = 5) -> Path:
 
 
 def _texts() -> list[str]:
-    return [f"### 명령어:\n{row['instruction']}\n\n### 입력:\n{row['input']}\n\n### 응답: {row['output']}" for row in rows(200, 3)]
+    return [
+        f"### 명령어:\n{row['instruction']}\n\n### 입력:\n{row['input']}\n\n### 응답: {row['output']}"
+        for row in rows(200, 3)
+    ]
 
 
 def byte_level(folder: Path) -> PreTrainedTokenizerFast:
@@ -64,7 +67,8 @@ def sentence_pieces(folder: Path, begins: bool = True, ends: bool = False) -> Pr
     core.decoder = decoders.Metaspace(prepend_scheme="first")
     special = ["<unk>", "<s>", "</s>"]
     core.train_from_iterator(
-        _texts(), trainers.UnigramTrainer(vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False)
+        _texts(),
+        trainers.UnigramTrainer(vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False),
     )
     single = ("<s> " if begins else "") + "$A" + (" </s>" if ends else "")
     core.post_processor = processors.TemplateProcessing(single=single, special_tokens=[("<s>", 1), ("</s>", 2)])
