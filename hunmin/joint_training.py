@@ -22,14 +22,7 @@ TOLD = "the job of the first process"
 
 @dataclass(frozen=True)
 class Training:
-    """A stage that several processes do together.
-
-    Args:
-        stage: its name, and that of the recipe's section.
-        before: the stage that must be done.
-        job: writes and returns what the processes are told.
-        train: does it as one of them; None comes back where a stop was asked for.
-    """
+    """A stage that several processes do together, by name; what writes its job, and what does it as one of them."""
 
     stage: str
     before: str

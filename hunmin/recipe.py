@@ -122,14 +122,7 @@ def load_recipe(
 
 
 def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Return the file of a recipe and what is written in it.
-
-    Args:
-        path: of the file, or the name of a recipe that comes with the package.
-
-    Raises:
-        UserError: there is no such file, or it is not YAML.
-    """
+    """Return the file that a recipe's name stands for, and what is written in it; UserError where nothing can be read."""
     path = recipe_file(path)
     if not path.exists():
         raise _no_recipe(path)
@@ -142,11 +135,7 @@ def is_of_instructions(tree: dict[str, Any]) -> bool:
 
 
 def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
-    """Refuse a decoder's recipe, for the commands that work on an encoder's.
-
-    Raises:
-        UserError: the recipe has the sections of instruction tuning.
-    """
+    """Raise a UserError where a recipe is a decoder's, for the commands that work on an encoder's."""
     if is_of_instructions(tree):
         raise UserError(
             f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read"

@@ -196,12 +196,7 @@ def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
 
 
 def train_in_processes(module: list[str], out: Path, settings: Any) -> Counts:
-    """Do the job in a training stage's folder by processes of this machine, and return its counts.
-
-    Args:
-        module: what is started, with its arguments before the job.
-        out: the stage's folder.
-        settings: of the stage: `processes`, `threads`.
+    """Start a module, with its arguments before the job, on the job in a training stage's folder; return its counts.
 
     Raises:
         HunminError: training failed or was refused; its message is on stderr.
@@ -343,20 +338,15 @@ def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
 
 
 def stage_named(name: str, recipe: RunSettings | None = None) -> Stage:
-    """Return the stage of that name.
-
-    Args:
-        name: as on the command line.
-        recipe: whose stages are meant; None: those of a run from raw text to KLUE scores.
+    """Return the stage of that name; without a recipe, of a run from raw text to KLUE scores.
 
     Raises:
         UserError: there is none.
     """
     from common.errors import nearest
 
-    stages = stages_of(recipe) if recipe else STAGES
-    for stage in stages:
-        if stage.name == name:
-            return stage
-    names = [stage.name for stage in stages]
+    stages = {stage.name: stage for stage in (stages_of(recipe) if recipe else STAGES)}
+    if name in stages:
+        return stages[name]
+    names = list(stages)
     raise UserError(f"unknown stage '{name}'{nearest(name, names)}", f"the stages are {' → '.join(names)}")

@@ -71,14 +71,12 @@ def run(
     loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
-        if isinstance(loaded, Recipe):
-            from hunmin.plan import dry_run_plan, print_plan
+        from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
+        from hunmin.plan import dry_run_plan, print_plan
 
-            described, printing = dry_run_plan(loaded, first, last, restart), print_plan
-        else:
-            from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
-
-            described, printing = dry_run_instruct(loaded, first, last, restart), print_instruct_plan
+        encoder = isinstance(loaded, Recipe)
+        described = (dry_run_plan if encoder else dry_run_instruct)(loaded, first, last, restart)
+        printing = print_plan if encoder else print_instruct_plan
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else printing(described)
         from hunmin.run import refuse_replacing
 
@@ -163,11 +161,7 @@ def sample(
     out: Annotated[str, typer.Option("--out", help="Folder to write.")],
     seed: Annotated[int, typer.Option("--seed", help="Seed of the generator.")] = 42,
     instruct: Annotated[
-        bool,
-        typer.Option(
-            "--instruct",
-            help="Instead: twenty instruction data sets, the tasks of both leaderboard suites, a tiny decoder.",
-        ),
+        bool, typer.Option("--instruct", help="Instead: instruction data sets, leaderboard tasks, a tiny decoder.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -22,9 +22,6 @@ def dry_run_instruct(recipe: InstructRecipe, *asked: str | None) -> dict[str, An
     Args:
         recipe: the run.
         asked: `--from`, `--until`, `--restart`.
-
-    Raises:
-        UserError: the run would be refused before it does anything.
     """
     from pretrain.tuning.plan import plan_tuning
 

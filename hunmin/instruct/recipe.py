@@ -47,22 +47,11 @@ class InstructRecipe(RunSettings):
 def load_any_recipe(
     path: str | Path, overrides: Sequence[str] = (), fetch: bool = False, section: str | None = None
 ) -> Recipe | InstructRecipe:
-    """Return the recipe in a YAML file, of either kind; see `load_recipe`.
-
-    Args:
-        path: of the file.
-        overrides: `key=value` each.
-        fetch: fetch what is named on the hub and not in its cache.
-        section: that a command works on, whose keys may stand in `overrides` without it.
-
-    Raises:
-        UserError: the file or a value is wrong, or what is named on the hub cannot be fetched.
-    """
+    """Return the recipe in a YAML file, of either kind; for arguments and errors see `load_recipe`."""
     file, written = read_recipe(path)
     if not is_of_instructions(written):
         return load_recipe(path, overrides, fetch=fetch, section=section)
-    given = under(overrides, section, InstructRecipe.model_fields) if section else overrides
-    tree = apply_overrides(written, given)
+    tree = apply_overrides(written, under(overrides, section, InstructRecipe.model_fields) if section else overrides)
     for name in INSTRUCT_SECTIONS:
         if isinstance(part := tree.get(name), dict):
             part.setdefault("seed", tree.get("seed", 42))
@@ -71,11 +60,7 @@ def load_any_recipe(
 
 
 def load_instruct_recipe(path: str, overrides: Sequence[str] = (), section: str | None = None) -> InstructRecipe:
-    """Return the decoder's recipe in a YAML file; see `load_any_recipe`.
-
-    Raises:
-        UserError: as there, or it is an encoder's recipe.
-    """
+    """Return the decoder's recipe in a YAML file; for arguments and errors see `load_recipe`."""
     loaded = load_any_recipe(path, overrides, fetch=section != "instruct", section=section)
     refuse_moved(loaded, path, overrides)
     if not isinstance(loaded, InstructRecipe):

@@ -16,12 +16,7 @@ STAGE = "sample"
 
 
 def make_sample(out: Path, seed: int, instruct: bool = False) -> dict[str, Any]:
-    """Write the sample into `out` unless the same one is there, and return its counts.
-
-    Args:
-        out: folder.
-        seed: of every random choice.
-        instruct: write the instruction sample instead.
+    """Write the sample, or the one of `instruct`, into `out` unless the same one is there, and return its counts.
 
     Raises:
         UserError: `out` holds something else.

@@ -14,37 +14,23 @@ from common.errors import UserError
 from common.names import shown_name
 from pretrain.tuning.settings import TuneSettings
 
+RULE = "a base is a decoder with its head (GPT-NeoX, Llama, Qwen, Gemma …) that transformers loads without remote code"
+
 
 def read_base(folder: Path, length: int, what: str = "tune.length") -> Any:
-    """Return a decoder's configuration.
-
-    Args:
-        folder: of the model.
-        length: ids that it has to take.
-        what: has that length, for the message.
-
-    Raises:
-        UserError: it is no causal decoder, needs code of the folder, or has fewer positions.
-    """
-    name, kind, classes = shown_name(folder), "?", []
+    """Return a decoder's configuration; UserError where it breaks `RULE` or has too few positions."""
+    name, kind, classes = shown_name(folder), "", []
     try:
         written = json.loads((folder / "config.json").read_bytes())
         kind, classes = str(written["model_type"]), list(written.get("architectures") or [])
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # of many kinds
-        raise UserError(
-            f"{name} (model type {kind}) does not load: {(str(error).splitlines() or [''])[0]}",
-            "a base is a folder that transformers loads without code of the folder's own",
-            "name another base, or update transformers if it has this type by now",
-        ) from None
+        reason = (str(error).splitlines() or [""])[0]
+        raise UserError(f"{name} ({kind or 'no type'}) does not load: {reason}", RULE, "name another base") from None
     decoders = known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
     decoders = {decoders} if isinstance(decoders, str) else set(decoders)
     if kind in known.MODEL_FOR_MASKED_LM_MAPPING_NAMES or not decoders & set(classes):
-        raise UserError(
-            f"{name} is no causal decoder: {', '.join(classes) or kind}",
-            "tuning takes models that write text, with their head (GPT-NeoX, Llama, Qwen, Gemma …)",
-            "name another base",
-        )
+        raise UserError(f"{name} is no causal decoder: {', '.join(classes) or kind}", RULE, "name another base")
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     if positions and length > positions:
         raise UserError(f"{what} ({length}) is more than the {positions} positions of {name}", "nothing is cut")
@@ -60,11 +46,7 @@ def beginning(base: Path, checkpoint: Path | None, settings: TuneSettings) -> Pa
 
 
 def load_model(folder: Path, dtype: torch.dtype | None) -> Any:
-    """Return the decoder in a folder, None of a type being fp32.
-
-    Raises:
-        UserError: weights are missing.
-    """
+    """Return the decoder in a folder, in fp32 where no type is given; raises UserError where weights are missing."""
     model, info = AutoModelForCausalLM.from_pretrained(
         folder, dtype=dtype or torch.float32, trust_remote_code=False, output_loading_info=True
     )
@@ -74,11 +56,7 @@ def load_model(folder: Path, dtype: torch.dtype | None) -> Any:
 
 
 def with_lora(model: Any, settings: TuneSettings) -> Any:
-    """Return a model with LoRA beside its linear layers where the settings have it; the rest is frozen.
-
-    Raises:
-        UserError: peft is not installed.
-    """
+    """Return a model with LoRA, the rest frozen, where the settings have it; raises UserError without peft."""
     if (lora := settings.lora) is None:
         return model
     try:

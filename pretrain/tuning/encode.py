@@ -20,28 +20,31 @@ from common.names import TOKENIZERS, shown_name
 from data.instruct.layout import CHAT_TEMPLATE, user_message
 
 PROBE = "한국어"
+RULE = "a base has a tokenizer without code, with an end mark, that adds no mark to the end of a text"
 
 
 class Example(NamedTuple):
-    """An instruction and its answer."""
+    """An instruction and its answer: `ids`, of which the first `prompt` are not learned; the end mark is."""
 
     ids: np.ndarray
     prompt: int
-    """How many ids are the prompt's; the others, the end mark too, are learned."""
     use: str
 
 
 def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """Return a base's tokenizer with the chat template that the tuned model gets: its own, else our layout.
+    """Return a base's tokenizer, its chat template (ours where it has none) as training, scoring and answers take it.
 
     Where the tokenizer begins texts with BOS the template does, too, or lm-eval's ids and the template's would differ.
 
     Raises:
-        UserError: there is none; or it needs code, takes no lone turn, has no end mark, or adds other marks than BOS.
+        UserError: there is none, or it breaks `RULE`, or its template takes no lone turn.
     """
-    name = shown_name(folder)
+
+    def refused(fault: str) -> UserError:
+        return UserError(f"the tokenizer of {shown_name(folder)} {fault}", RULE, "fix its files, or name another base")
+
     if not any(fnmatch(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
-        raise UserError(f"{name} has no tokenizer", "a base has one beside its weights", "save it into the folder")
+        raise refused("is missing")
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         marked, plain = tokenizer.encode(PROBE), tokenizer.encode(PROBE, add_special_tokens=False)
@@ -49,16 +52,11 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         tokenizer.chat_template = (own.get("default") if isinstance(own, dict) else own) or CHAT_TEMPLATE
         prompt = prompt_of(tokenizer, PROBE)
     except Exception as error:  # of many kinds
-        reason = (str(error).splitlines() or [""])[0]
-        raise UserError(f"the tokenizer of {name} does not load: {reason}", "no code of a folder is run") from None
+        raise refused(f"does not load: {(str(error).splitlines() or [''])[0]}") from None
     if tokenizer.eos_token_id is None:
-        raise UserError(f"the tokenizer of {name} has no end mark (eos_token)", "an answer ends with it", "set one")
+        raise refused("has no end mark (eos_token)")
     if marked not in (plain, [tokenizer.bos_token_id, *plain]):
-        raise UserError(
-            f"the tokenizer of {name} writes {PROBE!r} as {tokenizer.decode(marked)!r}",
-            "a mark of the tokenizer's own at the end of a prompt would part it from its answer",
-            "turn it off in tokenizer_config.json (add_eos_token), or name another base",
-        )
+        raise refused(f"writes {PROBE!r} as {tokenizer.decode(marked)!r} (add_eos_token)")
     if marked != plain and not prompt.startswith(tokenizer.bos_token):
         tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
     return tokenizer
@@ -89,16 +87,12 @@ def encode_pair(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) ->
 
 
 class Examples:
-    """The examples of a JSON Lines file of data/instruct: those kept, rejects with line and reason, counts by set.
-
-    Raises:
-        UserError: there is no such file.
-    """
+    """The examples of a JSON Lines file of data/instruct: `kept`, `rejects`, and counts by (data set, licence)."""
 
     def __init__(self, path: Path, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
         self.kept: list[Example] = []
         self.rejects: list[dict[str, Any]] = []
-        self.sets: Counter[tuple[str, str]] = Counter()  # (data set, licence)
+        self.sets: Counter[tuple[str, str]] = Counter()
         if not path.is_file():
             raise UserError(f"{path} is missing", "tuning reads a build of instructions", "run hunmin instruct build")
         blank = " " if str(tokenizer.chat_template).endswith(CHAT_TEMPLATE) else ""
@@ -108,7 +102,7 @@ class Examples:
                 row = json.loads(line)
                 prompt = prompt_of(tokenizer, user_message(row["instruction"], row["input"]))
                 start, rest = encode_pair(tokenizer, prompt, blank + row["output"])
-                use, *origin = row["task"], row["dataset"], row["licence"]
+                use, origin = row["task"], (row["dataset"], row["licence"])
                 reason = f"more than {length} tokens" if len(start) + len(rest) >= length else ""
             except (ValueError, KeyError, TypeError) as error:
                 reason = f"no row of instructions ({type(error).__name__})"
@@ -116,22 +110,15 @@ class Examples:
                 identity = row.get("id") if isinstance(row, dict) else None
                 self.rejects.append({"file": path.name, "line": number, "id": identity, "reason": reason})
                 continue
-            ids = np.array([*start, *rest, tokenizer.eos_token_id], dtype=np.int32)
-            self.kept.append(Example(ids, len(start), use))
-            self.sets[tuple(origin)] += 1
+            self.kept.append(Example(np.array([*start, *rest, tokenizer.eos_token_id], np.int32), len(start), use))
+            self.sets[origin] += 1
 
 
 class MicroBatches(Dataset[dict[str, Tensor]]):
-    """Micro-batches, each one item: a model's arguments. Drawn once; their order is the Trainer's, anew each epoch.
+    """Micro-batches, an item each, drawn once by a seed; their order is the Trainer's, anew each epoch.
 
-    Each example is in one. There are as many as fill whole steps, of sizes that differ by one at most: no step is short,
+    Each example is in one. There are as many as fill whole steps, of sizes that differ by one at most: none is short,
     and any number of processes shares an epoch evenly. Some are empty where examples are few, but never all of a step.
-
-    Args:
-        examples: all of them.
-        size: most examples of a micro-batch.
-        per_step: micro-batches of a step over all processes.
-        seed: decides among examples of equal length.
     """
 
     def __init__(self, examples: Sequence[Example], size: int, per_step: int, seed: int) -> None:
@@ -139,19 +126,25 @@ class MicroBatches(Dataset[dict[str, Tensor]]):
         lengths = np.array([len(example.ids) for example in examples])
         order = np.random.default_rng(seed).permutation(len(examples))
         order = order[np.argsort(lengths[order], kind="stable")]
-        self.drawn = np.array_split(order, self.steps * per_step) if self.steps else []
+        self.drawn = np.array_split(order, max(self.steps * per_step, 1))
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self.drawn)
 
     def __getitem__(self, index: int) -> dict[str, Tensor]:
-        """Return ids, mask and labels; padding is told by position, as its id may be the end mark's."""
-        rows = [self.examples[i] for i in self.drawn[index]] or [min(self.examples, key=lambda one: len(one.ids))]
-        shape = len(rows), max(len(row.ids) for row in rows)
-        ids_BL, mask_BL, labels_BL = (torch.full(shape, value) for value in (0, 0, -100))
-        for i, (ids, prompt, _) in enumerate(rows):
-            ids_BL[i, : len(ids)], mask_BL[i, : len(ids)] = torch.from_numpy(ids), 1
-            if len(self.drawn[index]):  # of an empty one nothing is learned
-                labels_BL[i, prompt : len(ids)] = ids_BL[i, prompt : len(ids)]
-        return {"input_ids": ids_BL, "attention_mask": mask_BL, "labels": labels_BL}
+        """Return a model's arguments; of an empty micro-batch nothing is learned."""
+        own = [self.examples[i] for i in self.drawn[index]]
+        return (
+            arguments_of(own) if own else {**(of := arguments_of(self.examples[:1])), "labels": of["labels"] * 0 - 100}
+        )
+
+
+def arguments_of(examples: Sequence[Example]) -> dict[str, Tensor]:
+    """Return ids, mask and labels; padding is told by position, as its id may be the end mark's."""
+    shape = len(examples), max(len(example.ids) for example in examples)
+    ids_BL, mask_BL, labels_BL = (torch.full(shape, value) for value in (0, 0, -100))
+    for row, (ids, prompt, _) in enumerate(examples):
+        ids_BL[row, : len(ids)], mask_BL[row, : len(ids)] = torch.from_numpy(ids), 1
+        labels_BL[row, prompt : len(ids)] = ids_BL[row, prompt : len(ids)]
+    return {"input_ids": ids_BL, "attention_mask": mask_BL, "labels": labels_BL}

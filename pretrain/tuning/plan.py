@@ -17,11 +17,7 @@ from pretrain.tuning.settings import TuneSettings
 
 
 class Inputs:
-    """A run's base, tokenizer, micro-batches and counts.
-
-    Raises:
-        UserError: the base or its tokenizer cannot be tuned, or no example is left.
-    """
+    """A run's base, tokenizer, examples, micro-batches and counts; raises UserError where it cannot be tuned."""
 
     def __init__(self, s: TuneSettings, instructions: Path) -> None:
         self.base = find(s.base, "model")
@@ -32,7 +28,6 @@ class Inputs:
         if not kept:
             raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.length")
         self.batches = MicroBatches(kept, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
-        self.held_batches = MicroBatches(self.held_out.kept, s.micro_batch, 1, s.seed)
         with torch.device("meta"):
             weights = list(with_lora(AutoModelForCausalLM.from_config(self.config), s).parameters())
         self.counts: dict[str, Any] = {

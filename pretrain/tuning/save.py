@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 from jinja2 import Template
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from common.files import atomic_write, follow_umask, publish_folder
 from common.names import pinned_name, shown_name
@@ -22,14 +22,7 @@ ADAPTER = "adapter_model.safetensors"
 
 
 def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> None:
-    """Write `out/model`, of LoRA `out/adapter`, `out/rejects` and `out/counts.json`; no file in them is a pickle.
-
-    Args:
-        s: the run.
-        inputs: of it; their counts get the held-out losses by epoch.
-        checkpoint: the last one.
-        out: the run's folder.
-    """
+    """Write `out/model`, of LoRA `out/adapter`, `out/rejects` and `out/counts.json`; no file in them is a pickle."""
     losses = inputs.counts["held_out_loss"] = {}
     for row in json.loads((checkpoint / "trainer_state.json").read_bytes())["log_history"]:
         for name in (name for name in sorted(row) if name.startswith("eval_loss")):
@@ -40,13 +33,12 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
     if s.lora:
         from peft import set_peft_model_state_dict
 
-        model, weights = with_lora(model, s), load_file(checkpoint / ADAPTER)
-        set_peft_model_state_dict(model, weights)
+        model = with_lora(model, s)
+        set_peft_model_state_dict(model, load_file(checkpoint / ADAPTER))
         config = {**model.peft_config["default"].to_dict(), "base_model_name_or_path": pinned or name}
         partial.mkdir(parents=True)
-        save_file(weights, partial / ADAPTER, {"format": "pt"})
+        shutil.copyfile(checkpoint / ADAPTER, partial / ADAPTER)
         (partial / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True, default=sorted))
-        follow_umask(partial / ADAPTER)
         publish_folder(partial, out / "adapter", replace=True)
         model = model.merge_and_unload()
     model.config.use_cache = True  # the Trainer has turned it off

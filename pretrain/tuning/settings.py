@@ -29,8 +29,6 @@ class TuneOptimizerSettings(Settings):
     """Adam β1."""
     beta2: float = Field(0.999, ge=0, lt=1)
     """Adam β2."""
-    eps: float = Field(1e-8, gt=0)
-    """Adam ε."""
     weight_decay: float = Field(0.0, ge=0)
     """Decoupled weight decay; biases and norms have none."""
     warmup_share: float = Field(0.03, ge=0, lt=1)

@@ -1,69 +1,59 @@
-"""transformers' Trainer as tuning uses it: its arguments, held-out loss by use, stops that all processes agree on."""
+"""transformers' Trainer as tuning uses it: held-out loss by use, stops that all processes agree on, exact resuming."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch.nn.functional import cross_entropy
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+from transformers.utils.logging import disable_progress_bar
 
 from common.errors import UserError
+from common.files import disk_errors, sha256_file
 from common.progress import ProgressBar
-from common.settings import dump_settings, load_yaml
+from common.settings import dump_settings, load_yaml, settings_hash
+from pretrain.checkpoint import library_disk_errors
 from pretrain.metrics import MetricsLog
-from pretrain.precision import resolve_dtype
-from pretrain.train import StopFlag
+from pretrain.model import recompute_layers
+from pretrain.precision import half_type, resolve_dtype
+from pretrain.train import STOPPED_MARK, StopFlag
+from pretrain.tuning import base
+from pretrain.tuning.encode import arguments_of
 from pretrain.tuning.plan import Inputs
+from pretrain.tuning.save import save_model
 from pretrain.tuning.settings import TuneSettings
 
 
-def training_arguments(s: TuneSettings, out: Path, world: int, inputs: Inputs) -> TrainingArguments:
-    """Return the Trainer's arguments; making them meets the other processes."""
-    dtype, o, fixed = resolve_dtype(s.dtype), s.optimizer, load_yaml(Path(__file__).with_name("trainer.yaml"))
-    stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
-    return TrainingArguments(
-        **fixed["arguments"], output_dir=str(out), num_train_epochs=s.epochs, seed=s.seed, learning_rate=o.lr,
-        adam_beta1=o.beta1, adam_beta2=o.beta2, adam_epsilon=o.eps, weight_decay=o.weight_decay,
-        lr_scheduler_type=o.schedule, warmup_steps=o.warmup_share, max_grad_norm=o.max_grad_norm, bf16=dtype == "bf16",
-        fp16=dtype == "fp16", save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
-        gradient_accumulation_steps=s.global_batch // (s.micro_batch * world), use_cpu=not torch.cuda.is_available(),
-        eval_strategy="steps" if inputs.held_out.kept else "no", eval_steps=inputs.batches.steps,
-        deepspeed={**fixed["deepspeed"], "zero_optimization": stage} if s.zero_stage else None,
-    )  # fmt: skip
+def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
+    """Return steps and folder of the newest whole checkpoint, (0, None) without one; unfinished ones are removed."""
+    whole: list[tuple[int, Path]] = []
+    for path in folder.glob("checkpoint-*"):
+        try:  # the Trainer writes this file last, and not atomically
+            whole.append((int(json.loads((path / "trainer_state.json").read_bytes())["global_step"]), path))
+        except (OSError, ValueError, KeyError, TypeError):
+            shutil.rmtree(path, ignore_errors=True)
+    return max(whole, default=(0, None))
 
 
 class Tuner(Trainer):
-    """The Trainer, whose held-out loss is by tokens and by use, and whose checkpoints end when all have written.
-
-    Raises:
-        UserError: the model's class takes no loss over a whole global batch.
-    """
-
-    def __init__(self, inputs: Inputs, **given: Any) -> None:
-        data = {"train_dataset": inputs.batches, "eval_dataset": inputs.held_batches}
-        super().__init__(data_collator=lambda items: items[0], **data, **given)
-        self.remove_callback(PrinterCallback)
-        if not self.model_accepts_loss_kwargs:
-            raise UserError(f"{type(self.model).__name__} takes no num_items_in_batch", "the loss is by tokens of a step")
+    """The Trainer, whose held-out loss is by tokens and by use, and whose checkpoints end when all have written."""
 
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the loss of a held-out token, of all and of each use; no random number is drawn."""
-        held, world, model = self.eval_dataset, self.args.world_size, self.model_wrapped
-        uses = sorted({example.use for example in held.examples})
+        examples, world, model = self.eval_dataset, self.args.world_size, self.model_wrapped
+        uses = sorted({example.use for example in examples})
         sums = torch.zeros(len(uses), 2, device=self.args.device)
         model.eval()
-        for start in range(0, len(held), world):  # as many passes on each process: ZeRO gathers weights in each
+        for start in range(0, len(examples), world):  # as many passes on each process: ZeRO gathers weights in each
             index = start + self.args.process_index
-            inputs = self._prepare_inputs(held[index % len(held)])
-            labels_BL = inputs.pop("labels")[:, 1:]
-            logits = model(**inputs).logits[:, :-1].float()
-            losses_B = cross_entropy(logits.transpose(1, 2), labels_BL, reduction="none").sum(1)
-            if index < len(held):
-                of_B = torch.tensor([uses.index(held.examples[i].use) for i in held.drawn[index]], device=sums.device)
-                sums.index_add_(0, of_B, torch.stack([losses_B, (labels_BL >= 0).sum(1)], 1))
+            example = examples[index % len(examples)]
+            loss, count = model(**self._prepare_inputs(arguments_of([example]))).loss, len(example.ids) - example.prompt
+            sums[uses.index(example.use)] += torch.tensor([loss * count, count]).to(sums) * (index < len(examples))
         sums = self.accelerator.reduce(sums)
         metrics = {f"eval_loss_{use}": (a / b).item() for use, (a, b) in zip(uses, sums, strict=True)}
         metrics["eval_loss"] = (sums[:, 0].sum() / sums[:, 1].sum()).item()
@@ -77,7 +67,7 @@ class Tuner(Trainer):
 
 
 class Follow(TrainerCallback):
-    """Progress and metrics on the first process; a stop at the end of a step in which any process was asked."""
+    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked."""
 
     def __init__(self, s: TuneSettings, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool) -> None:
         self.stop, self.stopped, self.log = stop, False, None
@@ -93,19 +83,72 @@ class Follow(TrainerCallback):
         if asked and state.global_step < state.max_steps:
             self.stopped = control.should_save = control.should_training_stop = True
         control.should_log |= control.should_save
-        if self.log:
-            self.bar.advance()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
         """Write a line: the loss of a window of steps, or the held-out losses."""
-        names = {"grad_norm": "gradient_norm", "learning_rate": "lr"}
-        row = {names.get(name, name.replace("eval_", "validation_")): value for name, value in logs.items()}
-        if self.log and ("loss" in row or "validation_loss" in row):
-            self.log.log({"step": state.global_step, **row})
-            self.bar.advance(0, ", ".join(f"{name} {row[name]:.3f}" for name in row if name.endswith("loss")))
+        if self.log and ("loss" in logs or "eval_loss" in logs):
+            self.log.log({"step": state.global_step, **logs})
+            note = ", ".join(f"{name} {logs[name]:.3f}" for name in logs if name.endswith("loss"))
+            self.bar.advance(state.global_step - self.bar.done, note)
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
         """Close log and progress."""
         if self.log:
             self.bar.__exit__(None, None, None)
             self.log.close()
+
+
+def train_to_end(
+    s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, rank: int, world: int
+) -> dict[str, Any] | None:
+    """Return what `pretrain.tuning.train.tune` does, in process `rank` of `world`."""
+    disable_progress_bar()
+    inputs, folder, o, dtype = Inputs(s, instructions), out / "checkpoints", s.optimizer, resolve_dtype(s.dtype)
+    steps, fixed = inputs.counts["steps"], load_yaml(Path(__file__).with_name("trainer.yaml"))
+    stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
+    arguments = TrainingArguments(  # it meets the other processes
+        **fixed["arguments"], output_dir=str(folder), num_train_epochs=s.epochs, seed=s.seed, learning_rate=o.lr,
+        adam_beta1=o.beta1, adam_beta2=o.beta2, weight_decay=o.weight_decay, max_grad_norm=o.max_grad_norm,
+        lr_scheduler_type=o.schedule, warmup_steps=o.warmup_share, bf16=dtype == "bf16", fp16=dtype == "fp16",
+        save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
+        gradient_accumulation_steps=s.global_batch // (s.micro_batch * world), use_cpu=not torch.cuda.is_available(),
+        eval_strategy="steps" if inputs.held_out.kept else "no", eval_steps=inputs.batches.steps,
+        deepspeed={**fixed["deepspeed"], "zero_optimization": stage} if s.zero_stage else None,
+    )  # fmt: skip
+    with arguments.distributed_state.main_process_first():
+        done, checkpoint = newest_checkpoint(folder)
+    mark, identity = folder / "run", [dump_settings(s), world, s.zero_stage, sha256_file(instructions / "train.jsonl")]
+    if checkpoint and mark.read_text() != settings_hash(identity):
+        raise UserError(
+            f"{checkpoint} is of another run",
+            "a run resumes with the settings, the examples, the ZeRO stage and the number of processes it began with",
+            "restore them, or remove the folder to begin anew",
+        )
+    with disk_errors(out), library_disk_errors(out):
+        if rank == 0 and not checkpoint:
+            folder.mkdir(parents=True, exist_ok=True)
+            mark.write_text(settings_hash(identity))
+        if done < steps:
+            model = base.load_model(base.beginning(inputs.base, checkpoint, s), half_type(s.dtype) if s.lora else None)
+            if s.gradient_checkpointing:
+                recompute_layers(model)
+            follow = Follow(s, out, stop, done, steps, rank == 0)
+            trainer = Tuner(
+                base.with_lora(model, s), arguments, lambda items: items[0], inputs.batches, inputs.held_out.kept,
+                callbacks=[follow],
+            )  # fmt: skip
+            trainer.remove_callback(PrinterCallback)
+            if not trainer.model_accepts_loss_kwargs:
+                raise UserError(
+                    f"{type(model).__name__} takes no num_items_in_batch", "the loss is by tokens of a step"
+                )
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+            if follow.stopped:
+                if rank == 0:
+                    (out / "logs" / STOPPED_MARK).touch()
+                return None
+            del model, trainer
+        unset_hf_deepspeed_config()  # it would part the weights that are loaded now
+        if rank == 0:
+            save_model(s, inputs, newest_checkpoint(folder)[1], out)
+    return inputs.counts

@@ -43,7 +43,7 @@ def test_a_model_of_code_of_its_own(tmp_path: Path) -> None:
     names = {"AutoConfig": "modeling.Config", "AutoModelForCausalLM": "modeling.Model"}
     written = {"model_type": "exaone", "architectures": ["ExaoneForCausalLM"], "auto_map": names}
     (tmp_path / "config.json").write_text(json.dumps(written))
-    assert "exaone" in fault(tmp_path) and "without code" in fault(tmp_path)
+    assert "exaone" in fault(tmp_path) and "without remote code" in fault(tmp_path)
 
 
 def test_positions_and_a_folder_without_configuration(tmp_path: Path, bases: dict[str, Path]) -> None:
@@ -66,8 +66,8 @@ def test_missing_weights(tmp_path: Path, bases: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"global_batch": 6, "micro_batch": 4}, "e.g. tune.global_batch=8"),
-        ({"global_batch": 8, "micro_batch": 4, "processes": 3}, "e.g. tune.global_batch=12"),
+        ({"global_batch": 6, "micro_batch": 4}, "micro_batch × processes (4), e.g. 8"),
+        ({"global_batch": 8, "micro_batch": 4, "processes": 3}, "micro_batch × processes (12), e.g. 12"),
         ({"lora": {"rang": 3}}, "did you mean 'rank'"),
     ],
 )

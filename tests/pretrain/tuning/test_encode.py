@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 
 from common.errors import UserError
 from data.instruct.layout import CHAT_TEMPLATE, plain_prompt, user_message
-from pretrain.tuning.encode import encode_pair, prompt_of, read_examples, read_tokenizer
+from pretrain.tuning.encode import Examples, encode_pair, prompt_of, read_tokenizer
 
 OWN = (
     "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}"
@@ -39,7 +39,7 @@ def test_ids_are_those_of_lm_eval_and_of_the_chat_template(kind: str, template: 
     tokenizer.save_pretrained(base)  # as it is saved with the tuned model
     scorer = HFLM(pretrained=str(base), device="cpu", batch_size=1)
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(40)))
-    examples = read_examples(tmp_path / "train.jsonl", tokenizer, 1000).kept
+    examples = Examples(tmp_path / "train.jsonl", tokenizer, 1000).kept
     assert len(examples) == 40
     for row, example in zip(rows(40), examples, strict=True):
         user = {"role": "user", "content": user_message(row["instruction"], row["input"])}
@@ -79,15 +79,15 @@ def test_what_is_no_example_is_set_aside_with_line_and_reason(tmp_path: Path, ba
     long = {**good[1], "output": " ".join(["사과"] * 300)}
     lines = [json.dumps(good[0]), json.dumps(long), "{", json.dumps({"task": "a"}), "[]", json.dumps(good[2])]
     (tmp_path / "train.jsonl").write_text("\n".join(lines) + "\n")
-    found = read_examples(tmp_path / "train.jsonl", tokenizer, 250)
+    found = Examples(tmp_path / "train.jsonl", tokenizer, 250)
     assert len(found.kept) == 2 and [one["line"] for one in found.rejects] == [2, 3, 4, 5]
     assert found.rejects[0]["id"] == good[1]["id"] and "more than" in found.rejects[0]["reason"]
     assert not any("사과 사과" in one["reason"] for one in found.rejects)
     lengths = [len(example.ids) for example in found.kept]
-    assert len(read_examples(tmp_path / "train.jsonl", tokenizer, max(lengths)).kept) == 2
-    assert len(read_examples(tmp_path / "train.jsonl", tokenizer, max(lengths) - 1).kept) < 2
+    assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths)).kept) == 2
+    assert len(Examples(tmp_path / "train.jsonl", tokenizer, max(lengths) - 1).kept) < 2
     with pytest.raises(UserError, match="hunmin instruct build"):
-        read_examples(tmp_path / "none.jsonl", tokenizer, 9)
+        Examples(tmp_path / "none.jsonl", tokenizer, 9)
 
 
 def tokenizer_fault(base: Path) -> str:
@@ -102,7 +102,7 @@ def test_tokenizers_that_are_refused(tmp_path: Path) -> None:
     absent = write_base(tmp_path / "absent", "llama")
     for path in absent.glob("token*"):
         path.unlink()
-    assert "absent has no tokenizer" in tokenizer_fault(absent)
+    assert "the tokenizer of absent is missing" in tokenizer_fault(absent)
     endless = write_base(tmp_path / "endless", "llama")
     changed: Any = PreTrainedTokenizerFast.from_pretrained(endless, eos_token=None)
     changed.save_pretrained(endless)

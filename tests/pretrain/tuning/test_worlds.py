@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -27,7 +26,7 @@ def launched(job: Path, processes: int) -> tuple[int, str]:
 
 def losses(out: Path) -> dict[str, list[float]]:
     rows = read_metrics(out / "logs" / "metrics.jsonl")
-    return {name: [row[name] for row in rows if name in row] for name in ("loss", "validation_loss_where")}
+    return {name: [row[name] for row in rows if name in row] for name in ("loss", "eval_loss_where")}
 
 
 def assert_equal(first: Path, second: Path) -> None:
