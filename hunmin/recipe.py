@@ -122,7 +122,7 @@ def load_recipe(
 
 
 def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Return the file that a recipe's name stands for, and what is written in it; UserError where nothing can be read."""
+    """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError."""
     path = recipe_file(path)
     if not path.exists():
         raise _no_recipe(path)

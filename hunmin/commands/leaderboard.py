@@ -86,16 +86,13 @@ def correlate(
     if as_json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
         return
-    rows = []
-    for pair in found["pairs"]:
-        row = {"tasks": " × ".join(pair["tasks"]), "models": pair["n"], "note": pair["note"]}
-        for name in ("spearman", "pearson", "kendall"):
-            row[name] = (
-                "{:.2f} ({:.2f} to {:.2f})".format(one["value"], *one["interval"]) if (one := pair.get(name)) else ""
-            )
-        rows.append(row)
+    told, shown = found["published"], "{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})"
+    rows = [
+        {"tasks": " × ".join(pair["tasks"]), "models": pair["n"], "note": pair["note"]}
+        | {name: shown.format(**pair[name]) if name in pair else "" for name in ("spearman", "pearson", "kendall")}
+        for pair in found["pairs"]
+    ]
     print_rows(rows or [{"tasks": "fewer than two", "models": len(found["models"])}])
-    told = found["published"]
     show(f"published: {told['value']} between {told['of']}; unknown: {told['unknown']}\n")
 
 

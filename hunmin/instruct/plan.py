@@ -39,11 +39,11 @@ def print_instruct_plan(plan: dict[str, Any]) -> None:
 
 def print_facts(facts: dict[str, Any]) -> None:
     """Print names and values on stdout, those of inner mappings below their name."""
-    flat = {
-        f"{name}: {key}": one for name, value in facts.items() if isinstance(value, dict) for key, one in value.items()
-    }
-    single = {name: value for name, value in facts.items() if not isinstance(value, dict | list)}
-    print_rows([{"": name.replace("_", " "), " ": value} for name, value in {**single, **flat}.items()])
+    rows = []
+    for name, value in facts.items():
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        rows += [{"": f"{name} {key}".replace("_", " ").strip(), " ": one} for key, one in inner]
+    print_rows(rows)
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:

@@ -22,9 +22,6 @@ from hunmin.sample.tasks.common import rng_for
 from hunmin.sample.template import text_of
 
 SLOT = re.compile(r"\{([a-z]+)(\d*)(?:\.(\d))?(?::(\w+))?\}")
-COPA, COPA_TEST = "instruct/copa/COPA/train.tsv", "kit19/kobest_copa.jsonl"
-PLANTED = 3
-"""Test rows of COPA that its train file repeats, for the search for test texts to find."""
 BOARD_ROWS = 24
 END = "<|endoftext|>"
 VOCABULARY, POSITIONS = 3000, 512
@@ -68,29 +65,22 @@ class Draw:
 
     def _new(self, name: str, which: str) -> Any:
         rng, topic = self.rng, self.rng.choice(TOPICS)
-        match name:
-            case "number":
-                return rng.randint(2, 60)
-            case "sum":
-                return self._value("number", "") + self._value("number", "2")
-            case "sentence" | "polite":  # of one content in two registers
-                scene, template = Scene(rng, topic), rng.choice(NARRATIVE)
-                self.drawn[f"sentence{which}"] = scene.say(template)
-                self.drawn[f"polite{which}"] = text_of(scene.segments(template, Register.POLITE, keep=True))
-                return self.drawn.pop(name + which)
-            case "name":
-                return invent_name(rng)
-            case "city":
-                return rng.choice(general.CITIES)
-            case "role" | "people":
-                role = rng.choice(topic.people)
-                return role if name == "role" else f"{rng.choice(general.CITIES)} {role}"
-            case "org":
-                return rng.choice(topic.orgs)
-            case "noun" | "thing":
-                noun = rng.choice(topic.things)
-                return noun if name == "noun" else f"{rng.choice(general.MODIFIERS)} {noun}"
-        return rng.choice(self.words[name])
+        if name == "name":
+            return invent_name(rng)
+        if name == "number":
+            return rng.randint(2, 60)
+        if name == "sum":
+            return self._value("number", "") + self._value("number", "2")
+        if name in ("sentence", "polite"):  # of one content in two registers
+            scene, template = Scene(rng, topic), rng.choice(NARRATIVE)
+            self.drawn[f"sentence{which}"] = scene.say(template)
+            self.drawn[f"polite{which}"] = text_of(scene.segments(template, Register.POLITE, keep=True))
+            return self.drawn.pop(name + which)
+        nouns = {"thing": topic.things, "noun": topic.things, "people": topic.people, "role": topic.people}
+        known = {**nouns, "org": topic.orgs, "city": general.CITIES, **self.words}
+        before = {"thing": general.MODIFIERS, "people": general.CITIES}.get(name)
+        value = rng.choice(known[name])
+        return f"{rng.choice(before)} {value}" if before else value
 
 
 def sample_files(seed: int) -> dict[str, str]:
@@ -102,9 +92,6 @@ def sample_files(seed: int) -> dict[str, str]:
     tree = load_yaml(Path(__file__).with_suffix(".yaml"))
     files = {name: _file(name, one, tree["words"], seed) for name, one in tree["files"].items()}
     files["README.md"] = tree["readme"]
-    for number, line in enumerate(files[COPA_TEST].splitlines()[:PLANTED], 9000):
-        *cells, label = json.loads(line).values()
-        files[COPA] += "\t".join(map(str, [number, *cells, label + 1])) + "\n"
     return files
 
 
@@ -142,7 +129,7 @@ def write_instruct_sample(out: Path, seed: int = 42) -> dict[str, int]:
         with atomic_write(out / name) as stream:
             stream.write(text)
     parameters = write_decoder(out / "base", list(files.values()), seed)
-    return {"files": len(files), "planted_test_rows": PLANTED, "parameters": parameters}
+    return {"files": len(files), "parameters": parameters}
 
 
 def write_decoder(out: Path, texts: list[str], seed: int) -> int:
