@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hunmin.hub.follow import following
 from hunmin.recipe import Recipe, RunSettings
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 TOLD = "the job of the first process"
 
 
-@dataclass(frozen=True)
-class Training:
+class Training(NamedTuple):
     """A stage that several processes do together, by name; what writes its job, and what does it as one of them."""
 
     stage: str
@@ -62,8 +60,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
     section = getattr(recipe, training.stage)
     process = processes.join_processes(processes.place_process(), section.threads)
     stopped = False
-    follows = process.first and isinstance(recipe, Recipe)
-    with following(recipe, Path(recipe.out)) if follows else nullcontext():
+    with following(recipe, Path(recipe.out)) if process.first and isinstance(recipe, Recipe) else nullcontext():
         with process.lifeline:
             if process.first:
                 require_done(recipe, training.before, path)

@@ -182,6 +182,11 @@ def training_job(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
         "tokenizer": str(run / "tokenizer"),
         "out": str(out),
     }
+    return write_job(job, out)
+
+
+def write_job(job: dict[str, Any], out: Path) -> dict[str, Any]:
+    """Write what training is told into its folder, where no mark of an earlier stop stays, and return it."""
     with atomic_write(out / "logs" / JOB) as stream:
         json.dump(job, stream, indent=1)
     (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)

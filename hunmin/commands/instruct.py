@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -109,7 +109,7 @@ def answer(
 
     if (prompt is None) == (given is None) or (given is None) != (out is None):
         raise UserError("give --prompt TEXT, or --in FILE with --out FILE")
-    rows = [{"instruction": prompt}] if given is None else read_rows(Path(given))
+    rows: list[dict[str, Any]] = [{"instruction": prompt}] if given is None else read_rows(Path(given))
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("instruction"), str) or not isinstance(row.get("input") or "", str):
             raise UserError(f'{given}, row {number}: "instruction" is no text', remedy="fix the row")

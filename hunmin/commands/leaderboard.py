@@ -15,9 +15,7 @@ from hunmin.commands.run import AsJson, Overrides
 
 app = typer.Typer(no_args_is_help=True, help="Decoders on KIT-19's six sets, nine leaderboard tasks, held-out rows.")
 Form = Literal["markdown", "latex", "json"]
-Suite = Annotated[
-    str, typer.Option("--suite", help="kit19, leaderboard2 or instruct.", autocompletion=completion.boards)
-]
+Suite = Annotated[str, typer.Option("--suite", help="kit19, leaderboard2, instruct.", autocompletion=completion.boards)]
 
 
 @app.command(epilog="Example: hunmin leaderboard score runs/x --suite kit19 --data kobest --out scores")

@@ -74,9 +74,9 @@ def run(
         from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
         from hunmin.plan import dry_run_plan, print_plan
 
-        encoder = isinstance(loaded, Recipe)
-        described = (dry_run_plan if encoder else dry_run_instruct)(loaded, first, last, restart)
-        printing = print_plan if encoder else print_instruct_plan
+        asked = (first, last, restart)
+        described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
+        printing = print_plan if isinstance(loaded, Recipe) else print_instruct_plan
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else printing(described)
         from hunmin.run import refuse_replacing
 

@@ -17,11 +17,8 @@ SHOWN = ("use", "dataset", "licence", "state", "read", "rejected", "contaminated
 
 
 def dry_run_instruct(recipe: InstructRecipe, *asked: str | None) -> dict[str, Any]:
-    """Return {"out", "stages": what would run and why, "tuning": what training takes, None before `instruct` is done}.
-
-    Args:
-        recipe: the run.
-        asked: `--from`, `--until`, `--restart`.
+    """Return {"out", "stages": what would run and why, "tuning": what training takes, None before `instruct` is done};
+    `asked` are `--from`, `--until`, `--restart`.
     """
     from pretrain.tuning.plan import plan_tuning
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.files import atomic_write
 from common.names import find
 from common.progress import say
 from common.settings import parse_settings
 from hunmin.joint_training import Training
-from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes
-from pretrain.train import JOB, STOPPED_MARK
+from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes, write_job
 
 if TYPE_CHECKING:
-    from data.benchmark import BenchmarkSentence
     from hunmin.instruct.recipe import InstructRecipe
     from pretrain.processes import Process
 
@@ -42,18 +38,13 @@ def _instruct(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     from data.instruct.build import build_instructions
     from leaderboard.texts import test_texts
 
-    tests: dict[str, list[BenchmarkSentence]] = {name: test_texts(name, data) for name, data in _suites(recipe).items()}
+    tests = {name: test_texts(name, data) for name, data in _suites(recipe).items()}
     return build_instructions(recipe.instruct, out, tests)
 
 
 def _job(recipe: InstructRecipe, run: Path, out: Path) -> dict[str, Any]:
-    """Write what `pretrain.tuning.train` is told into the stage's folder, and return it."""
     settings = recipe.tune.model_dump(mode="json")
-    job = {"settings": settings, "instructions": str(run / "instruct"), "out": str(out)}
-    with atomic_write(out / "logs" / JOB) as stream:
-        json.dump(job, stream, indent=1)
-    (out / "logs" / STOPPED_MARK).unlink(missing_ok=True)
-    return job
+    return write_job({"settings": settings, "instructions": str(run / "instruct"), "out": str(out)}, out)
 
 
 def _train(job: dict[str, Any], told: str, process: Process) -> Counts | None:
@@ -77,10 +68,6 @@ def _steps_done(folder: Path) -> str:
     return f"{max(steps):,} steps" if steps else "no checkpoint"
 
 
-def _base_files(recipe: InstructRecipe) -> list[str]:
-    return model_files(recipe.tune.base, "model")
-
-
 def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
     from leaderboard.score import score_model
 
@@ -98,11 +85,7 @@ def _board(recipe: InstructRecipe, run: Path, out: Path) -> Counts:
 
 
 def decoder_folder(name: str) -> Path:
-    """Return the folder of a decoder: of a run the tuned model's, else what `common.names.find` finds.
-
-    Raises:
-        UserError: there is none.
-    """
+    """Return the folder of a decoder: of a run the tuned model's, else what `common.names.find` finds."""
     tuned = Path(name) / "tune" / "model"
     return tuned if tuned.is_dir() else find(name, "model")
 
@@ -116,12 +99,13 @@ def _stages() -> tuple[Stage, ...]:
     return (
         stage("instruct", (), work=_instruct, files=_instruct_files),
         stage(
-            "tune", ("instruct",), work=_tune, files=_base_files, keep=True, extent=_steps_done,
+            "tune", ("instruct",), work=_tune, keep=True, extent=_steps_done,
+            files=lambda recipe: model_files(recipe.tune.base, "model"),
             packages=("torch", "transformers", "peft", "deepspeed"),
         ),
         stage(
             "leaderboard", ("instruct", "tune"), work=_board, unread=("train.jsonl", "adapter/*"),
-            files=lambda recipe: [*_test_files(recipe), *(_base_files(recipe) if recipe.leaderboard else [])],
+            files=lambda recipe: [*_test_files(recipe), *model_files(recipe.tune.base, "model")],
             packages=("lm_eval", "torch", "transformers"),
         ),
     )  # fmt: skip
