@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,7 +94,9 @@ def build_instructions(
     with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, __name__) as execute:
         told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
         parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, told)
-        whole = {_plain(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts}
+        whole = {
+            _letters(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
+        }
         known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
         held_out = Decontaminator.build(known, DecontaminateSettings(rules=["exact", "embedded"]))
         parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, told)
@@ -125,6 +128,7 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
     if part.path:
         part.table |= {"dataset": part.path, "group": "extra", "licence": "of each row", "split": "extra"}
         _read(part, settings, Layout(format="csv" if suffix_of(part.path) == ".csv" else "jsonl"), [part.path])
+        part.table["state"] += "".join(f", but {n:,} rows: {why}" for why, n in part.table["passed_over"].items())
     else:
         use = use_of(part.name)
         part.table |= {"dataset": use.dataset, "group": use.group, "licence": use.licence, "split": use.split}
@@ -156,7 +160,7 @@ def _finished(part: Part, settings: InstructSettings, texts: set[str], held_out:
     """Return a part with its rows: none that holds a text of a held-out row, labels balanced, shortfall filled."""
     count, table = len(part.left), part.table
     apart = zip(part.left, _hits(held_out, part.left), strict=True)
-    part.left = [item for item, hit in apart if not hit and texts.isdisjoint(map(_plain, item.texts))]
+    part.left = [item for item, hit in apart if not hit and texts.isdisjoint(map(_letters, item.texts))]
     table |= {"shares_held_out": count - len(part.left), "distinct_rows": len(part.left)}
     part.rows = [item.ready for item in part.left if item.ready]
     if not part.path:
@@ -181,8 +185,8 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold() or text
 
 
 def _balanced(sizes: Mapping[str, int], total: int) -> dict[str, int]:
@@ -209,11 +213,7 @@ def _hits(searcher: Decontaminator, items: Sequence[Item]) -> list[Hit | None]:
 
 
 def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[str]) -> None:
-    """Fill a part with its distinct items in their drawn order: all of finished rows, `pool` of a use.
-
-    Raises:
-        UserError: a file is damaged, lacks a column, or too many of its records are rejected.
-    """
+    """Fill a part with its distinct items in their drawn order: all of finished rows, `pool` of a use."""
     seen, skipped, number = set[bytes](), Counter[str](), 0
     most = settings.pool if not part.path else None
     for path in files:
@@ -231,7 +231,7 @@ def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[st
                     rejected[str(error)] += 1
                     part.rejects.append((shown, line, str(error)))
                 continue
-            key = xxhash.xxh3_128_digest("\0".join(map(_plain, item.texts)).encode())
+            key = xxhash.xxh3_128_digest("\0".join(" ".join(text.split()) for text in item.texts).encode())
             part.left += [item] if key not in seen else []
             seen.add(key)
             if most and len(part.left) > 2 * most:

@@ -42,10 +42,9 @@ def files_of(name: str, use: Use, data: str) -> tuple[Layout, list[str]] | None:
 
 
 def records_of(path: str, layout: Layout, needed: list[str], draw: Callable[[int, str], int]) -> Iterator[Entry]:
-    """Yield what stands in a file whose columns `needed` are read; `draw`: a number of row and purpose, for pairs.
+    """Yield what stands in a file, a table of the columns `needed`; `draw`: a number of row and purpose, for pairs.
 
-    Raises:
-        UserError: the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
+    Raises UserError where the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
     """
     with decompression_errors(path), open_bytes(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", "" if layout.format == "csv" else "\n")

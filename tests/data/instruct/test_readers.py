@@ -57,15 +57,16 @@ def test_apeach_spoiled_is_hateful_and_line_ends_in_quotes_stay(tmp_path: Path) 
 
 
 def test_unsmile_kinds_are_joined_and_clean_is_none_of_them(tmp_path: Path) -> None:
-    names = "문장 여성/가족 남성 성소수자 인종/국적 연령 지역 종교".split() + ["기타 혐오", "악플/욕설", "clean", "개인지칭"]
+    kinds = ("여성/가족", "남성", "성소수자", "인종/국적", "연령", "지역", "종교", "기타 혐오", "악플/욕설")
+    names = ("문장", *kinds, "clean", "개인지칭")
     lines = [
         ("한 문장", 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
         ("맑은 문장", 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0),
         ("둘 다", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0),
         ("지칭만", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1),
     ]
-    write(tmp_path / "unsmile/unsmile_train_v1.0.tsv", table(tuple(names), *lines))
-    write(tmp_path / "unsmile/unsmile_valid_v1.0.tsv", table(tuple(names), ("검증", *lines[1][1:])))
+    write(tmp_path / "unsmile/unsmile_train_v1.0.tsv", table(names, *lines))
+    write(tmp_path / "unsmile/unsmile_valid_v1.0.tsv", table(names, ("검증", *lines[1][1:])))
     part = read(tmp_path, "unsmile")
     assert answers("unsmile", part.left) == [("여성/가족, 지역", None), ("해당 없음", None)]
     assert [line for _, line, _ in part.rejects] == [4, 5]
@@ -80,7 +81,7 @@ def test_hatescore_has_three_labels(tmp_path: Path) -> None:
 
 
 def test_boolq_answers_come_in_any_case(tmp_path: Path) -> None:
-    lines = [("ID", "Text", "Question", "Answer")]
+    lines: list[tuple[object, ...]] = [("ID", "Text", "Question", "Answer")]
     lines += [(n, f"글 {n}.", f"질문 {n}?", said) for n, said in enumerate(("TRUE", "True", "FALSE", "False"), 1)]
     write(tmp_path / "boolq/BoolQ/train.tsv", table(*lines, end="\r\n"))
     part = read(tmp_path, "boolq")
@@ -92,9 +93,15 @@ def test_boolq_answers_come_in_any_case(tmp_path: Path) -> None:
 
 def test_copa_blanks_are_stripped_and_the_number_names_the_shown_choice(tmp_path: Path) -> None:
     head = ("ID", "sentence", "question", "1", "2", "Answer")
-    lines = [(n, f"일 {n}.", "원인 " if n % 2 else "결과", f"가 {n}.", f" 나 {n}.", 1 + n % 2) for n in range(1, 21)]
+    lines: list[tuple[object, ...]] = []
+    for n in range(1, 21):
+        lines.append((n, f"일 {n}.", "원인 " if n % 2 else "결과", f"가 {n}.", f" 나 {n}.", 1 + n % 2))
     lines += [(21, "일.", "원인", "같다.", "같다.", 1), (22, "일.", "이유", "가.", "나.", 1)]
-    lines += [(23, "일 23.", "원인", "가.", "나.", 3), (24, "일 24.", "원인", "가.", "나.", "1.5"), (25, "일.", "결과", "가.")]
+    lines += [
+        (23, "일 23.", "원인", "가.", "나.", 3),
+        (24, "일 24.", "원인", "가.", "나.", "1.5"),
+        (25, "일.", "결과", "가."),
+    ]
     write(tmp_path / "copa/COPA/train.tsv", table(head, *lines, end="\r\n"))
     part = read(tmp_path, "copa")
     assert [(line, reason) for _, line, reason in part.rejects] == [
@@ -115,7 +122,10 @@ def test_copa_blanks_are_stripped_and_the_number_names_the_shown_choice(tmp_path
 
 def test_kornli_reads_both_files(tmp_path: Path) -> None:
     head = ("sentence1", "sentence2", "gold_label")
-    write(tmp_path / "kornli/multinli.train.ko.tsv", table(head, ('"전제" 1', "가설", "entailment"), ("전제 2", "ㄱ", "neutral")))
+    write(
+        tmp_path / "kornli/multinli.train.ko.tsv",
+        table(head, ('"전제" 1', "가설", "entailment"), ("전제 2", "ㄱ", "neutral")),
+    )
     write(tmp_path / "kornli/snli_1.0_train.ko.tsv", table(head, ("전제 3", "ㄴ", "contradiction")))
     part = read(tmp_path, "kornli")
     assert [output for output, _ in answers("kornli", part.left)] == ["함의", "중립", "모순"]
@@ -124,7 +134,10 @@ def test_kornli_reads_both_files(tmp_path: Path) -> None:
 
 def test_hellaswag_counts_from_zero_and_lists_all_choices_once(tmp_path: Path) -> None:
     head = ("context", "choice1", "choice2", "choice3", "choice4", "label")
-    write(tmp_path / "hellaswag/train.tsv", table(head, ("글.", "가.", "나.", "다.", "라.", 0), ("글 2.", "가.", "나.", "다.", "라.", 3)))
+    write(
+        tmp_path / "hellaswag/train.tsv",
+        table(head, ("글.", "가.", "나.", "다.", "라.", 0), ("글 2.", "가.", "나.", "다.", "라.", 3)),
+    )
     part = read(tmp_path, "hellaswag")
     assert [row.output for row in rows("hellaswag", part.left, 1)] == ["가.", "라."]
     for row in rows("hellaswag", part.left):
@@ -218,7 +231,9 @@ def test_parakqc_pairs_within_a_group_and_with_others_of_the_same_topic_and_act(
     assert answers("parakqc", same[:1]) == [("예", ("예", "아니요"))]
 
 
-@pytest.mark.parametrize("text", [parakqc(155), parakqc(160).replace("발화 3-3", "", 1).replace("0\t1\t\r\n", ""), "0\t0\r\n"])
+@pytest.mark.parametrize(
+    "text", [parakqc(155), parakqc(160).replace("발화 3-3", "", 1).replace("0\t1\t\r\n", ""), "0\t0\r\n"]
+)
 def test_parakqc_with_lost_lines_is_refused(tmp_path: Path, text: str) -> None:
     write(tmp_path / "parakqc/paraKQC_v1.txt", text)
     with pytest.raises(UserError, match="a group of sentences that mean the same"):
@@ -227,11 +242,17 @@ def test_parakqc_with_lost_lines_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_wic_keeps_the_marks_of_the_word(tmp_path: Path) -> None:
     head = ("ID", "Target", "SENTENCE1", "Dictionary 1", "Link 1", "SENTENCE2", "Dictionary 2", "Link2", "ANSWER")
-    lines = [(1, "배", "[배]를 탔다. ", 1, "x", "[배]가 달다.", 2, "y", "FALSE"), (2, "눈", "[눈]이 온다.", 1, "x", "첫눈이 왔다.", 1, "y", "True")]
+    lines = [
+        (1, "배", "[배]를 탔다. ", 1, "x", "[배]가 달다.", 2, "y", "FALSE"),
+        (2, "눈", "[눈]이 온다.", 1, "x", "첫눈이 왔다.", 1, "y", "True"),
+    ]
     write(tmp_path / "wic/train.tsv", table(head, *lines, end="\r\n"))
     part = read(tmp_path, "wic")
     assert [output for output, _ in answers("wic", part.left)] == ["아니요", "예"]
-    assert [set(item.texts) for item in part.left] == [{"[배]를 탔다.", "[배]가 달다."}, {"[눈]이 온다.", "첫눈이 왔다."}]
+    assert [set(item.texts) for item in part.left] == [
+        {"[배]를 탔다.", "[배]가 달다."},
+        {"[눈]이 온다.", "첫눈이 왔다."},
+    ]
     assert rows("wic", part.left)[0].instruction.count("'배'") == 1
 
 
@@ -245,9 +266,10 @@ def test_stylekqc_one_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("index", [False, True])
 def test_question_pair_zero_is_the_same(tmp_path: Path, index: bool) -> None:
-    lines = [("question1", "question2", "is_duplicate"), ("배고파", "배고프다", 0), ("배고파", "졸려", 1)]
+    lines: list[tuple[object, ...]] = [("question1", "question2", "is_duplicate")]
+    lines += [("배고파", "배고프다", 0), ("배고파", "졸려", 1)]
     if index:
-        lines = [("" if not n else n, *line) for n, line in enumerate(lines)]
+        lines = [(n or "", *line) for n, line in enumerate(lines)]
     write(tmp_path / "question-pair/train.txt", table(*lines))
     assert [output for output, _ in answers("question-pair", read(tmp_path, "question-pair").left)] == ["예", "아니요"]
 
@@ -265,7 +287,11 @@ def test_nsmc_one_is_positive_quotes_are_text_and_empty_documents_are_rejected(t
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_sae4k_has_no_header_and_a_mark_before_its_first_line(tmp_path: Path, version: int) -> None:
-    lines = [("창문 닫아 줘", "창문 닫기", "4"), ("지금 몇 시니", "현재 시각", "2"), ("뛰지 마", "뛰지 않기", "6")]
+    lines: list[tuple[str, ...]] = [
+        ("창문 닫아 줘", "창문 닫기", "4"),
+        ("지금 몇 시니", "현재 시각", "2"),
+        ("뛰지 마", "뛰지 않기", "6"),
+    ]
     if version == 2:
         lines = [(label, *texts) for *texts, label in lines]
     write(tmp_path / f"sae4k/data/sae4k_v{version}.txt", "\ufeff" + table(*lines, end="\r\n"))
@@ -274,7 +300,9 @@ def test_sae4k_has_no_header_and_a_mark_before_its_first_line(tmp_path: Path, ve
         ("창문 닫아 줘", "요구", "창문 닫기"),
         ("지금 몇 시니", "의문사 질문", "현재 시각"),
     ]
-    assert part.rejects == [(f"sae4k/data/sae4k_v{version}.txt", 3, "unknown label: 'label' is none of 0, 1, 2, 3, 4, 5")]
+    assert part.rejects == [
+        (f"sae4k/data/sae4k_v{version}.txt", 3, "unknown label: 'label' is none of 0, 1, 2, 3, 4, 5")
+    ]
 
 
 def test_petitions_are_json_lines_or_csv(tmp_path: Path) -> None:
@@ -283,7 +311,9 @@ def test_petitions_are_json_lines_or_csv(tmp_path: Path) -> None:
     write(tmp_path / "b/petitions/petition.csv", 'article_id,title,content\n1,다리를 놓아 주세요,"첫 줄.\n둘째 줄."\n')
     for folder in ("a", "b"):
         part = read(tmp_path / folder, "petitions")
-        assert [(item.fields["content"], item.answer) for item in part.left] == [("첫 줄.\n둘째 줄.", "다리를 놓아 주세요")]
+        assert [(item.fields["content"], item.answer) for item in part.left] == [
+            ("첫 줄.\n둘째 줄.", "다리를 놓아 주세요")
+        ]
     assert read(tmp_path / "a", "petitions").rejects == [("petitions/petitions_2017-08", 2, "not JSON")]
 
 
@@ -302,7 +332,11 @@ def test_lbox_summaries_from_a_compressed_file(tmp_path: Path) -> None:
     path = tmp_path / "lbox/summarization/train.jsonl.gz"
     path.parent.mkdir(parents=True)
     path.write_bytes(gzip.compress(line.encode() + b"\n"))
-    assert rows("lbox", read(tmp_path, "lbox").left)[0][5:8] == ("다음 판결문을 요약하세요.", "긴 판결이다.", "짧은 요지")
+    assert rows("lbox", read(tmp_path, "lbox").left)[0][5:8] == (
+        "다음 판결문을 요약하세요.",
+        "긴 판결이다.",
+        "짧은 요지",
+    )
 
 
 def test_every_use_has_a_reader_test() -> None:
