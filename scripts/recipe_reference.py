@@ -27,7 +27,8 @@ from pydantic_core import PydanticUndefined
 
 from common.errors import UserError
 from common.settings import Settings
-from hunmin.recipe import Recipe
+from hunmin.instruct.recipe import InstructRecipe
+from hunmin.recipe import INSTRUCT_SECTIONS, Recipe
 from scripts.recipe_texts import KOREAN, Texts, one_line, read_texts
 
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
@@ -51,6 +52,16 @@ of its range is an error that names the key, the rule and the nearest known name
 other value that changes redoes its stage and those that read it; training that it does not fit is moved aside, not
 deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
 )
+
+DECODER = """\
+The sections below are those of a recipe that tunes a decoder. It has `name`, `out`, `seed` and `hub.commits` as above, and
+`instruct`, `tune` and `leaderboard` instead of the other sections."""
+
+
+def all_sections() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Yield the sections of both kinds of recipe, what they share once."""
+    yield from sections()
+    yield from (found for found in sections(InstructRecipe) if found[0].split(".")[0] in INSTRUCT_SECTIONS)
 
 
 def sections(kind: type[BaseModel] = Recipe, name: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -90,7 +101,7 @@ def type_of(annotation: Any, say: Texts, name: str) -> str:
     if origin in (typing.Union, types.UnionType):
         kinds = [type_of(argument, say, name) for argument in arguments]
         return reduce(lambda first, second: say("{} or {}", name).format(first, second), kinds)
-    if origin is list:
+    if origin in (list, tuple):
         return say("list of {}", name).format(type_of(arguments[0], say, name + ENTRY))
     if origin is dict:
         kinds = [type_of(argument, say, name) for argument in arguments]
@@ -158,7 +169,9 @@ def page(say: Texts) -> str:
         UserError: a text is missing, or one is left over.
     """
     parts, told = [say(part, "the head of the page") + "\n" for part in HEAD], {}
-    for name, kind in sections():
+    for name, kind in all_sections():
+        if name == "instruct":
+            parts.append(say(DECODER, "the head of a decoder's sections") + "\n")
         if name:
             parts.append(f"{'##' if name.count('.') == 0 else '###'} `{name}`\n")
         description = one_line(_meaning(name)) or one_line(kind.__doc__ or "")
@@ -175,7 +188,7 @@ def page(say: Texts) -> str:
 
 def _meaning(name: str) -> str:
     """Return the docstring of the field that a section is; "" of the recipe itself and within a list."""
-    kind: Any = Recipe
+    kind: Any = InstructRecipe if name.split(".")[0] in INSTRUCT_SECTIONS else Recipe
     field = None
     for part in name.split(".") if name and ENTRY not in name else ():
         field = kind.model_fields[part]

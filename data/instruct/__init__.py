@@ -1,6 +1,5 @@
-"""Instructions for decoders from Korean data sets: settings, specs of uses, readers, items, parts, the build.
+"""Instructions for decoders from Korean data sets.
 
-`spec` and `uses/` say what a use is; `files` and `derived` read files as records; `items` makes items of records and
-rows of items; `extra` reads finished rows; `parts` does one use, `build` the stage; `layout`, `rows`, `show` what comes
-out.
+`settings`, `spec` and `uses/` say what is made of what; `files` reads records, `items` makes items of them and rows of
+items, `build` does the stage; `rows`, `layout` and `show` are what comes out.
 """

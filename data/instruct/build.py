@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,7 +94,9 @@ def build_instructions(
     with ProgressBar("instructions", 2 * len(parts), "uses") as bar, LocalPool(workers, __name__) as execute:
         told: Callable[[Part], None] = lambda part: bar.advance(1, part.name)  # noqa: E731
         parts = execute(partial(_prepared, settings=settings, searchers=searchers), parts, told)
-        whole = {_plain(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts}
+        whole = {
+            _letters(text): split_sentences(text) for part in parts for item in part.held_out for text in item.texts
+        }
         known = [BenchmarkSentence("", text, one, len(cut) > 1) for text, cut in whole.items() for one in cut]
         held_out = Decontaminator.build(known, DecontaminateSettings(rules=["exact", "embedded"]))
         parts = execute(partial(_finished, settings=settings, texts=set(whole), held_out=held_out), parts, told)
@@ -125,6 +128,7 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
     if part.path:
         part.table |= {"dataset": part.path, "group": "extra", "licence": "of each row", "split": "extra"}
         _read(part, settings, Layout(format="csv" if suffix_of(part.path) == ".csv" else "jsonl"), [part.path])
+        part.table["state"] += "".join(f", but {n:,} rows: {why}" for why, n in part.table["passed_over"].items())
     else:
         use = use_of(part.name)
         part.table |= {"dataset": use.dataset, "group": use.group, "licence": use.licence, "split": use.split}
@@ -137,13 +141,14 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
             _read(part, settings, *found)
     gone: set[int] = set()
     part.table["contaminated_by"] = {}
+    sentences = _sentences(part.left)
     for suite, searcher in searchers.items():
-        hits = [(item, hit) for item, hit in zip(part.left, _hits(searcher, part.left), strict=True) if hit]
-        part.table["contaminated_by"][suite] = _summed([Counter(hit.rule for _, hit in hits)])
-        gone |= {item.number for item, _ in hits}
-        why = f"test sentence: {suite}"
-        part.rejects += [(*item.place, f"{why}, {hit.task}, {hit.guid}, {hit.rule}") for item, hit in hits]
-    part.left = [item for item in part.left if item.number not in gone]
+        hits = _hits(searcher, sentences)
+        part.table["contaminated_by"][suite] = _summed([Counter(hit.rule for hit in hits.values())])
+        gone |= set(hits)
+        told = [(part.left[n], f"{suite}, {hit.task}, {hit.guid}, {hit.rule}") for n, hit in sorted(hits.items())]
+        part.rejects += [(*item.place, f"test sentence: {what}") for item, what in told]
+    part.left = [item for n, item in enumerate(part.left) if n not in gone]
     quotas = _balanced({label: len(items) // 2 for label, items in part.groups()}, settings.held_out)
     part.held_out = [item for label, items in part.groups() for item in items[: quotas[label]] if not item.ready]
     chosen = {item.number for item in part.held_out}
@@ -155,8 +160,9 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
 def _finished(part: Part, settings: InstructSettings, texts: set[str], held_out: Decontaminator) -> Part:
     """Return a part with its rows: none that holds a text of a held-out row, labels balanced, shortfall filled."""
     count, table = len(part.left), part.table
-    apart = zip(part.left, _hits(held_out, part.left), strict=True)
-    part.left = [item for item, hit in apart if not hit and texts.isdisjoint(map(_plain, item.texts))]
+    gone = _hits(held_out, _sentences(part.left))
+    known = enumerate(set(map(_letters, item.texts)) & texts for item in part.left)
+    part.left = [part.left[n] for n, shared in known if n not in gone and not shared]
     table |= {"shares_held_out": count - len(part.left), "distinct_rows": len(part.left)}
     part.rows = [item.ready for item in part.left if item.ready]
     if not part.path:
@@ -181,8 +187,8 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold() or text
 
 
 def _balanced(sizes: Mapping[str, int], total: int) -> dict[str, int]:
@@ -199,39 +205,36 @@ def _balanced(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return taken
 
 
-def _hits(searcher: Decontaminator, items: Sequence[Item]) -> list[Hit | None]:
-    """Return the best hit of each item, whose texts are cut into sentences; None where there is none."""
-    found: list[Hit | None] = [None] * len(items)
-    pieces = [(n, one) for n, item in enumerate(items) for text in item.texts for one in split_sentences(text)]
-    for (n, _), hit in zip(pieces, searcher.match([sentence for _, sentence in pieces]), strict=True):
-        found[n] = better(found[n], hit) if hit else found[n]
+def _sentences(items: Sequence[Item]) -> list[tuple[int, str]]:
+    return [(n, one) for n, item in enumerate(items) for text in item.texts for one in split_sentences(text)]
+
+
+def _hits(searcher: Decontaminator, sentences: list[tuple[int, str]]) -> dict[int, Hit]:
+    """Return the best hit of each item (its place) that has one."""
+    found: dict[int, Hit] = {}
+    for (n, _), hit in zip(sentences, searcher.match([one for _, one in sentences]), strict=True):
+        if hit:
+            found[n] = better(found.get(n), hit)
     return found
 
 
 def _read(part: Part, settings: InstructSettings, layout: Layout, files: list[str]) -> None:
-    """Fill a part with its distinct items in their drawn order: all of finished rows, `pool` of a use.
-
-    Raises:
-        UserError: a file is damaged, lacks a column, or too many of its records are rejected.
-    """
+    """Fill a part with its distinct items in their drawn order: all of finished rows, `pool` of a use."""
     seen, skipped, number = set[bytes](), Counter[str](), 0
-    most = settings.pool if not part.path else None
+    most, needed = (None, COLUMNS) if part.path else (settings.pool, use_of(part.name).needed)
     for path in files:
         before, rejected = number, Counter[str]()
-        shown = path if part.path else path.removeprefix(f"{Path(settings.data).expanduser()}/")
-        needed = COLUMNS if part.path else use_of(part.name).needed
+        shown = path.removeprefix(f"{Path(settings.data).expanduser()}/")
         for line, record in records_of(path, layout, needed, partial(draw, settings.seed, part.name)):
             number += 1
             try:
                 item = _item(part, settings, record, number, (shown, line))
             except UnreadableError as error:
-                if str(error).startswith(PASSED_OVER):
-                    skipped[str(error).removeprefix(PASSED_OVER)] += 1
-                else:
-                    rejected[str(error)] += 1
-                    part.rejects.append((shown, line, str(error)))
+                reason = str(error)
+                (skipped if reason.startswith(PASSED_OVER) else rejected)[reason.removeprefix(PASSED_OVER)] += 1
+                part.rejects += [] if reason.startswith(PASSED_OVER) else [(shown, line, reason)]
                 continue
-            key = xxhash.xxh3_128_digest("\0".join(map(_plain, item.texts)).encode())
+            key = xxhash.xxh3_128_digest("\0".join(" ".join(text.split()) for text in item.texts).encode())
             part.left += [item] if key not in seen else []
             seen.add(key)
             if most and len(part.left) > 2 * most:
@@ -256,7 +259,7 @@ def _item(part: Part, settings: InstructSettings, record: Any, number: int, plac
     given = {"task": "extra", "dataset": stem(part.path), "split": "extra", "licence": UNCLEAR}
     for name, value in record.items():
         if value not in (None, ""):
-            given[name] = nfc(value.encode("utf-8", "replace").decode().strip()) if isinstance(value, str) else value
+            given[name] = nfc(value.strip()) if isinstance(value, str) else value
     if "instruction" not in given:  # KIT-19 has rows whose input is all there is
         given["instruction"] = given.pop("input", "")
     row = row_of({**given, "id": f"{part.name}-{number:06d}-0"})

@@ -42,13 +42,12 @@ def files_of(name: str, use: Use, data: str) -> tuple[Layout, list[str]] | None:
 
 
 def records_of(path: str, layout: Layout, needed: list[str], draw: Callable[[int, str], int]) -> Iterator[Entry]:
-    """Yield what stands in a file whose columns `needed` are read; `draw`: a number of row and purpose, for pairs.
+    """Yield what stands in a file, a table of the columns `needed`; `draw`: a number of row and purpose, for pairs.
 
-    Raises:
-        UserError: the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
+    Raises UserError where the file is damaged, is no JSON, its first row lacks a column, or it has no whole groups.
     """
     with decompression_errors(path), open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", "" if layout.format == "csv" else "\n")
+        text = io.TextIOWrapper(stream, "utf-8-sig", "replace", "" if layout.format == "csv" else "\n")
         if layout.format == "jsonl":
             yield from ((number, _record(line)) for number, line in enumerate(stream, 1) if line.strip())
         elif layout.format == "object":
@@ -137,7 +136,7 @@ def _articles(text: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     title, first, lead, size = "", 1, list[str](), 0
     for number, line in enumerate(text, 1):
         heading = line.lstrip().startswith("= ")
-        if heading and TITLE.match(line.encode("utf-8", "surrogateescape")):
+        if heading and TITLE.match(line.encode()):
             if title:
                 yield first, title, lead
             title, first, lead, size = line.strip().strip("=").strip(), number, [], 0

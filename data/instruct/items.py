@@ -50,7 +50,7 @@ def item_of(name: str, use: Use, record: Any, number: int, place: tuple[str, int
         found = nfc(str(value)).replace("\r\n", "\n").strip()
         if not found or found in use.missing:
             raise UnreadableError(f"'{column}' is missing" if found else f"'{column}' is empty")
-        if not found.isascii() and any("\ud800" <= character <= "\udfff" for character in found):
+        if "\ufffd" in found:  # what bytes that are no text were read as
             raise UnreadableError(NOT_UTF8)
         return found
 

@@ -57,20 +57,16 @@ def test_apeach_spoiled_is_hateful_and_line_ends_in_quotes_stay(tmp_path: Path) 
 
 
 def test_unsmile_kinds_are_joined_and_clean_is_none_of_them(tmp_path: Path) -> None:
-    names = "문장 여성/가족 남성 성소수자 인종/국적 연령 지역 종교".split() + [
-        "기타 혐오",
-        "악플/욕설",
-        "clean",
-        "개인지칭",
-    ]
+    kinds = ("여성/가족", "남성", "성소수자", "인종/국적", "연령", "지역", "종교", "기타 혐오", "악플/욕설")
+    names = ("문장", *kinds, "clean", "개인지칭")
     lines = [
         ("한 문장", 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
         ("맑은 문장", 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0),
         ("둘 다", 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0),
         ("지칭만", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1),
     ]
-    write(tmp_path / "unsmile/unsmile_train_v1.0.tsv", table(tuple(names), *lines))
-    write(tmp_path / "unsmile/unsmile_valid_v1.0.tsv", table(tuple(names), ("검증", *lines[1][1:])))
+    write(tmp_path / "unsmile/unsmile_train_v1.0.tsv", table(names, *lines))
+    write(tmp_path / "unsmile/unsmile_valid_v1.0.tsv", table(names, ("검증", *lines[1][1:])))
     part = read(tmp_path, "unsmile")
     assert answers("unsmile", part.left) == [("여성/가족, 지역", None), ("해당 없음", None)]
     assert [line for _, line, _ in part.rejects] == [4, 5]
@@ -85,7 +81,7 @@ def test_hatescore_has_three_labels(tmp_path: Path) -> None:
 
 
 def test_boolq_answers_come_in_any_case(tmp_path: Path) -> None:
-    lines = [("ID", "Text", "Question", "Answer")]
+    lines: list[tuple[object, ...]] = [("ID", "Text", "Question", "Answer")]
     lines += [(n, f"글 {n}.", f"질문 {n}?", said) for n, said in enumerate(("TRUE", "True", "FALSE", "False"), 1)]
     write(tmp_path / "boolq/BoolQ/train.tsv", table(*lines, end="\r\n"))
     part = read(tmp_path, "boolq")
@@ -97,7 +93,9 @@ def test_boolq_answers_come_in_any_case(tmp_path: Path) -> None:
 
 def test_copa_blanks_are_stripped_and_the_number_names_the_shown_choice(tmp_path: Path) -> None:
     head = ("ID", "sentence", "question", "1", "2", "Answer")
-    lines = [(n, f"일 {n}.", "원인 " if n % 2 else "결과", f"가 {n}.", f" 나 {n}.", 1 + n % 2) for n in range(1, 21)]
+    lines: list[tuple[object, ...]] = []
+    for n in range(1, 21):
+        lines.append((n, f"일 {n}.", "원인 " if n % 2 else "결과", f"가 {n}.", f" 나 {n}.", 1 + n % 2))
     lines += [(21, "일.", "원인", "같다.", "같다.", 1), (22, "일.", "이유", "가.", "나.", 1)]
     lines += [
         (23, "일 23.", "원인", "가.", "나.", 3),
@@ -268,9 +266,10 @@ def test_stylekqc_one_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("index", [False, True])
 def test_question_pair_zero_is_the_same(tmp_path: Path, index: bool) -> None:
-    lines = [("question1", "question2", "is_duplicate"), ("배고파", "배고프다", 0), ("배고파", "졸려", 1)]
+    lines: list[tuple[object, ...]] = [("question1", "question2", "is_duplicate")]
+    lines += [("배고파", "배고프다", 0), ("배고파", "졸려", 1)]
     if index:
-        lines = [("" if not n else n, *line) for n, line in enumerate(lines)]
+        lines = [(n or "", *line) for n, line in enumerate(lines)]
     write(tmp_path / "question-pair/train.txt", table(*lines))
     assert [output for output, _ in answers("question-pair", read(tmp_path, "question-pair").left)] == ["예", "아니요"]
 
@@ -288,7 +287,11 @@ def test_nsmc_one_is_positive_quotes_are_text_and_empty_documents_are_rejected(t
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_sae4k_has_no_header_and_a_mark_before_its_first_line(tmp_path: Path, version: int) -> None:
-    lines = [("창문 닫아 줘", "창문 닫기", "4"), ("지금 몇 시니", "현재 시각", "2"), ("뛰지 마", "뛰지 않기", "6")]
+    lines: list[tuple[str, ...]] = [
+        ("창문 닫아 줘", "창문 닫기", "4"),
+        ("지금 몇 시니", "현재 시각", "2"),
+        ("뛰지 마", "뛰지 않기", "6"),
+    ]
     if version == 2:
         lines = [(label, *texts) for *texts, label in lines]
     write(tmp_path / f"sae4k/data/sae4k_v{version}.txt", "\ufeff" + table(*lines, end="\r\n"))
