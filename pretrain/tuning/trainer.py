@@ -124,6 +124,12 @@ def train_to_end(
             "a run resumes with the settings, the examples, the ZeRO stage and the number of processes it began with",
             "restore them, or remove the folder to begin anew",
         )
+    if s.zero_stage:  # classes in DeepSpeed's checkpoints; as all pickles, these are read with weights_only
+        from deepspeed.runtime.fp16.loss_scaler import DynamicLossScaler, LossScaler
+        from deepspeed.runtime.zero.config import ZeroStageEnum
+        from deepspeed.utils.tensor_fragment import fragment_address
+
+        torch.serialization.add_safe_globals([DynamicLossScaler, LossScaler, ZeroStageEnum, fragment_address])
     with disk_errors(out), library_disk_errors(out):
         if rank == 0 and not checkpoint:
             folder.mkdir(parents=True, exist_ok=True)
