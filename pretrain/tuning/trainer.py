@@ -43,6 +43,8 @@ def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
 class Tuner(Trainer):
     """The Trainer, whose held-out loss is by tokens and by use, and whose checkpoints end when all have written."""
 
+    control: Any
+
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the loss of a held-out token, of all and of each use; no random number is drawn."""
@@ -150,5 +152,5 @@ def train_to_end(
             del model, trainer
         unset_hf_deepspeed_config()  # it would part the weights that are loaded now
         if rank == 0:
-            save_model(s, inputs, newest_checkpoint(folder)[1], out)
+            save_model(s, inputs, folder / f"checkpoint-{steps}", out)
     return inputs.counts
