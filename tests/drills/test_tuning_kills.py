@@ -63,6 +63,12 @@ def wait(process: subprocess.Popen[bytes], look: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
+def place_of(out: Path) -> int:
+    """Return what tells one start's log from another's: each start writes it anew."""
+    log = out / "logs" / "metrics.jsonl"
+    return log.stat().st_ino if log.exists() else 0
+
+
 def step_of(out: Path) -> int:
     return max((row["step"] for row in read_metrics(out / "logs" / "metrics.jsonl")), default=0)
 
@@ -108,11 +114,12 @@ def test_kills_and_stops_change_nothing(
     out = tmp_path / "run"
     job, caught, second, stopped = write_job(base, build, out, **changes), 0, 0, 0
     for number, when in [*early, *late]:
-        process = start(job, processes)
+        before, process = place_of(out), start(job, processes)
         if when == "any":
             time.sleep(draw.uniform(0.1, longest))
         else:
             target = next(targets)
+            wait(process, lambda before=before: place_of(out) != before)
             wait(process, lambda target=target: step_of(out) >= target)
             if when == "checkpoint":
                 wait(process, lambda: unfinished(out))
