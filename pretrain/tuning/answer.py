@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
+from transformers import pipeline
 
 from common.names import find
 from pretrain.precision import half_type
@@ -32,21 +33,19 @@ def answer(
     Raises:
         UserError: the model is none that can be tuned, or a prompt leaves no room for the answer.
     """
-    folder, place = find(model, "model"), torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    folder = find(model, "model")
     tokenizer = read_tokenizer(folder)
-    prompts = [encode(tokenizer, prompt_of(tokenizer, message)) for message in messages]
-    read_base(folder, max(map(len, prompts), default=0) + max_new_tokens, "the longest prompt with its answer")
-    decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None).to(place).eval()
+    longest = max((len(encode(tokenizer, prompt_of(tokenizer, message))) for message in messages), default=0)
+    read_base(folder, longest + max_new_tokens, "the longest prompt with its answer")
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    decoder = load_model(folder, half_type("auto") if place.type == "cuda" else None).eval()
+    tokenizer.padding_side, tokenizer.pad_token = "left", tokenizer.pad_token or tokenizer.eos_token
     ends = decoder.generation_config.eos_token_id
     ends = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
-    for start in range(0, len(prompts), batch_size):
-        batch = prompts[start : start + batch_size]
-        width = max(map(len, batch))
-        written_BL = decoder.generate(
-            input_ids=torch.tensor([[0] * (width - len(ids)) + ids for ids in batch], device=place),
-            attention_mask=torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in batch], device=place),
-            max_new_tokens=max_new_tokens, do_sample=False, num_beams=1, eos_token_id=sorted(ends),
-            pad_token_id=tokenizer.eos_token_id,
-        )  # fmt: skip
-        for row in written_BL[:, width:].tolist():
-            yield tokenizer.decode(row, skip_special_tokens=True).strip()
+    chats = ([{"role": "user", "content": message}] for message in messages)
+    ask = pipeline("text-generation", model=decoder, tokenizer=tokenizer, device=place)
+    for found in ask(
+        chats, batch_size=batch_size, max_new_tokens=max_new_tokens, do_sample=False, num_beams=1,
+        eos_token_id=sorted(ends), return_full_text=False,
+    ) if messages else []:  # fmt: skip
+        yield found[0]["generated_text"].strip()

@@ -64,5 +64,8 @@ def with_lora(model: Any, settings: TuneSettings) -> Any:
     except ImportError:
         raise UserError("tune.lora needs the package peft", remedy="pip install 'hunmin[llm]'") from None
     torch.manual_seed(settings.seed)
-    values = {"r": lora.rank, "lora_alpha": lora.alpha, "lora_dropout": lora.dropout}
-    return get_peft_model(model, LoraConfig(**values, target_modules="all-linear", task_type="CAUSAL_LM"))
+    config = LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )  # fmt: skip
+    return get_peft_model(model, config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from pydoc import locate
 from typing import Any
 
 import torch
@@ -41,6 +42,8 @@ def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
 
 class Tuner(Trainer):
     """The Trainer, whose held-out loss is by tokens and by use, and whose checkpoints end when all have written."""
+
+    control: Any
 
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
@@ -119,11 +122,10 @@ def train_to_end(
         done, checkpoint = newest_checkpoint(folder)
     mark, identity = folder / "run", [dump_settings(s), world, s.zero_stage, sha256_file(instructions / "train.jsonl")]
     if checkpoint and mark.read_text() != settings_hash(identity):
-        raise UserError(
-            f"{checkpoint} is of another run",
-            "a run resumes with the settings, the examples, the ZeRO stage and the number of processes it began with",
-            "restore them, or remove the folder to begin anew",
-        )
+        rule = "a run resumes with the settings, examples, ZeRO stage and number of processes that it began with"
+        raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
+    if s.zero_stage:  # classes in DeepSpeed's checkpoints: as all pickles, these are read with weights_only
+        torch.serialization.add_safe_globals([locate(name) for name in fixed["safe"]])
     with disk_errors(out), library_disk_errors(out):
         if rank == 0 and not checkpoint:
             folder.mkdir(parents=True, exist_ok=True)
@@ -150,5 +152,5 @@ def train_to_end(
             del model, trainer
         unset_hf_deepspeed_config()  # it would part the weights that are loaded now
         if rank == 0:
-            save_model(s, inputs, newest_checkpoint(folder)[1], out)
+            save_model(s, inputs, folder / f"checkpoint-{steps}", out)
     return inputs.counts

@@ -234,3 +234,18 @@ def test_answers_are_greedy_whatever_stands_beside_them(kind: str, whole: Any) -
 
 def test_a_base_without_a_template_is_asked_by_the_layout(bases: dict[str, Path]) -> None:
     assert len(list(answer(bases["llama"], ["무엇?"], max_new_tokens=3))) == 1
+
+
+@pytest.mark.parametrize("lora", [None, LORA], ids=["all", "lora"])
+def test_bf16_computes_and_writes_bf16_and_resumes(
+    lora: dict[str, Any] | None, bases: dict[str, Path], run: Any, tmp_path: Path
+) -> None:
+    changes = {"dtype": "bf16", "lora": lora, "gradient_checkpointing": True}
+    out = run(bases["gpt_neox"], tmp_path / "straight", **changes)
+    run(bases["gpt_neox"], tmp_path / "run", stop_at=SECOND_EPOCH, **changes)
+    run(bases["gpt_neox"], tmp_path / "run", **changes)
+    assert contents(tmp_path / "run") == contents(out)
+    weights = load_file(out / "model" / "model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.bfloat16}
+    saved = load_file(next((out / "checkpoints" / "checkpoint-12").glob("*model.safetensors")))
+    assert {tensor.dtype for tensor in saved.values()} == {torch.float32}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,9 +50,18 @@ def test_accumulation(sixteen: Path, bases: dict[str, Path], run: Any, tmp_path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("zero", [0, 1, 2, 3])
-def test_two_processes(zero: int, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
+def test_two_processes_and_their_resume(
+    zero: int, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path
+) -> None:
     alone = run(bases["llama"], tmp_path / "alone", instructions=sixteen, **STEPS)
     job = write_job(bases["llama"], sixteen, tmp_path / "run", **STEPS, processes=2, zero_stage=zero)
     code, errors = launched(job, 2)
     assert code == 0, errors
     assert_equal(alone, tmp_path / "run")
+    rows, written = losses(tmp_path / "run"), (tmp_path / "run" / "model" / "model.safetensors").read_bytes()
+    shutil.rmtree(tmp_path / "run" / "model")
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "checkpoint-8")
+    code, errors = launched(job, 2)
+    assert code == 0, errors
+    assert losses(tmp_path / "run") == rows
+    assert (tmp_path / "run" / "model" / "model.safetensors").read_bytes() == written
