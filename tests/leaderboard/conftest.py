@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.leaderboard.invented import nine_rows, write
+from tests.leaderboard.invented import SHARED, nine_rows, write
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA", Path(__file__).parents[4] / "shared/data"))
 TEXT = """오늘 서울에 비가 왔다. 학생은 책을 읽고 물을 마셨다. 문장: 질문: 답변: 답: 물음: 풀이: 문제: 제목: 분야: 예 아니오 긍정 부정
 과학 경제 사회 생활 세계 스포츠 정치 기쁨 분노 슬픔 놀람 그래서 왜냐하면 0 1 2 3 4 5 6 7 8 9 #### A B C D"""
 
@@ -87,3 +86,11 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder of real data sets; tests skip without it."""
+    if not SHARED.is_dir():
+        pytest.skip("no shared data")
+    return SHARED

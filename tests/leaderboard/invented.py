@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+
+SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA", Path(__file__).parents[4] / "shared/data"))
+"""Real data sets, where they are."""
 
 
 def write(path: Path, rows: list[dict]) -> Path:
