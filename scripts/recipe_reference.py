@@ -54,8 +54,8 @@ deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.
 )
 
 DECODER = """\
-The sections below are those of a recipe that tunes a decoder. It has `name`, `out`, `seed` and `hub.commits` as above, and
-`instruct`, `tune` and `leaderboard` instead of the other sections."""
+The sections below are those of a recipe that tunes a decoder. It has `name`, `out`, `seed` and `hub.commits` as above,
+and `instruct`, `tune` and `leaderboard` instead of the other sections."""
 
 
 def all_sections() -> Iterator[tuple[str, type[BaseModel]]]:
@@ -168,7 +168,8 @@ def page(say: Texts) -> str:
     Raises:
         UserError: a text is missing, or one is left over.
     """
-    parts, told = [say(part, "the head of the page") + "\n" for part in HEAD], {}
+    told: dict[type[BaseModel], str] = {}
+    parts = [say(part, "the head of the page") + "\n" for part in HEAD]
     for name, kind in all_sections():
         if name == "instruct":
             parts.append(say(DECODER, "the head of a decoder's sections") + "\n")

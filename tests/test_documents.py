@@ -15,8 +15,9 @@ import typer.main
 import yaml
 from pydantic import BaseModel
 
+from hunmin.instruct.recipe import InstructRecipe, load_any_recipe
 from hunmin.main import app, run_command
-from hunmin.recipe import Recipe, load_recipe
+from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, is_of_instructions
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = [
@@ -26,6 +27,12 @@ ENGLISH = [
     *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if ".ko." not in path.name),
 ]
 KOREAN = [name.replace(".md", ".ko.md") for name in ENGLISH if (ROOT / name.replace(".md", ".ko.md")).exists()]
+DECODER = """
+name: documented
+out: runs/documented
+instruct: {data: sets}
+tune: {base: model}
+"""
 PLACEHOLDERS = ("N", "D")
 RECIPE = """
 name: documented
@@ -158,7 +165,7 @@ def test_settings_in_commands_exist() -> None:
         if words[0] == "klue":  # its settings begin with a task
             continue
         for name in settings_in(words):
-            kind: Any = Recipe
+            kind: Any = InstructRecipe if name.split(".")[0] in INSTRUCT_SECTIONS else Recipe
             for part in name.split("."):
                 fields = kind.model_fields
                 assert part in fields, f"{document}: {name}"
@@ -177,12 +184,12 @@ SECTIONS = [
 @pytest.mark.parametrize(("document", "block"), SECTIONS, ids=[document for document, _ in SECTIONS])
 def test_pieces_of_recipes_are_read(document: str, block: str, tmp_path: Path) -> None:
     """With what another recipe says where they say nothing."""
-    tree = yaml.safe_load(RECIPE)
+    tree = yaml.safe_load(DECODER if is_of_instructions(yaml.safe_load(block)) else RECIPE)
     for section, settings in yaml.safe_load(block).items():
         whole = tree.get(section)
         tree[section] = {**whole, **settings} if isinstance(whole, dict) else settings
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
-    read = load_recipe(tmp_path / "recipe.yaml")
+    read = load_any_recipe(tmp_path / "recipe.yaml")
     for section, settings in yaml.safe_load(block).items():
         found = getattr(read, section)
         assert found.model_fields_set >= settings.keys() if isinstance(settings, dict) else found == settings
