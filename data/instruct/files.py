@@ -36,8 +36,9 @@ def files_of(name: str, use: Use, data: str) -> tuple[Layout, list[str]] | None:
     folder = escape(str(stored(Path(data).expanduser() / (use.folder or name))))
     for layout in use.layouts:
         patterns = [f"{folder}/**/{pattern}{suffix}" for pattern in layout.files for suffix in ("", *COMPRESSED)]
-        if found := sorted({path for pattern in patterns for path in glob(pattern, recursive=True)}):
-            return layout, found
+        found = {path for pattern in patterns for path in glob(pattern, recursive=True) if Path(path).is_file()}
+        if found:
+            return layout, sorted(found)
     return None
 
 

@@ -48,6 +48,4 @@ class InstructSettings(Settings):
     def _known(cls, value: list[str]) -> list[str]:
         if unknown := [name for name in value if name not in USES]:
             raise ValueError(f"no use is called '{unknown[0]}'{nearest(unknown[0], list(USES))}")
-        if len(set(value)) < len(value):
-            raise ValueError("a use is named twice")
-        return value
+        return list(dict.fromkeys(value))

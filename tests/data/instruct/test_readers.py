@@ -169,7 +169,7 @@ WIKI = """\
 
 
 def test_wiki_text_continues_the_first_paragraph(tmp_path: Path) -> None:
-    write(tmp_path / "kowikitext/kowikitext.train.txt", WIKI)
+    write(tmp_path / "kowikitext/train/kowikitext.train.txt", WIKI)  # a folder's name fits, too
     part = read(tmp_path, "wiki-text")
     assert [(item.fields, item.answer) for item in part.left] == [
         (
@@ -178,7 +178,7 @@ def test_wiki_text_continues_the_first_paragraph(tmp_path: Path) -> None:
         )
     ]
     assert part.table["passed_over"] == {"no paragraph of several sentences": 2} and not part.rejects
-    assert part.left[0].place == ("kowikitext/kowikitext.train.txt", 2)
+    assert part.left[0].place == ("kowikitext/train/kowikitext.train.txt", 2)
 
 
 def test_wiki_qa_takes_definitions_of_titles_alone(tmp_path: Path) -> None:

@@ -101,5 +101,4 @@ def test_settings_know_the_uses() -> None:
     assert set(InstructSettings(data="x").uses) == set(USES) and len(USES) == 20
     with pytest.raises(ValueError, match="did you mean 'copa'"):
         InstructSettings(data="x", uses=["coppa"])
-    with pytest.raises(ValueError, match="named twice"):
-        InstructSettings(data="x", uses=["copa", "copa"])
+    assert InstructSettings(data="x", uses=["copa", "boolq", "copa"]).uses == ["copa", "boolq"]
