@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import yaml
-from jinja2 import Template
 from safetensors.torch import load_file
 
 from common.files import atomic_write, follow_umask, publish_folder
@@ -44,10 +43,13 @@ def save_model(s: TuneSettings, inputs: Inputs, checkpoint: Path, out: Path) -> 
     model.config.use_cache = True  # the Trainer has turned it off
     model.to(half_type(s.dtype)).save_pretrained(partial)
     inputs.tokenizer.save_pretrained(partial)
-    settings = yaml.safe_dump({**dump_settings(s), "base": pinned or name}, allow_unicode=True, sort_keys=False)
-    facts = {"name": name, "pinned": pinned, "counts": inputs.counts, "sets": sorted(inputs.train.sets.items())}
-    card = Template(load_yaml(Path(__file__).with_name("card.yaml"))["card"]).render(**facts, settings=settings)
-    (partial / "README.md").write_text(card + "\n", encoding="utf-8")
+    card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
+        name=name, base_model=f"base_model: {name}\n" if pinned else "", counts=inputs.counts,
+        sets="\n".join(f"| {of} | {licence} | {n:,} |" for (of, licence), n in sorted(inputs.train.sets.items())),
+        losses="\n".join(f"| {use} | {' → '.join(map(str, by_epoch))} |" for use, by_epoch in losses.items()),
+        settings=yaml.safe_dump({**dump_settings(s), "base": pinned or name}, allow_unicode=True, sort_keys=False),
+    )  # fmt: skip
+    (partial / "README.md").write_text(card, encoding="utf-8")
     follow_umask(*partial.glob("*.safetensors"))
     publish_folder(partial, out / "model", replace=True)
     with atomic_write(out / "rejects" / "examples.jsonl") as stream:

@@ -39,14 +39,14 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
     stop, info = StopFlag(), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
     if fault := settings.batch_fault(info.world):
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
-    if info.world > 1 or settings.zero_stage:
-        os.environ.update(info.environment())
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
     import torch
 
     torch.set_num_threads(settings.threads or max(1, available_cores() // info.local_world))
     if not torch.cuda.is_available():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
+    if info.world > 1 or settings.zero_stage or torch.cuda.is_available():
+        os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs
     from pretrain.tuning.trainer import train_to_end
 
     return train_to_end(settings, instructions, out, stop, info.rank, info.world)
@@ -66,6 +66,12 @@ def main(job: str, processes: int = 1) -> int:
     except HunminError as error:
         say(str(error), style="red")
         return error.exit_code
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        say("the device's memory does not hold a micro-batch\n  remedy: lower tune.micro_batch, or set tune.lora, "
+            "tune.zero_stage or tune.gradient_checkpointing", style="red")  # fmt: skip
+        return UserError.exit_code
 
 
 if __name__ == "__main__":

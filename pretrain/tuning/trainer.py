@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from pydoc import locate
@@ -13,7 +14,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils.logging import disable_progress_bar
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import disk_errors, sha256_file
 from common.progress import ProgressBar
 from common.settings import dump_settings, load_yaml, settings_hash
@@ -88,7 +89,10 @@ class Follow(TrainerCallback):
         control.should_log |= control.should_save
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
-        """Write a line: the loss of a window of steps, or the held-out losses."""
+        """Write a line: the loss of a window of steps, or the held-out losses; raise HunminError where it diverges."""
+        if not math.isfinite(logs.get("loss", 0)):
+            cure = "lower tune.optimizer.lr, or compute in fp32; an earlier checkpoint is kept"
+            raise HunminError(f"the loss is {logs['loss']} at step {state.global_step}", "a loss is finite", cure)
         if self.log and ("loss" in logs or "eval_loss" in logs):
             self.log.log({"step": state.global_step, **logs})
             note = ", ".join(f"{name} {logs[name]:.3f}" for name in logs if name.endswith("loss"))
@@ -136,7 +140,7 @@ def train_to_end(
                 recompute_layers(model)
             follow = Follow(s, out, stop, done, steps, rank == 0)
             trainer = Tuner(
-                base.with_lora(model, s), arguments, lambda items: items[0], inputs.batches, inputs.held_out.kept,
+                base.with_lora(model, s), arguments, lambda items: dict(*items), inputs.batches, inputs.held_out.kept,
                 callbacks=[follow],
             )  # fmt: skip
             trainer.remove_callback(PrinterCallback)

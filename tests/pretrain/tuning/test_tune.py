@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_decoders import RUN, write_build
+from tiny_decoders import RUN, write_build, write_job
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.settings import parse_settings
 from pretrain.metrics import read_metrics
 from pretrain.tuning.answer import answer
 from pretrain.tuning.encode import Examples, read_tokenizer
 from pretrain.tuning.plan import plan_tuning
 from pretrain.tuning.settings import TuneSettings
+from pretrain.tuning.train import main
 from pretrain.tuning.trainer import newest_checkpoint
 
 LORA = {"rank": 4, "alpha": 8, "dropout": 0.1}
@@ -249,3 +250,20 @@ def test_bf16_computes_and_writes_bf16_and_resumes(
     assert {tensor.dtype for tensor in weights.values()} == {torch.bfloat16}
     saved = load_file(next((out / "checkpoints" / "checkpoint-12").glob("*model.safetensors")))
     assert {tensor.dtype for tensor in saved.values()} == {torch.float32}
+
+
+def test_a_run_that_diverges_ends(bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
+    with pytest.raises(HunminError, match=r"the loss is (nan|inf) at step \d"):
+        run(bases["llama"], tmp_path / "run", optimizer={"lr": 1e30}, checkpoint_every=1)
+    assert not (tmp_path / "run" / "model").exists()
+
+
+def test_too_little_memory_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("pretrain.tuning.train.tune", full)
+    assert main(str(write_job(tmp_path, tmp_path, tmp_path))) == 2
+    assert "lower tune.micro_batch" in capsys.readouterr().err
