@@ -22,10 +22,7 @@ from common.settings import dump_settings, settings_hash
 from leaderboard.settings import LeaderboardSettings
 from leaderboard.suites import SUITES, TASKS, BoardTask, held_out_tasks, task_files, tasks_folder
 
-READ = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
-"""Of the files of a model's folder that are read."""
-APART = ("suites", "tasks", "data", "shots")
-"""Settings that a result states by itself, or does not depend on."""
+READ = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")  # of the files of a model's folder
 
 
 def score_model(
@@ -33,29 +30,29 @@ def score_model(
 ) -> dict[str, Any]:
     """Score a model where rows are there; return {"model": name, "tasks": {task: result}, "absent": {task: why}}.
 
-    Each job writes results/TASK.json, samples/TASK.jsonl (answers, not prompts) and logs/TASK.log. A finished one is
-    kept while model, rows, settings and code are the same.
+    A finished result is kept while model, rows, settings and code are the same.
 
     Args:
         settings: suites, tasks, data and the rest.
         model: folder or name of a decoder.
-        out: the stage's folder.
+        out: folder; gets results/TASK.json, samples/TASK.jsonl (answers, not prompts) and logs/TASK.log.
         held_out: an instruction build, for the suite instruct.
 
     Raises:
         UserError: model, rows or settings do not fit.
     """
-    if find_spec("lm_eval") is None:
+    if not find_spec("lm_eval"):
         raise UserError("lm-eval is not installed", "it scores the models", "pip install 'hunmin[llm]'")
     from leaderboard.models import check_decoder, load_model
 
     tasks, absent = _chosen(settings, held_out)
-    folder, lm, found = find(model, "model"), None, {}
+    here, folder, lm, found = tasks_folder().parent, find(model, "model"), None, {}
     check_decoder(folder)
+    apart = ("suites", "tasks", "data", "shots")  # a result states them by itself, or does not depend on them
     common = {
-        "settings": {key: value for key, value in dump_settings(settings).items() if key not in APART},
+        "settings": {key: value for key, value in dump_settings(settings).items() if key not in apart},
         "model": settings_hash([(f.name, sha256_file(f)) for f in sorted(folder.iterdir()) if f.suffix in READ]),
-        "code": rules(),
+        "code": settings_hash([code_hash(here), *map(sha256_file, sorted(here.rglob("*.yaml")))]),
         "versions": package_versions("lm-eval", "transformers", "torch", "tokenizers"),
     }
     with locked(out):
@@ -78,13 +75,6 @@ def score_model(
     return {"model": shown_name(folder), "tasks": found, "absent": absent}
 
 
-def rules() -> str:
-    """Return a hash of the code and task files that decide a score."""
-    here = tasks_folder().parent
-    code = [here / "tasks", *(here / f"{name}.py" for name in ("prepare", "ifeval", "rows", "models"))]
-    return settings_hash([*map(code_hash, code), *map(sha256_file, sorted(here.rglob("*.yaml")))])
-
-
 def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[Any], dict[str, str]]:
     """Return the tasks to score with their files, and why others are not scored."""
     known = {name: TASKS[name] for suite in settings.suites for name in SUITES[suite]}
@@ -96,17 +86,14 @@ def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[
         raise UserError(
             f"no task '{name}' in the suites{nearest(name, [*known])}", f"known: {', '.join(known)}", "fix it"
         )
-    tasks, absent = [], {}
+    tasks, absent, data = [], {}, Path(settings.data) if settings.data else None
     for task in [known[name] for name in settings.tasks or known]:
-        data = held_out if task.suite == "instruct" else Path(settings.data) if settings.data else None
         try:
-            tasks.append((task, task_files(task, data)))
+            tasks.append((task, task_files(task, held_out if task.suite == "instruct" else data)))
         except UserError as error:
-            if settings.tasks:
-                raise
             absent[task.name] = f"{error.problem}; {error.rule}"
-    if not tasks:
-        raise UserError("no task has rows\n  " + "\n  ".join(absent.values()), "", "check leaderboard.data")
+    if not tasks or (absent and settings.tasks):
+        raise UserError("\n  ".join(["no rows", *absent.values()]), "", "check leaderboard.data")
     for why in absent.values():
         say(f"leaderboard: {why}", style="yellow")
     return tasks, absent
@@ -158,7 +145,7 @@ def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, 
         intervals[key] = interval(values, one.aggregation()[name], settings.resamples, settings.seed)
     with atomic_write(out / "samples" / f"{task.name}.jsonl") as stream:
         for sample in samples:
-            kept = {key: sample[key] for key in ("doc_id", "filter", "target", "filtered_resps", *sample["metrics"])}
+            kept = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
             stream.write(json.dumps(kept, ensure_ascii=False, default=str) + "\n")
     facts = {
         "suite": task.suite, "metric": task.metric, "kind": task.kind, "n": len(values), "limit": settings.limit,
@@ -185,8 +172,7 @@ def _constants(task: BoardTask, one: Any) -> list[tuple[str, Any]]:
 
 def interval(values: Sequence[Any], aggregate: Callable[[Any], float], resamples: int, seed: int) -> list[float]:
     """Return the ends of the 95% bootstrap interval of a metric, over what it keeps of each row."""
-    draw, n = np.random.default_rng(seed), len(values)
-    rows = np.fromiter(values, dtype=object, count=n)
+    draw, n, rows = np.random.default_rng(seed), len(values), np.fromiter(values, dtype=object)
     if all(isinstance(value, float | int) for value in values):
         rows, aggregate = rows.astype(float), np.mean
     drawn = [aggregate(rows[draw.integers(n, size=n)]) for _ in range(resamples)]

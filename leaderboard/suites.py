@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from common.errors import UserError
 from common.settings import load_yaml
@@ -34,10 +33,8 @@ class BoardTask:
     use: str = ""  # of an instruction build
 
 
-TREE: dict[str, dict[str, Any]] = load_yaml(Path(__file__).with_name("suites.yaml"))
-TASKS = {name: BoardTask(name=name, **fields) for name, fields in TREE.items()}
-"""Every task file's task by name."""
-SUITES = {suite: [task.name for task in TASKS.values() if task.suite == suite] for suite in ("kit19", "leaderboard2")}
+TASKS = {name: BoardTask(name, **rest) for name, rest in load_yaml(Path(__file__).with_name("suites.yaml")).items()}
+SUITES = {suite: [name for name, task in TASKS.items() if task.suite == suite] for suite in ("kit19", "leaderboard2")}
 SUITES["instruct"] = []
 """Suite → names of its tasks; those of `instruct` are found in the rows of a build."""
 
