@@ -28,7 +28,7 @@ def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> d
     """
     table: dict[str, dict[str, float]] = {}
     for score in read_results(paths):
-        if not score.facts.get("limit"):
+        if not score.limited:
             table.setdefault(score.task, {})[score.model] = score.value
     frame = DataFrame(table)
     for kind in ("likelihood", "generation"):
@@ -40,16 +40,13 @@ def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> d
         both = frame[[first, second]].dropna()
         pair: dict[str, Any] = {"tasks": [first, second], "n": len(both), "note": "not enough models"}
         if len(both) >= FEWEST:
-            drawn = [_three(both.iloc[draw.integers(len(both), size=len(both))]) for _ in range(resamples)]
-            ends = np.nanpercentile(drawn, [2.5, 97.5], axis=0)  # a sample of equal scores has no correlation
-            told = zip(STATISTICS, _three(both), ends.T.tolist(), strict=True)
-            pair |= {"note": "", **{name: {"value": value, "interval": span} for name, value, span in told}}
+            samples = [both, *(both.iloc[draw.integers(len(both), size=len(both))] for _ in range(resamples))]
+            for name in STATISTICS:
+                value, *drawn = [float(one[first].corr(one[second], method=name)) for one in samples]
+                ends = np.nanpercentile(drawn, [2.5, 97.5])  # a sample of equal scores has no correlation
+                pair |= {"note": "", name: {"value": value, "interval": ends.tolist()}}
         pairs.append(pair)
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
-
-
-def _three(both: DataFrame) -> list[float]:
-    return [float(both.iloc[:, 0].corr(both.iloc[:, 1], method=name)) for name in STATISTICS]
 
 
 def heat_map(found: dict[str, Any], path: Path, statistic: str = "spearman") -> None:

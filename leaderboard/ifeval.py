@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -12,17 +13,15 @@ from common.settings import load_yaml
 from data.splitting import split_sentences
 
 Given = dict[str, Any]
-TAKES: dict[str, list[str]] = load_yaml(Path(__file__).with_name("ifeval.yaml"))
-"""Rule → the names of its arguments."""
+TAKES: dict[str, list[str]] = load_yaml(Path(__file__).with_name("ifeval.yaml"))  # rule → its arguments
 BELOW, AT_LEAST = ("미만", "less than"), ("이상", "at least")
 CONSTRAINED = ("네", "아니요", "아마도요", "My answer is yes", "My answer is no", "My answer is maybe")
 INITIALS, FINALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ", "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
-JAMO = (
+JAMO = (  # of decomposed text → as people type them: initials and finals are the same
     {0x1100 + index: letter for index, letter in enumerate(INITIALS)}
     | {0x1161 + index: chr(0x314F + index) for index in range(21)}
     | {0x11A8 + index: letter for index, letter in enumerate(FINALS)}
 )
-"""Letters of decomposed text → the letters that people type: initials and finals are the same."""
 
 
 def check_rule(rule: Any, given: Given) -> None:
@@ -87,11 +86,10 @@ def _begins(answer: str, count: int, nth: int, word: str) -> bool:
 
 def _is_json(answer: str) -> bool:
     fenced = re.fullmatch(r"```\w*\s*\n(.*?)\n?\s*```", answer, re.DOTALL)
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(fenced[1] if fenced else answer)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 RULES: dict[str, Callable[..., Any]] = {

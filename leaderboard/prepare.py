@@ -8,7 +8,7 @@ from leaderboard.ifeval import check_rule
 from leaderboard.rows import Row, answer_index, different, number, one_of, parsed, text
 
 LISTED, GROUPS = ("ko_gpqa_diamond_zeroshot",), ((0, 1), (2,), (3, 4))
-"""Defaults of the settings of these names."""
+"""Defaults of settings."""
 
 
 def columns(row: Row, task: Any, options: Row) -> Row:
@@ -89,8 +89,8 @@ def social(row: Row, task: Any, options: Row) -> Row:
     if abs(math.fsum(shares) - 1) > 0.01 + 1e-9:
         raise ValueError(f"the shares add to {math.fsum(shares):.4g}, not to 1 ± 0.01")
     merged = [math.fsum(shares[i] for group in groups if index in group for i in group) for index in range(5)]
-    prompt = f"물음: {text(row, 'question').strip()}\n답:"
-    return {"prompt": prompt, "choices": choices, "shares": shares, "merged": merged, "gold": merged.index(max(merged))}
+    own = {"prompt": f"물음: {text(row, 'question').strip()}\n답:", "choices": choices, "shares": shares}
+    return own | {"merged": merged, "gold": merged.index(max(merged))}
 
 
 def instruction(row: Row, task: Any, options: Row) -> Row:

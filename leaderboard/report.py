@@ -29,6 +29,7 @@ class Score:
     value: float
     scores: dict[str, float] = field(default_factory=dict)  # all metrics
     facts: dict[str, Any] = field(default_factory=dict)  # what this project's result says beside them
+    limited: bool = False  # whether some rows were left out, so that no mean takes it
 
 
 def read_results(paths: Sequence[Path]) -> list[Score]:
@@ -64,7 +65,8 @@ def _tree(tree: Any) -> Iterator[Score]:
         known = [facts["metric"]] if facts else [TASKS[name].metric] if name in TASKS else USUAL
         scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
         for metric in [key for key in known if key in scores][:1]:
-            yield Score(str(model), name, metric, scores[metric], scores, facts)
+            limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
+            yield Score(str(model), name, metric, scores[metric], scores, facts, limited)
 
 
 def report(paths: Sequence[Path], form: str = "markdown") -> str:
@@ -81,7 +83,7 @@ def report(paths: Sequence[Path], form: str = "markdown") -> str:
     for suite in [name for name in SUITES if any(score.task in SUITES[name] for score in scores)]:
         names = SUITES[suite]
         head = ["model", *(TASKS[name].title for name in names)]
-        body = [[model, *(_cell(own.get(name)) for name in names)] for model, own in models.items()]
+        body = [[model, *(_cell(own[name]) if name in own else "–" for name in names)] for model, own in models.items()]
         if suite == "leaderboard2":
             head += ["mean likelihood", "mean generation", "mean of nine"]
             for line, own in zip(body, models.values(), strict=True):
@@ -101,19 +103,17 @@ def means(own: dict[str, Score]) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for name in ("likelihood", "generation", "all"):
         wanted = [task for task in SUITES["leaderboard2"] if name in ("all", TASKS[task].kind)]
-        whole = [own[task].value for task in wanted if task in own and not own[task].facts.get("limit")]
+        whole = [own[task].value for task in wanted if task in own and not own[task].limited]
         found[name] = fmean(whole) if len(whole) == len(wanted) else f"partial ({len(whole)} of {len(wanted)})"
     return found
 
 
-def _cell(score: Score | None) -> str:
-    if score is None:
-        return "–"
+def _cell(score: Score) -> str:
     task, constants = TASKS[score.task], score.facts.get("constants", ())
     keys = [task.metric, *(task.beside if task.suite == "kit19" else ())]
     values = [score.scores[key] for key in keys if key in score.scores] or [score.value]
     rows = [[row[key] * 100 / scale_of(key) for key in keys] for row in constants if task.suite == "kit19"]
-    return _marked(values, rows) + "*" * bool(score.facts.get("limit"))
+    return _marked(values, rows) + "*" * score.limited
 
 
 def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) -> str:
@@ -129,5 +129,5 @@ def _facts(score: Score) -> list[str]:
     settings = {name: facts[name] for name in ("prompts", "shots")} | facts["inferred"] | (facts["generation"] or {})
     told = (settings, facts["data"], facts["versions"])
     lists = ["; ".join(f"{key} {str(value)[:40]}" for key, value in one.items()) for one in told]
-    n = f"{facts['n']:,}" + "*" * bool(facts["limit"])
+    n = f"{facts['n']:,}" + "*" * score.limited
     return [f"{low:.2f} to {high:.2f}", n, f"{best:.2f}", f"{facts['cut']:,}", *lists]

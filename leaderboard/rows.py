@@ -19,7 +19,7 @@ Row = dict[str, Any]
 def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
     """Return STEM.* in a folder, or one of the authors' files in or below it, or None; UserError where several fit."""
     found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
-    for depth in range(4):  # the authors' folders may lie below others
+    for depth in range(4):  # below DIR
         found = found or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
     if len(found) > 1:
         raise UserError(f"{stem}: both {found[0]} and {found[1]} are there", "a task has one file", "keep one of them")

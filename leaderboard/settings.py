@@ -1,6 +1,6 @@
 """Settings of scoring a decoder."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -20,9 +20,8 @@ class LeaderboardSettings(Settings):
     limit: int | None = Field(None, ge=1)
     """Rows a task at most, from the first; None = all. For trials: limited scores enter no mean."""
     chat_template: bool = False
-    """Whether prompts are put into the tokenizer's chat template. Off, as KIT-19's scores were made. The suite instruct
-    always uses the layout that the model was tuned with."""
-    shots: dict[str, int] = Field({}, examples=[{"ko_gsm8k": 5}])
+    """Whether prompts use the tokenizer's chat template. The suite instruct always takes the layout of tuning."""
+    shots: dict[str, Annotated[int, Field(ge=0)]] = Field({}, examples=[{"ko_gsm8k": 5}])
     """Task → shots, the first ones of its file. Default 0: the board's shots are unpublished."""
     max_gen_toks: int | None = Field(None, ge=1)
     """Tokens an answer at most; None = the task file's. Lower it for models of few positions."""
