@@ -8,28 +8,27 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from leaderboard.results import read_results
+from leaderboard.report import read_results
 from leaderboard.suites import SUITES, TASKS
 
-FEWEST = 10
-"""Models that a correlation needs."""
-PUBLISHED = {"value": 0.36, "of": "season 1 and the generation tasks of season 2 (arXiv 2410.12445)",
-             "unknown": "statistic, models, matrix"}  # fmt: skip
+STATISTICS = ("spearman", "pearson", "kendall")
+FEWEST = 10  # models that a correlation needs
+PUBLISHED = {
+    "value": 0.36,
+    "of": "season 1 and season 2's generation tasks, 2410.12445",
+    "unknown": "statistic, models",
+}
 
 
 def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> dict[str, Any]:
     """Return {"models", "tasks", "pairs", "published"}: each pair's n and statistics, or a note of too few models.
 
     Means over leaderboard2's likelihood and generation tasks stand beside the tasks, for models that have all of them.
-
-    Args:
-        paths: files with scores, as `read_results` takes them; limited ones are passed over.
-        resamples: bootstrap samples of models.
-        seed: of the draws.
+    Limited scores are passed over. Intervals are of `resamples` bootstrap samples of the models.
     """
     table: dict[str, dict[str, float]] = {}
     for score in read_results(paths):
-        if not score.facts.get("limit"):
+        if not score.limited:
             table.setdefault(score.task, {})[score.model] = score.value
     frame = DataFrame(table)
     for kind in ("likelihood", "generation"):
@@ -41,21 +40,13 @@ def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> d
         both = frame[[first, second]].dropna()
         pair: dict[str, Any] = {"tasks": [first, second], "n": len(both), "note": "not enough models"}
         if len(both) >= FEWEST:
-            drawn = [_three(both.iloc[draw.integers(len(both), size=len(both))]) for _ in range(resamples)]
-            ends = np.nanpercentile(drawn, [2.5, 97.5], axis=0)  # a sample of equal scores has no correlation
-            named = zip(("spearman", "pearson", "kendall"), _three(both), ends.T.tolist(), strict=True)
-            pair = (
-                pair
-                | {"note": ""}
-                | {name: {"value": value, "interval": both_ends} for name, value, both_ends in named}
-            )
+            samples = [both, *(both.iloc[draw.integers(len(both), size=len(both))] for _ in range(resamples))]
+            for name in STATISTICS:
+                value, *drawn = [float(one[first].corr(one[second], method=name)) for one in samples]
+                ends = np.nanpercentile(drawn, [2.5, 97.5])  # a sample of equal scores has no correlation
+                pair |= {"note": "", name: {"value": value, "interval": ends.tolist()}}
         pairs.append(pair)
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
-
-
-def _three(both: DataFrame) -> list[float]:
-    first, second = (both[name] for name in both)
-    return [float(first.corr(second, method=name)) for name in ("spearman", "pearson", "kendall")]
 
 
 def heat_map(found: dict[str, Any], path: Path, statistic: str = "spearman") -> None:

@@ -1,7 +1,7 @@
 """The models that are scored: a decoder by lm-eval's HFLM, which counts the prompts that it cuts, and constants."""
 
 import json
-import sys
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from lm_eval.api.model import LM
 from lm_eval.models.huggingface import HFLM
 from transformers import CONFIG_MAPPING
 from transformers.models.auto import modeling_auto
-from transformers.utils.logging import disable_progress_bar
 
 from common.errors import UserError
 from common.names import TOKENIZERS
@@ -24,6 +23,10 @@ class CountingLM(HFLM):
     cut: set[str]
 
     def _loglikelihood_tokens(self, requests: Any, *args: Any, **options: Any) -> list[tuple[float, bool]]:
+        if longest := [answer for (_, answer), _, ids in requests if len(ids) > self.max_length]:
+            raise UserError(
+                f"answer {longest[0][:40]!r} … exceeds {self.max_length:,} positions", "", "use another model"
+            )
         self.cut |= {prompt for (prompt, _), *ids in requests if sum(map(len, ids)) > self.max_length + 1}
         return super()._loglikelihood_tokens(requests, *args, **options)
 
@@ -41,19 +44,19 @@ class CountingLM(HFLM):
 
 
 class ConstantLM(LM):
-    """A model that gives every prompt the same answer: the choice of a number, or a text."""
+    """A model that does not read the prompt: it takes the choice of a number, or of a row's label, or writes a text."""
 
-    def __init__(self, choice: int = 0, text: str = "") -> None:
+    def __init__(self, choice: int | Callable[[Any], int] = 0, text: str = "") -> None:
         super().__init__()
         self.choice, self.text = choice, text
 
     def loglikelihood(self, requests: Any) -> list[tuple[float, bool]]:
         """Return 0 for the choice, -1 for others."""
-        return [(0.0 if request.idx == self.choice else -1.0, False) for request in requests]
+        wanted = [self.choice if isinstance(self.choice, int) else self.choice(request.doc) for request in requests]
+        return [(0.0 if request.idx == k else -1.0, False) for request, k in zip(requests, wanted, strict=True)]
 
     def loglikelihood_rolling(self, requests: Any) -> list[float]:
-        """Refuse: no task asks for it."""
-        raise NotImplementedError
+        raise NotImplementedError  # no task asks for it
 
     def generate_until(self, requests: Any) -> list[str]:
         """Return the text for each prompt."""
@@ -66,8 +69,6 @@ def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
     device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
     if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):
         raise UserError(f"there is no device {device!r} here", "", "set leaderboard.device to cpu, or to a GPU's name")
-    if not sys.stderr.isatty():
-        disable_progress_bar()
     try:
         lm = CountingLM(pretrained=str(folder), backend="causal", tokenizer=str(folder), device=device,
                         dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
@@ -75,9 +76,8 @@ def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
         raise UserError(f"cannot load {folder}: {str(error).splitlines()[0]}", "", "check the model's files") from None
     lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
     if last and last[0] in lm.tokenizer.all_special_ids:
-        mark = lm.tokenizer.decode(last)
-        raise UserError(f"the tokenizer of {folder} ends prompts with {mark}", "an answer follows its prompt directly",
-                        "save the tokenizer without that mark")  # fmt: skip
+        problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"
+        raise UserError(problem, "an answer follows its prompt directly", "save the tokenizer without that mark")
     return lm
 
 
@@ -93,10 +93,10 @@ def check_decoder(folder: Path) -> None:
     known = {causal} if isinstance(causal, str) else set(causal)
     both_ways = kind in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
     if kind not in CONFIG_MAPPING:
-        raise UserError(f"{folder} is of the type {kind!r}, which needs code of its own", "no code of a model is run",
-                        "use a type that transformers has")  # fmt: skip
+        raise UserError(
+            f"{folder}: the type {kind!r} needs code of its own", "none is run", "use a type of transformers"
+        )
     if not known or both_ways or (named and not known & set(named)):
-        raise UserError(f"{folder} is no decoder but {', '.join(named) or kind}", "encoders give no likelihoods",
-                        "name a causal language model")  # fmt: skip
+        raise UserError(f"{folder} is no decoder but {', '.join(named) or kind}", "", "name a causal language model")
     if not any(fnmatchcase(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
         raise UserError(f"{folder} holds no tokenizer", f"it is one of {', '.join(TOKENIZERS)}", "add it")

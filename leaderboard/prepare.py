@@ -1,25 +1,19 @@
-"""What each task reads of a row: columns as published, checked, in the form that its lm-eval file takes.
-
-Each takes the row, its task and the task file's metadata, and raises ValueError for a row that is not the task's.
-"""
+"""What each task reads of a row, given the task file's metadata; ValueError for a row that is not the task's."""
 
 import json
 import math
 from typing import Any
 
 from leaderboard.ifeval import check_rule
-from leaderboard.rows import Row, answer_index, different, one_of, parsed, text, whole
+from leaderboard.rows import Row, answer_index, different, number, one_of, parsed, text
 
-LISTED = ("ko_gpqa_diamond_zeroshot",)
-"""Tasks whose prompts list the choices, so that letters are scored."""
-GROUPS = ((0, 1), (2,), (3, 4))
-"""Choices of kornat_social that count as one, by their order from one end of the scale to the other."""
-LETTERS = "ABCDEFGHIJ"
+LISTED, GROUPS = ("ko_gpqa_diamond_zeroshot",), ((0, 1), (2,), (3, 4))
+"""Defaults of settings."""
 
 
 def columns(row: Row, task: Any, options: Row) -> Row:
     """Return the task's fields, from the hub's columns or the authors'."""
-    row = row | parsed(row, "labels") if "labels" in row else row
+    row = row | parsed(row, "labels", dict) if "labels" in row else row
 
     def column(names: Any) -> str:
         return str(next((name for name in names if name in row), [*names][-1]))
@@ -38,10 +32,9 @@ def multiple_choice(row: Row, task: Any, options: Row) -> Row:
     choices, question = different(parsed(row, "choices")), text(row, "question").strip()
     gold, prompt = answer_index(row.get("answer"), len(choices)), f"물음: {question}\n"
     if task.name in options.get("listed", LISTED):
-        if len(choices) > len(LETTERS):
-            raise ValueError(f"{len(choices)} choices, more than {len(LETTERS)}")
-        prompt += "".join(f"{letter}. {choice}\n" for letter, choice in zip(LETTERS, choices, strict=False))
-        choices = list(LETTERS[: len(choices)])
+        letters = [chr(ord("A") + index) for index in range(len(choices))]
+        prompt += "".join(f"{letter}. {choice}\n" for letter, choice in zip(letters, choices, strict=True))
+        choices = letters
     return {"prompt": prompt + "답:", "choices": choices, "gold": gold}
 
 
@@ -51,33 +44,24 @@ def winogrande(row: Row, task: Any, options: Row) -> Row:
     if len(rests) != 1 or not rests[0].strip():
         raise ValueError("'sentence' has not one blank (_) with text after it")
     fills = different([text(row, "option1"), text(row, "option2")])
-    gold = answer_index(whole(row.get("answer"), "answer") - 1, 2)
+    gold = answer_index(row.get("answer"), 2, first=1)
     return {"contexts": [before + fill for fill in fills], "rest": rests[0], "gold": gold}
 
 
 def gsm8k(row: Row, task: Any, options: Row) -> Row:
     """Return a problem, its worked answer and the number after ####, without commas and 원."""
     answer = text(row, "answer").strip()
-    number = answer.rpartition("####")[2].strip().replace(",", "").removesuffix(".").removesuffix("원").strip()
-    if "####" not in answer or not math.isfinite(_number(number)):
+    gold = answer.rpartition("####")[2].strip().replace(",", "").removesuffix(".").removesuffix("원").strip()
+    if "####" not in answer or not math.isfinite(number(gold)):
         raise ValueError("'answer' does not end with #### and a number")
-    return {"question": text(row, "question").strip(), "answer": answer, "gold": number}
-
-
-def _number(value: Any) -> float:
-    try:
-        return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        return math.nan
+    return {"question": text(row, "question").strip(), "answer": answer, "gold": gold}
 
 
 def eqbench(row: Row, task: Any, options: Row) -> Row:
     """Return a prompt with the names and scores of the four emotions."""
-    reference = parsed(row, "reference_answer_fullscale")
-    if not isinstance(reference, dict):
-        raise ValueError("'reference_answer_fullscale' is no dict")
-    names = [text(reference, f"emotion{number}").strip() for number in (1, 2, 3, 4)]
-    scores = [_number(reference.get(f"emotion{number}_score")) for number in (1, 2, 3, 4)]
+    reference = parsed(row, "reference_answer_fullscale", dict)
+    names = [text(reference, f"emotion{nth}").strip() for nth in (1, 2, 3, 4)]
+    scores = [number(reference.get(f"emotion{nth}_score")) for nth in (1, 2, 3, 4)]
     if not all(map(math.isfinite, scores)):
         raise ValueError("a score of 'reference_answer_fullscale' is no number")
     return {"prompt": text(row, "prompt"), "names": different(names), "scores": scores}
@@ -96,7 +80,7 @@ def ifeval(row: Row, task: Any, options: Row) -> Row:
 
 def social(row: Row, task: Any, options: Row) -> Row:
     """Return a question with five choices, the share that chose each, and the share of its merged group."""
-    choices, shares = different(parsed(row, "choices"), 5), [_number(share) for share in parsed(row, "shares")]
+    choices, shares = different(parsed(row, "choices"), 5), [number(share) for share in parsed(row, "shares")]
     groups = options.get("groups", GROUPS)
     if sorted(index for group in groups for index in group) != list(range(5)):
         raise ValueError(f"the groups {groups} do not hold each of the five choices once")
@@ -105,15 +89,12 @@ def social(row: Row, task: Any, options: Row) -> Row:
     if abs(math.fsum(shares) - 1) > 0.01 + 1e-9:
         raise ValueError(f"the shares add to {math.fsum(shares):.4g}, not to 1 ± 0.01")
     merged = [math.fsum(shares[i] for group in groups if index in group for i in group) for index in range(5)]
-    prompt = f"물음: {text(row, 'question').strip()}\n답:"
-    return {"prompt": prompt, "choices": choices, "shares": shares, "merged": merged, "gold": merged.index(max(merged))}
+    own = {"prompt": f"물음: {text(row, 'question').strip()}\n답:", "choices": choices, "shares": shares}
+    return own | {"merged": merged, "gold": merged.index(max(merged))}
 
 
 def instruction(row: Row, task: Any, options: Row) -> Row:
-    """Return a held-out row of an instruction build; {} for one of another use, or of the other kind.
-
-    In the layout "plain" answers begin with a blank; "message" leaves the prompt to a chat template.
-    """
+    """Return a held-out row of a build, for Hunmin's layout or a chat template; {} for one of another use or kind."""
     from data.instruct.layout import plain_prompt, user_message
 
     closed = row.get("choices") is not None

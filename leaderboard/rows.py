@@ -4,29 +4,22 @@ import ast
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
 
 SUFFIXES = ("jsonl", "json", "csv", "parquet")
-"""Formats of DIR/TASK.*."""
-DEPTH = 3
-"""Folders below DIR at most in which an authors' layout is looked for."""
 Row = dict[str, Any]
 
 
 def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
-    """Return the file with a task's rows, or None; UserError where several could be meant.
-
-    Args:
-        data: the folder.
-        stem: name without suffix.
-        authors: other files, at most `DEPTH` folders below; * stands for anything.
-    """
+    """Return STEM.* in a folder, or one of the authors' files in or below it, or None; UserError where several fit."""
     found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
-    for depth in range(DEPTH + 1):
+    for depth in range(4):  # below DIR
         found = found or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
     if len(found) > 1:
         raise UserError(f"{stem}: both {found[0]} and {found[1]} are there", "a task has one file", "keep one of them")
@@ -34,11 +27,7 @@ def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file, told by its suffix.
-
-    Raises:
-        UserError: it is missing, damaged, not UTF-8 or holds no rows.
-    """
+    """Return the rows of a file, told by its suffix; UserError for one that is damaged or holds none."""
     try:
         if path.suffix == ".parquet":
             import pyarrow.parquet
@@ -85,28 +74,22 @@ def text(row: Row, name: str) -> str:
     return value
 
 
-def parsed(row: Row, name: str) -> Any:
-    """Return a list or dict that may be written as JSON or as a Python literal; ValueError for anything else."""
+def parsed(row: Row, name: str, kind: type = list) -> Any:
+    """Return a list (or dict) that may be written as JSON or as a Python literal; ValueError for anything else."""
     value = row.get(name)
-    for parse in (json.loads, ast.literal_eval) if isinstance(value, str) else ():
-        try:
-            value = parse(value.strip())
-            break
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    if not isinstance(value, (list, dict)):
-        raise ValueError(f"{name!r} is no list or dict, as JSON or as a Python literal")
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = parse(value.strip()) if isinstance(value, str) else value
+    if not isinstance(value, kind):
+        raise ValueError(f"{name!r} is no {kind.__name__}, as JSON or as a Python literal")
     return value
 
 
-def whole(value: Any, name: str) -> int:
-    """Return a whole number that may be written as 1, 1.0, "1" or "1.0"; ValueError for anything else."""
-    try:
-        if isinstance(value, bool) or int(float(value)) != float(value):
-            raise ValueError
-        return int(float(value))
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} is {value!r}, not a whole number") from None
+def number(value: Any) -> float:
+    """Return a number that may be written as text; NaN for anything else."""
+    with suppress(TypeError, ValueError):
+        return math.nan if isinstance(value, bool) else float(value)
+    return math.nan
 
 
 def one_of(value: Any, known: Row, name: str) -> Any:
@@ -120,17 +103,17 @@ def different(found: Any, count: int | None = None) -> list[str]:
     """Return choices as they are; ValueError where one is no text, two are equal, or their number is another."""
     if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
         raise ValueError("the choices are no list of texts")
-    if len(found) < 2 or count not in (None, len(found)):
+    if len(found) < 2 or (count or len(found)) != len(found):
         raise ValueError(f"{len(found)} choices, not {count or 'two or more'}")
     if len({one.strip() for one in found}) < len(found):
         raise ValueError("two choices are equal")
     return found
 
 
-def answer_index(value: Any, count: int) -> int:
-    """Return the index of an answer given from 0 or as a letter from A; ValueError beyond the choices."""
-    letter = str(value).strip().upper()
-    index = ord(letter) - ord("A") if len(letter) == 1 and "A" <= letter <= "Z" else whole(value, "answer")
-    if not 0 <= index < count:
-        raise ValueError(f"answer {value!r} is beyond the {count} choices")
-    return index
+def answer_index(value: Any, count: int, first: int = 0) -> int:
+    """Return the index of an answer, a letter or a number from `first`; ValueError for one beyond the choices."""
+    letter, counted = str(value).strip().upper(), number(value) - first
+    index = ord(letter) - ord("A") if len(letter) == 1 and letter.isalpha() else counted
+    if index not in range(count):
+        raise ValueError(f"answer {value!r} is beyond the {count} choices, or no whole number")
+    return int(index)

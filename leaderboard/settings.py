@@ -1,6 +1,6 @@
 """Settings of scoring a decoder."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,8 +12,7 @@ class LeaderboardSettings(Settings):
     """Which suites score a model, and how; what a suite's authors left unsaid is a setting here."""
 
     suites: tuple[Literal["kit19", "leaderboard2", "instruct"], ...] = Field(("kit19",), min_length=1)
-    """Suites to score: kit19 (six sets of KIT-19), leaderboard2 (nine tasks of Open Ko-LLM Leaderboard2), instruct
-    (held-out rows of an instruction build)."""
+    """Suites to score: kit19 (six sets), leaderboard2 (nine tasks), instruct (held-out rows of a build)."""
     data: str = ""
     """Folder with the rows: TASK.jsonl, .json, .csv or .parquet, or the authors' files. Shots: TASK.fewshot.*."""
     tasks: tuple[str, ...] = ()
@@ -21,19 +20,15 @@ class LeaderboardSettings(Settings):
     limit: int | None = Field(None, ge=1)
     """Rows a task at most, from the first; None = all. For trials: limited scores enter no mean."""
     chat_template: bool = False
-    """Whether prompts are put into the tokenizer's chat template. Off, as KIT-19's scores were made. The suite instruct
-    always uses the layout that the model was tuned with."""
-    shots: dict[str, int] = Field({}, examples=[{"ko_gsm8k": 5}])
+    """Whether prompts use the tokenizer's chat template. The suite instruct always takes the layout of tuning."""
+    shots: dict[str, Annotated[int, Field(ge=0)]] = Field({}, examples=[{"ko_gsm8k": 5}])
     """Task → shots, the first ones of its file. Default 0: the board's shots are unpublished."""
     max_gen_toks: int | None = Field(None, ge=1)
-    """Tokens an answer at most, for every task by generation; None = the task file's. Lower it for models of few
-    positions."""
+    """Tokens an answer at most; None = the task file's. Lower it for models of few positions."""
     listed: tuple[str, ...] = LISTED
-    """Tasks whose prompts list the choices, so that letters are scored instead of texts. The board's prompts are
-    unpublished; GPQA lists them upstream."""
+    """Tasks whose prompts list the choices, so that letters are scored. Unpublished; GPQA lists them upstream."""
     groups: tuple[tuple[int, ...], ...] = GROUPS
-    """Choices of kornat_social, numbered from 0, that A-SVA merges. Its formula is unpublished; the default merges the
-    two that agree and the two that disagree."""
+    """Choices of kornat_social, from 0, that A-SVA merges. Unpublished; by default the two that agree, or disagree."""
     resamples: int = Field(1000, ge=100)
     """Bootstrap samples of an interval. More make its ends steadier."""
     seed: int = 42

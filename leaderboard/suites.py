@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from common.errors import UserError
 from common.settings import load_yaml
@@ -34,12 +33,10 @@ class BoardTask:
     use: str = ""  # of an instruction build
 
 
-TREE: dict[str, dict[str, Any]] = load_yaml(Path(__file__).with_name("suites.yaml"))
-TASKS = {name: BoardTask(name=name, **fields) for name, fields in TREE.items()}
-"""Every task file's task by name."""
-SUITES = {suite: [task.name for task in TASKS.values() if task.suite == suite] for suite in ("kit19", "leaderboard2")}
-SUITES["instruct"] = []
-"""Suite → names of its tasks; those of `instruct` are found in the rows of a build."""
+TASKS = {name: BoardTask(name, **rest) for name, rest in load_yaml(Path(__file__).with_name("suites.yaml")).items()}
+SUITES: dict[str, list[str]] = {"kit19": [], "leaderboard2": [], "instruct": []}
+for _name in [name for name in TASKS if not name.startswith("instruct_")]:  # those of a build are found in its rows
+    SUITES[TASKS[_name].suite].append(_name)
 
 
 def tasks_folder() -> Path:
@@ -58,8 +55,7 @@ def load_rows(name: str, data: Path | None, options: Row) -> tuple[list[Row], li
     Args:
         name: a task of `TASKS`.
         data: folder with the files; for `instruct` a build's folder or its file of held-out rows.
-        options: `listed` (tasks whose prompts list the choices), `groups` (merged choices of kornat_social), `use` and
-            `layout` (of an instruction build).
+        options: `listed` and `groups` as in the settings; `use` and `layout` ("plain", "message") of a build.
 
     Raises:
         UserError: no folder is given, a file is missing, or a row is not one of the task's.

@@ -13,20 +13,9 @@ from datasets import Dataset
 from leaderboard.ifeval import follows, follows_loosely
 from leaderboard.suites import load_rows
 
-Results = Sequence[Any]
-
 
 def dataset(rows: str = "", data: str = "", **options: Any) -> dict[str, Dataset]:
-    """Return the rows to score and the shots; nothing is cached.
-
-    Args:
-        rows: task whose files are read.
-        data: folder that they lie in, from the task manager's metadata.
-        options: further metadata; `leaderboard.suites.load_rows` says which count.
-
-    Raises:
-        UserError: no folder is given, or the files do not fit the task.
-    """
+    """Return the rows of a task to score, and its shots, uncached; arguments are metadata, as for `load_rows`."""
     test, shots = load_rows(rows, Path(data) if data else None, options)
     return {"test": Dataset.from_list(test), "fewshot": Dataset.from_list(shots)}
 
@@ -43,27 +32,25 @@ def f1_of_yes(items: Sequence[tuple[int, int]]) -> float:
     return macro_f1(items, "binary")
 
 
-def per_byte(doc: dict[str, Any], results: Results) -> dict[str, float]:
+def per_byte(doc: dict[str, Any], results: Any) -> dict[str, float]:
     """Return accuracy by log-likelihood, by that over bytes (acc_norm) and by that over characters."""
-    chances = np.array([chance for chance, _ in results])
-    lengths = np.array([len(choice.strip().encode()) for choice in doc["choices"]])
-    characters = np.array([len(choice.strip()) for choice in doc["choices"]])
-    best = {"acc": chances, "acc_norm": chances / lengths, "acc_norm_characters": chances / characters}
-    return {name: float(np.argmax(values) == doc["gold"]) for name, values in best.items()}
+    chances, choices = np.array([chance for chance, _ in results]), [choice.strip() for choice in doc["choices"]]
+    lengths = {
+        "acc": [1],
+        "acc_norm": [len(one.encode()) for one in choices],
+        "acc_norm_characters": [*map(len, choices)],
+    }
+    return {name: float(np.argmax(chances / np.array(by)) == doc["gold"]) for name, by in lengths.items()}
 
 
-def social(doc: dict[str, Any], results: Results) -> dict[str, float]:
+def social(doc: dict[str, Any], results: Any) -> dict[str, float]:
     """Return the merged share (A-SVA) and the plain share (SVA) of the surveyed that agree with the model's choice."""
     chosen = int(np.argmax([chance for chance, _ in results]))
     return {"a_sva": doc["merged"][chosen], "sva": doc["shares"][chosen]}
 
 
 def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float]) -> float | None:
-    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference.
-
-    >>> eqbench_score("기쁨: 3\\n분노: 0\\n슬픔: 5\\n놀람: 2", ["기쁨", "분노", "슬픔", "놀람"], [3, 0, 5, 2])
-    100.0
-    """
+    """Return EQ-Bench v2's score, 100 at most; None for an answer that scores other emotions than the reference."""
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     theirs = {name: int(digits) for name, digits in re.findall(rf"({known}|\w+)\s*:\s*(\d+)", answer)}
     if set(theirs) != set(names):
@@ -72,13 +59,13 @@ def eqbench_score(answer: str, names: Sequence[str], reference: Sequence[float])
     return 10 * (10 - 0.7477 * sum((6.5 / (1 + math.exp(-1.2 * (d - 4))) if d <= 5 else d) for d in off if d))
 
 
-def eqbench(doc: dict[str, Any], results: Results) -> dict[str, float]:
+def eqbench(doc: dict[str, Any], results: Any) -> dict[str, float]:
     """Return EQ-Bench's score and whether the answer has one, in percent."""
     score = eqbench_score(results[0], doc["names"], doc["scores"])
     return {"eqbench": score or 0.0, "percent_parseable": 0.0 if score is None else 100.0}
 
 
-def ifeval(doc: dict[str, Any], results: Results) -> dict[str, Any]:
+def ifeval(doc: dict[str, Any], results: Any) -> dict[str, Any]:
     """Return whether the answer follows each rule, strictly and loosely, by prompt and by instruction."""
     rules = list(zip(doc["rules"], json.loads(doc["given"]), strict=True))
     strict = [follows(rule, given, results[0]) for rule, given in rules]
@@ -102,7 +89,7 @@ def by_prompt_and_instruction(items: Sequence[list[bool]]) -> float:
     return (float(np.mean([all(prompt) for prompt in items])) + by_instruction(items)) / 2
 
 
-def written(doc: dict[str, Any], results: Results) -> dict[str, Any]:
+def written(doc: dict[str, Any], results: Any) -> dict[str, Any]:
     """Return whether an answer is the output, and the pair for chrF."""
     answer, output = results[0].strip(), doc["output"].strip()
     return {"exact_match": float(answer == output), "chrf": (output, answer)}

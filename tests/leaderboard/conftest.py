@@ -11,8 +11,9 @@ import pytest
 from tests.leaderboard.invented import SHARED, nine_rows, write
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-TEXT = """오늘 서울에 비가 왔다. 학생은 책을 읽고 물을 마셨다. 문장: 질문: 답변: 답: 물음: 풀이: 문제: 제목: 분야: 예 아니오 긍정 부정
-과학 경제 사회 생활 세계 스포츠 정치 기쁨 분노 슬픔 놀람 그래서 왜냐하면 0 1 2 3 4 5 6 7 8 9 #### A B C D"""
+TEXT = """오늘 서울에 비가 왔다. 학생은 책을 읽고 물을 마셨다. 문장: 질문: 답변: 답: 물음: 풀이: 문제: 제목: 분야:
+예 아니오 긍정 부정 과학 경제 사회 생활 세계 스포츠 정치 기쁨 분노 슬픔 놀람 그래서 왜냐하면
+0 1 2 3 4 5 6 7 8 9 #### A B C D"""
 
 
 @pytest.fixture(scope="session")
@@ -49,8 +50,8 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with kit19's six sets in their authors' layouts."""
     folder = tmp_path_factory.mktemp("kit")
     tables = {
-        "BoolQ": ["ID\tText\tQuestion\tAnswer", "1\t서울에 비가 왔다.\t비가 왔나요?\tTRUE", "2\t학생이 책을 읽었다.\t잤나요?\tFalse",
-                  '3\t"물"을 마셨다.\t마셨나요?\tTrue'],
+        "BoolQ": ["ID\tText\tQuestion\tAnswer", "1\t서울에 비가 왔다.\t비가 왔나요?\tTRUE",
+                  "2\t학생이 책을 읽었다.\t잤나요?\tFalse", '3\t"물"을 마셨다.\t마셨나요?\tTrue'],
         "COPA": ["ID\tsentence\tquestion\t1\t2\tAnswer", "1\t비가 왔다.\t결과\t우산을 썼다.\t해가 떴다.\t1",
                  "2\t배가 고팠다.\t원인\t밥을 먹었다.\t굶었다.\t2", "3\t눈이 왔다.\t결과\t더웠다.\t추웠다.\t2"],
         "HellaSwag": ["context\tchoice1\tchoice2\tchoice3\tchoice4\tlabel",

@@ -27,16 +27,22 @@ def nine_rows() -> dict[str, list[dict]]:
     return {
         "ko_gpqa_diamond_zeroshot": [{**row, "answer": "ABCD"[row["answer"]]} for row in question],
         "ko_winogrande": [
-            {"sentence": "지우는 민서에게 책을 주었고, _는 고마워했다.", "option1": "지우", "option2": "민서", "answer": 2.0},
+            {"sentence": "지우는 민서에게 책을 주었고, _는 고마워했다.", "option1": "지우", "option2": "민서",
+             "answer": 2.0},
             {"sentence": "컵에 물을 부었더니 _이 넘쳤다.", "option1": "컵", "option2": "물", "answer": "1"},
             {"sentence": "공이 창문에 맞아 _이 깨졌다.", "option1": "공", "option2": "창문", "answer": 2},
         ],
         "ko_gsm8k": [
-            {"question": f"사과 {n}개에 2개를 더하면?", "answer": f"{n} + 2 = {n + 2}\n#### {n + 2:,}"} for n in (1, 2, 2, 1998)
+            {"question": f"사과 {n}개에 2개를 더하면?", "answer": f"{n} + 2 = {n + 2}\n#### {n + 2:,}"}
+            for n in (1, 2, 2, 1998)
         ],
-        "ko_eqbench": [{"prompt": f"{n}번 대화에서 느낀 점수를 쓰세요.", "reference_answer_fullscale": str(reference)} for n in (1, 2)],
+        "ko_eqbench": [
+            {"prompt": f"{n}번 대화에서 느낀 점수를 쓰세요.", "reference_answer_fullscale": str(reference)}
+            for n in (1, 2)
+        ],
         "ko_ifeval": [
-            {"key": 1, "prompt": "쉼표 없이 쓰세요.", "instruction_id_list": "['punctuation:no_comma']", "kwargs": "[{'a': None}]"},
+            {"key": 1, "prompt": "쉼표 없이 쓰세요.", "instruction_id_list": "['punctuation:no_comma']",
+             "kwargs": "[{'a': None}]"},
             {"key": 2, "prompt": "제목을 달고 두 단어보다 길게 쓰세요.",
              "instruction_id_list": ["detectable_format:title", "length_constraints:number_words"],
              "kwargs": [{}, {"num_words": 2, "relation": "이상"}]},

@@ -8,7 +8,8 @@ from leaderboard.ifeval import RULES, check_rule, follows, follows_loosely
 
 CASES = {
     "keywords:existence": ({"keywords": ["사과", "배"]}, "사과와 배를 샀다.", "사과만 샀다."),
-    "keywords:frequency": ({"keyword": "비", "frequency": 2, "relation": "이상"}, "비가 오고 또 비가 왔다", "비가 왔다"),
+    "keywords:frequency": (
+        {"keyword": "비", "frequency": 2, "relation": "이상"}, "비가 오고 또 비가 왔다", "비가 왔다"),
     "keywords:forbidden_words": ({"forbidden_words": ["나쁜"]}, "좋은 날", "나쁜날"),
     "keywords:letter_frequency": (
         {"letter": "A", "let_frequency": 2, "let_relation": "less than"}, "Apple 하나", "Banana"),
@@ -24,13 +25,15 @@ CASES = {
     "length_constraints:number_letter_included": ({"num_letters": 5, "relation": "이상"}, "가나 다라", "가나다라"),
     "length_constraints:number_letter_excluded": ({"num_letters": 5, "relation": "이상"}, "가나 다라마", "가나 다라"),
     "length_constraints:nth_paragraph_first_word": (
-        {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "다음"}, "먼저 간다.\n\n다음에 온다.", "다음 하나.\n\n먼저 둘."),
+        {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "다음"}, "먼저 간다.\n\n다음에 온다.",
+        "다음 하나.\n\n먼저 둘."),
     "detectable_content:number_placeholders": ({"num_placeholders": 2}, "[이름]과 [주소]", "[이름] 하나"),
     "detectable_content:postscript": ({"postscript_marker": "추신:"}, "안녕.\n추신: 또 봐", "안녕.\n추신:"),
     "detectable_format:number_bullet_lists": ({"num_bullets": 2}, "* 하나\n- 둘", "* 하나\n* 둘\n* 셋"),
     "detectable_format:constrained_response": ({}, "네", "네, 그래요"),
     "detectable_format:multiple_choice": ({}, "B", "E"),
-    "detectable_format:number_highlighted_sections": ({"num_highlights": 2}, "*하나* 그리고 **둘**", "*하나* 그리고 ** **"),
+    "detectable_format:number_highlighted_sections": (
+        {"num_highlights": 2}, "*하나* 그리고 **둘**", "*하나* 그리고 ** **"),
     "detectable_format:multiple_sections": (
         {"section_spliter": "섹션", "num_sections": 2}, "섹션 1\n가\n섹션 2\n나", "섹션 1\n가\n섹션 둘"),
     "detectable_format:json_format": ({}, '```json\n{"가": 1}\n```', "{가: 1}"),

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +37,22 @@ def hub_rows(kit: Path) -> dict[str, list[dict[str, Any]]]:
             for r in table("COPA")
         ],
         "hellaswag": [
-            {"context": r["context"], **{f"ending_{i}": r[f"choice{i}"] for i in (1, 2, 3, 4)}, "label": int(r["label"])}
+            {"context": r["context"], "label": int(r["label"]), **{f"ending_{i}": r[f"choice{i}"] for i in range(1, 5)}}
             for r in table("HellaSwag")
         ],
         "sentineg": [{"sentence": r["Text"], "label": int(r["Label"])} for r in table("SentiNeg")],
     }  # fmt: skip
 
 
-def test_kobest_is_lm_evals_own(tiny: Path, kit: Path, tmp_path: Path) -> None:
+def test_kobest_is_lm_evals_own(tiny: Path, kit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import evaluate as hub_metrics
     from datasets import Dataset
     from lm_eval import tasks as shipped
     from lm_eval.evaluator import evaluate
     from lm_eval.models.huggingface import HFLM
 
+    # what it asks the hub for, and does not use
+    monkeypatch.setattr(hub_metrics, "load", lambda name: hub_metrics.Metric)
     folder = Path(str(shipped.__file__)).parent / "kobest"
     manager = shipped.TaskManager(include_path=[str(folder)], include_defaults=False)
     own = []
@@ -73,12 +77,13 @@ def command(tiny: Path, data: Path, tasks: str, out: Path, **metadata: Any) -> d
     """Return what lm-eval's own command finds."""
     done = subprocess.run(
         [
-            sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={tiny}", "--device", "cpu",
-            "--batch_size", "8", "--include_path", str(tasks_folder()), "--metadata",
+            sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={tiny}",
+            "--device", "cpu", "--batch_size", "8", "--include_path", str(tasks_folder()), "--metadata",
             json.dumps({"data": str(data), **metadata}), "--gen_kwargs", "max_gen_toks=8", "--tasks", tasks,
             "--output_path", str(out),
         ],
-        capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(out / "home")}, check=False,
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(out / "home")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     (path,) = out.rglob("results_*.json")
@@ -107,26 +112,34 @@ def test_lm_evals_own_command_gives_the_same(suite: str, tiny: Path, nine: Path,
 
 def test_a_build_is_scored_by_use(tiny: Path, tmp_path: Path) -> None:
     layout = pytest.importorskip("data.instruct.layout")
+    closed = {"task": "nsmc", "instruction": "느낌을 고르세요.", "licence": "CC0"}
+    words = [("긍정", "부정"), ("부정", "긍정"), ("좋다", "나쁘다"), ("나쁘다", "좋다")]
     rows = [
-        {
-            "id": f"copa-{n}",
-            "task": "copa",
-            "instruction": "알맞은 말을 고르세요.",
-            "input": f"{n}번",
-            "output": "예",
-            "choices": ["예", "아니오"],
-        }
-        for n in range(3)
-    ] + [{"id": "math-1", "task": "math", "instruction": "1 더하기 1은?", "input": "", "output": "2"}]
+        {**closed, "id": f"nsmc-{n}", "input": f"{n}번 영화", "output": one[n % 5 == 0], "choices": list(one)}
+        for n, one in enumerate(words * 5)
+    ]
+    rows += [{"id": "math-1", "task": "math", "instruction": "1 더하기 1은?", "input": "", "output": "2"}]
     write(tmp_path / "held_out.jsonl", rows)
     given = LeaderboardSettings(suites=("instruct",), max_gen_toks=8, resamples=100)
     found = score_model(given, tiny, tmp_path / "out", tmp_path)["tasks"]
-    assert [(name, one["hunmin"]["n"]) for name, one in found.items()] == [
-        ("instruct_copa", 3),
-        ("instruct_math_text", 1),
-    ]
-    assert {row["answer"]: row["acc,none"] for row in found["instruct_copa"]["hunmin"]["constants"]} == {
-        "예": 1.0,
-        "아니오": 0.0,
-    }
-    assert layout.plain_prompt("") != ""
+    assert {name: one["hunmin"]["n"] for name, one in found.items()} == {"instruct_nsmc": 20, "instruct_math_text": 1}
+    facts = found["instruct_nsmc"]["hunmin"]
+    constants = {row["answer"]: row["acc,none"] for row in facts["constants"]}
+    most = sum(
+        max(Counter(row["output"] for row in rows if row.get("choices") and set(row["choices"]) == pair).values())
+        for pair in ({"긍정", "부정"}, {"좋다", "나쁘다"})
+    )
+    assert constants == {"choice 1": 0.8, "choice 2": 0.2, "most frequent label": most / 20}
+    assert facts["inferred"] == {"use": "nsmc", "layout": "plain"} and facts["prompts"] == "plain text"
+    assert [row["answer"] for row in found["instruct_math_text"]["hunmin"]["constants"]] == ["", "2"]
+
+    # a model tuned with Hunmin's layout is asked the same; one of another chat template by that
+    for name, template, prompts in (
+        ("tuned", layout.CHAT_TEMPLATE, "plain text"),
+        ("other", "{{ messages[0].content }}", "chat template"),
+    ):
+        shutil.copytree(tiny, tmp_path / name)
+        (tmp_path / name / "chat_template.jinja").write_text(template, encoding="utf-8")
+        again = score_model(given, tmp_path / name, tmp_path / f"{name}.out", tmp_path)["tasks"]["instruct_nsmc"]
+        assert again["hunmin"]["prompts"] == prompts
+        assert name == "other" or again["results"] == found["instruct_nsmc"]["results"]

@@ -9,33 +9,39 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
-from leaderboard.report import means, report
-from leaderboard.results import read_results
+from leaderboard.report import means, read_results, report
 from leaderboard.suites import SUITES, TASKS
 
 NINE = SUITES["leaderboard2"]
 
 
-def ours(folder: Path, task: str, scores: list[float], model: str = "m", **facts: Any) -> None:
+def ours(folder: Path, task: str, scores: list[float], name: str = "m", **facts: Any) -> None:
     """Write a result as the runner does."""
     keys = [TASKS[task].metric, *TASKS[task].beside]
     values = dict(zip(keys, scores, strict=False))
     tree = {
-        "model_name": model,
+        "model_name": name,
         "results": {task: values},
         "hunmin": {
             "metric": keys[0], "n": 10, "limit": None, "intervals": {key: [0.1, 0.9] for key in values},
-            "constants": [], "best": 0.5, "cut": 2, "prompts": "plain text", "inferred": {"listed": ["x"]}, "generation": None,
-            "shots": 5, "data": {f"{task}.jsonl": "ab" * 32}, "versions": {"lm-eval": "0.4.13"}, "model": "ff" * 8, **facts,
+            "constants": [], "best": 0.5, "cut": 2, "prompts": "plain text", "inferred": {"listed": ["x"]},
+            "generation": None,
+            "shots": 5, "data": {f"{task}.jsonl": "ab" * 32}, "versions": {"lm-eval": "0.4.13"},
+            "model": "ff" * 8, **facts,
         },
     }  # fmt: skip
-    path = folder / model / f"{task}.json"
+    path = folder / name / f"{task}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(tree))
 
 
 def cells(text: str, start: str) -> list[str]:
-    return next(line for line in text.splitlines() if line.startswith(f"| {start} |")).strip("| ").split(" | ")
+    return (
+        next(line for line in text.splitlines() if line.startswith(f"| {start} |"))
+        .strip("| ")
+        .replace("\\", "")
+        .split(" | ")
+    )
 
 
 def test_kit19_beside_the_published_rows(tmp_path: Path) -> None:
@@ -85,7 +91,7 @@ def test_each_score_stands_with_its_facts(tmp_path: Path) -> None:
         "10.00 to 90.00",
         "| 10 |",
         "50.00",
-        "| 5 |",
+        "shots 5",
         "plain text",
         "| 2 |",
         "listed",
@@ -115,18 +121,22 @@ def test_other_layouts(tmp_path: Path) -> None:
         },
     }
     own = {"model_name": "owner/own", "config": {"model": "hf"}, "results": {"ko_winogrande": {"acc,none": 0.5}}}
+    limited = {**own, "model_name": "owner/limited", "config": {"limit": 5}}
     (tmp_path / "owner/board").mkdir(parents=True)
     (tmp_path / "owner/board/result_2024.json").write_text(json.dumps(board))
     (tmp_path / "results_x.json").write_text(json.dumps(own))
     (tmp_path / "hub.json").write_text("{}")
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "results_y.json").write_text(json.dumps(limited))
     (tmp_path / "table.csv").write_text("model,task,score\nowner/csv,ko_gsm8k,12.5\n")
     found = read_results([tmp_path, tmp_path / "table.csv"])
     assert {(one.model, one.task): round(one.value, 6) for one in found} == {
         ("owner/board", "ko_eqbench"): -3.5, ("owner/board", "ko_ifeval"): 30.0, ("owner/board", "kmmlu"): 31.0,
-        ("owner/own", "ko_winogrande"): 50.0, ("owner/csv", "ko_gsm8k"): 12.5,
+        ("owner/own", "ko_winogrande"): 50.0, ("owner/limited", "ko_winogrande"): 50.0, ("owner/csv", "ko_gsm8k"): 12.5,
     }  # fmt: skip
     text = report([tmp_path, tmp_path / "table.csv"])
-    assert cells(text, "owner/csv")[3] == "12.50"
+    assert cells(text, "owner/csv")[3] == "12.50" and cells(text, "owner/limited")[2] == "50.00*"
+    assert cells(text, "owner/own")[-1] == "partial (1 of 9)" and cells(text, "owner/limited")[-1] == "partial (0 of 9)"
 
 
 def test_two_models_of_one_name_are_told_apart(tmp_path: Path) -> None:

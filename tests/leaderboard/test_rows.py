@@ -74,7 +74,7 @@ SHARES = {"question": "물음", "choices": list("가나다라마")}
     [
         ("kornat_common", bad(answer=4), "beyond"),
         ("kornat_common", bad(answer="E"), "beyond"),
-        ("kornat_common", bad(answer=1.5), "not a whole number"),
+        ("kornat_common", bad(answer=1.5), "no whole number"),
         ("kornat_common", bad(choices=["가", "가 ", "다", "라"]), "equal"),
         ("kornat_common", bad(choices="__import__('os')"), "literal"),
         ("kornat_common", bad(question=""), "no text"),

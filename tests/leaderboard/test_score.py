@@ -142,8 +142,8 @@ def test_absent_rows_are_told_and_all_absent_is_an_error(tiny: Path, tmp_path: P
     assert list(found["tasks"]) == ["kornat_common"] and len(found["absent"]) == 8
     assert "ko_winogrande.{jsonl,json,csv,parquet}" in found["absent"]["ko_winogrande"]
     for bad, why in (
-        ({"data": str(tmp_path)}, "no task has rows"),
-        ({"data": ""}, "no task has rows"),
+        ({"data": str(tmp_path)}, "no rows"),
+        ({"data": ""}, "no rows"),
         ({**data, "tasks": ("ko_winogrande",)}, "no rows in"),
         ({**data, "tasks": ("ko_winogrand",)}, "ko_winogrande"),
         ({**data, "shots": {"gsm8k": 5}}, "ko_gsm8k"),
