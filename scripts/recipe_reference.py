@@ -101,6 +101,8 @@ def type_of(annotation: Any, say: Texts, name: str) -> str:
     if origin in (typing.Union, types.UnionType):
         kinds = [type_of(argument, say, name) for argument in arguments]
         return reduce(lambda first, second: say("{} or {}", name).format(first, second), kinds)
+    if origin is typing.Annotated:
+        return type_of(arguments[0], say, name)
     if origin in (list, tuple):
         return say("list of {}", name).format(type_of(arguments[0], say, name + ENTRY))
     if origin is dict:

@@ -134,7 +134,7 @@ def _prepared(part: Part, settings: InstructSettings, searchers: Mapping[str, De
         part.table |= {"dataset": use.dataset, "group": use.group, "licence": use.licence, "split": use.split}
         found = files_of(part.name, use, settings.data)
         if settings.licences == "open" and not is_open(use.licence):
-            part.table["state"] = "left out: its licence needs licences=all"
+            part.table["state"] = "left out: its licence needs instruct.licences=all"
         elif found is None:
             part.table["state"] = f"absent: no file in {use.folder or part.name}"
         else:
@@ -264,5 +264,5 @@ def _item(part: Part, settings: InstructSettings, record: Any, number: int, plac
         given["instruction"] = given.pop("input", "")
     row = row_of({**given, "id": f"{part.name}-{number:06d}-0"})
     if settings.licences == "open" and not is_open(row.licence):
-        raise UnreadableError(f"{PASSED_OVER}its licence needs licences=all")
+        raise UnreadableError(f"{PASSED_OVER}its licence needs instruct.licences=all")
     return Item(number, place, (row.instruction, row.input, row.output), 0, ready=row)

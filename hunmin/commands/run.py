@@ -90,7 +90,7 @@ def run(
         say("stopped: the state is saved; the same command goes on from there", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if not isinstance(loaded, Recipe):
-        if last in (None, "leaderboard"):
+        if loaded.leaderboard and last in (None, "leaderboard"):
             from hunmin.commands.leaderboard import print_board
 
             print_board([str(Path(loaded.out) / "leaderboard")], "json" if as_json else "markdown")

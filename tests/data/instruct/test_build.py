@@ -233,7 +233,7 @@ def test_absent_and_closed_sets_are_lines_of_the_table(tmp_path: Path) -> None:
     given: dict[str, Any] = {"uses": ["nsmc", "lbox", "copa"], "held_out": 0}
     counts = build(tmp_path, **given)
     assert [line["state"] for line in counts["uses"]] == [
-        "built", "left out: its licence needs licences=all", "absent: no file in copa",
+        "built", "left out: its licence needs instruct.licences=all", "absent: no file in copa",
     ]  # fmt: skip
     assert line_of(counts, "copa")["shortfall"] == 5000
     files = [str(tmp_path / "nsmc/ratings_train.txt")]
@@ -270,7 +270,7 @@ def test_extra_rows_of_the_released_csv(tmp_path: Path, capsys: pytest.CaptureFi
     path.write_text("\ufeff" + EXTRA.format('"첫 줄\n둘째 줄"'), encoding="utf-8")
     with pytest.raises(UserError, match="no row is left"):
         build(tmp_path, uses=[], extra=[str(path)])
-    assert "built, but 2 rows: its licence needs licences=all" in capsys.readouterr().err
+    assert "built, but 2 rows: its licence needs instruct.licences=all" in capsys.readouterr().err
     counts = build(tmp_path, uses=["nsmc"], extra=[str(path)], licences="all", held_out=0, per_use=10)
     line = line_of(counts, "extra1")
     assert (line["read"], line["rejected"], line["rows"]) == (3, 1, 2)
@@ -296,7 +296,7 @@ def test_extra_json_lines_keep_their_licence_and_lose_test_and_held_out_texts(tm
     path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
     tests = {"suite": [BenchmarkSentence("t", "g", PLANTED[0])]}
     line = line_of(build(tmp_path, tests=tests, uses=["nsmc"], held_out=4, extra=[str(path)]), "extra1")
-    assert line["passed_over"] == {"its licence needs licences=all": 1}
+    assert line["passed_over"] == {"its licence needs instruct.licences=all": 1}
     assert (line["contaminated"], line["shares_held_out"], line["rows"]) == (1, 1, 1)
     extra = [row for row in rows(tmp_path) if row.task == "extra"]
     assert [(row.input, row.choices, row.licence) for row in extra] == [(inputs[2], ("답", "말"), "MIT")]
