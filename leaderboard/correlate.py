@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 from pandas import DataFrame
+from scipy.stats import rankdata
 
 from leaderboard.report import read_results
 from leaderboard.suites import SUITES, TASKS
 
-STATISTICS = ("spearman", "pearson", "kendall")
-FEWEST = 10  # models that a correlation needs
+STATISTICS: dict[str, Any] = {  # Pearson's, of ranks, of the scores themselves, of the signs of their differences
+    "spearman": lambda pair: rankdata(pair, axis=1),
+    "pearson": np.asarray,
+    "kendall": lambda pair: np.sign(pair[:, :, None] - pair[:, None, :]).reshape(2, -1),
+}
 PUBLISHED = {
     "value": 0.36,
     "of": "season 1 and season 2's generation tasks, 2410.12445",
@@ -23,28 +27,25 @@ PUBLISHED = {
 def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> dict[str, Any]:
     """Return {"models", "tasks", "pairs", "published"}: each pair's n and statistics, or a note of too few models.
 
-    Means over leaderboard2's likelihood and generation tasks stand beside the tasks, for models that have all of them.
-    Limited scores are passed over. Intervals are of `resamples` bootstrap samples of the models.
+    Means over leaderboard2's likelihood and generation tasks stand beside the tasks; limited scores are left out.
     """
-    table: dict[str, dict[str, float]] = {}
-    for score in read_results(paths):
-        if not score.limited:
-            table.setdefault(score.task, {})[score.model] = score.value
-    frame = DataFrame(table)
+    scores = [(score.model, score.task, score.value) for score in read_results(paths) if not score.limited]
+    table = DataFrame(scores, columns=["model", "task", "value"])
+    frame = table.pivot_table("value", "model", "task", aggfunc="last", sort=False)
     for kind in ("likelihood", "generation"):
         group = [name for name in SUITES["leaderboard2"] if TASKS[name].kind == kind]
         if set(group) <= set(frame):
             frame[f"mean {kind}"] = frame[group].mean(axis=1, skipna=False)
     pairs, draw = [], np.random.default_rng(seed)
     for first, second in combinations(frame, 2):
-        both = frame[[first, second]].dropna()
-        pair: dict[str, Any] = {"tasks": [first, second], "n": len(both), "note": "not enough models"}
-        if len(both) >= FEWEST:
-            samples = [both, *(both.iloc[draw.integers(len(both), size=len(both))] for _ in range(resamples))]
-            for name in STATISTICS:
-                value, *drawn = [float(one[first].corr(one[second], method=name)) for one in samples]
-                ends = np.nanpercentile(drawn, [2.5, 97.5])  # a sample of equal scores has no correlation
-                pair |= {"note": "", name: {"value": value, "interval": ends.tolist()}}
+        both = frame[[first, second]].dropna().to_numpy().T
+        pair: dict[str, Any] = {"tasks": [first, second], "n": (n := both.shape[1]), "note": "not enough models"}
+        if n >= 10:
+            samples = [both, *(both[:, draw.integers(n, size=n)] for _ in range(resamples))]
+            for name, form in STATISTICS.items():
+                with np.errstate(invalid="ignore"):  # a sample of equal scores has no correlation
+                    value, *drawn = [float(np.corrcoef(form(one))[0, 1]) for one in samples]
+                pair |= {"note": "", name: {"value": value, "interval": np.nanpercentile(drawn, [2.5, 97.5]).tolist()}}
         pairs.append(pair)
     return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
 

@@ -43,12 +43,12 @@ def test_a_planted_correlation_lies_in_the_interval(tmp_path: Path) -> None:
     draw = np.random.default_rng(7)
     first = draw.normal(size=120)
     second = 0.6 * first + 0.8 * draw.normal(size=120)
-    found = correlate([table(tmp_path / "t.csv", {"a": [*first], "b": [*second]})], resamples=300)
+    found = correlate([table(tmp_path / "t.csv", {"a": [*first], "b": [*second]})], resamples=200)
     low, high = found["pairs"][0]["pearson"]["interval"]
     assert low < 0.6 < high and 0.1 < high - low < 0.4
     low, high = found["pairs"][0]["spearman"]["interval"]
     assert low < 6 / np.pi * np.arcsin(0.6 / 2) < high  # Spearman's rho of a normal pair
-    assert found == correlate([tmp_path / "t.csv"], resamples=300)
+    assert found == correlate([tmp_path / "t.csv"], resamples=200)
 
 
 def test_under_ten_models_are_not_enough(tmp_path: Path) -> None:
