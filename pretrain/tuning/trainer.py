@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
-from pydoc import locate
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -129,7 +129,7 @@ def train_to_end(
         rule = "a run resumes with the settings, examples, ZeRO stage and number of processes that it began with"
         raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
     if s.zero_stage:  # classes in DeepSpeed's checkpoints: as all pickles, these are read with weights_only
-        torch.serialization.add_safe_globals([locate(name) for name in fixed["safe"]])
+        torch.serialization.add_safe_globals([resolve_name(name) for name in fixed["safe"]])
     with disk_errors(out), library_disk_errors(out):
         if rank == 0 and not checkpoint:
             folder.mkdir(parents=True, exist_ok=True)

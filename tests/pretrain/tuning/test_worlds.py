@@ -15,13 +15,15 @@ from tiny_decoders import write_build, write_job
 from pretrain.metrics import read_metrics
 
 ROOT = Path(__file__).parents[3]
+LORA = {"rank": 4, "alpha": 8, "dropout": 0}
 STEPS = {"global_batch": 16, "micro_batch": 4, "epochs": 8, "checkpoint_every": 5}
 
 
-def launched(job: Path, processes: int) -> tuple[int, str]:
+def launched(job: Path, *options: str) -> tuple[int, str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
-    command = [sys.executable, "-m", "pretrain.tuning.train", str(processes), str(job)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", *options, str(job)], env=environment, capture_output=True, text=True, timeout=300
+    )
     return done.returncode, done.stderr
 
 
@@ -49,19 +51,40 @@ def test_accumulation(sixteen: Path, bases: dict[str, Path], run: Any, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+@pytest.mark.parametrize(("zero", "lora"), [(0, None), (1, None), (2, None), (3, None), (3, LORA)])
 def test_two_processes_and_their_resume(
-    zero: int, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path
+    zero: int, lora: dict[str, Any] | None, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path
 ) -> None:
-    alone = run(bases["llama"], tmp_path / "alone", instructions=sixteen, **STEPS)
-    job = write_job(bases["llama"], sixteen, tmp_path / "run", **STEPS, processes=2, zero_stage=zero)
-    code, errors = launched(job, 2)
+    alone = run(bases["llama"], tmp_path / "alone", instructions=sixteen, lora=lora, **STEPS)
+    job = write_job(bases["llama"], sixteen, tmp_path / "run", **STEPS, lora=lora, processes=2, zero_stage=zero)
+    code, errors = launched(job, "pretrain.tuning.train", "2")
     assert code == 0, errors
     assert_equal(alone, tmp_path / "run")
     rows, written = losses(tmp_path / "run"), (tmp_path / "run" / "model" / "model.safetensors").read_bytes()
     shutil.rmtree(tmp_path / "run" / "model")
     shutil.rmtree(tmp_path / "run" / "checkpoints" / "checkpoint-8")
-    code, errors = launched(job, 2)
+    code, errors = launched(job, "pretrain.tuning.train", "2")
     assert code == 0, errors
     assert losses(tmp_path / "run") == rows
     assert (tmp_path / "run" / "model" / "model.safetensors").read_bytes() == written
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("zero", [0, 2])
+def test_torchrun_and_a_lone_process_with_zero(
+    zero: int, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path
+) -> None:
+    alone = run(bases["llama"], tmp_path / "alone", instructions=sixteen, **STEPS)
+    processes = 1 if zero else 2
+    job = write_job(bases["llama"], sixteen, tmp_path / "run", **STEPS, zero_stage=zero)
+    launcher = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
+    code, errors = launched(job, *([] if zero else launcher), "pretrain.tuning.train")
+    assert code == 0, errors
+    assert_equal(alone, tmp_path / "run")
+
+
+def test_a_process_tells_a_user_mistake_without_a_traceback(
+    bases: dict[str, Path], build: Path, tmp_path: Path
+) -> None:
+    code, errors = launched(write_job(bases["llama"], build, tmp_path, length=500), "pretrain.tuning.train")
+    assert code == 2 and "tune.length (500) is more than the 128 positions" in errors and "Traceback" not in errors
