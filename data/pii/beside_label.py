@@ -135,9 +135,11 @@ def _label(kind: _Kind) -> str:
     return rf"(?=[{kind.starts}])(?:{kind.labels.replace('(?:(?m:^)|[^가-힣])', '(?<![가-힣])')})"
 
 
+_LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for name, kind in _KINDS.items()}
+"""Found first: a line has few of them."""
 _PATTERNS = {
     name: re.compile(
-        rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
+        rf"{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
         rf"(?:(?P<joint>{_PARTICLE}|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}"
         rf"|(?P<far>{_FAR}))(?P<value>{kind.values}){_END}"
     )
@@ -151,6 +153,7 @@ _BEFORE_LABEL = {
     if name != "TEL"
 }
 """The same with the label in brackets behind the value."""
+_BRACKET = re.compile(r"[(\[（]")
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
     for name, kind in _KINDS.items()
@@ -184,9 +187,14 @@ _COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매�
 
 def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield the values of a type that stand behind one of its labels, or in a table below one."""
-    for match in _PATTERNS[name].finditer(text, start, min(len(text), end + 64)):
-        if match.start() >= end:
-            break
+    position, header, whole = start, False, min(len(text), end + 64)
+    while (label := _LABELS[name].search(text, position, end)) is not None:
+        position = label.start() + 1
+        header = header or (name in _CELLS and _HEADER_ENDS[name].match(text, label.start(), end + 1) is not None)
+        match = _PATTERNS[name].match(text, label.start(), whole)
+        if match is None:
+            continue
+        position = match.end()
         if match["far"] is not None:
             if _ANOTHER.search(match["far"]) is None:
                 yield from _value(name, text, match, False)
@@ -195,11 +203,10 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
         if name in _NUMBERED_ONLY and not (match["number"] or _TELLING.match(match[0])):
             continue
         yield from _value(name, text, match, firm)
-    if name not in _CELLS:
-        return
-    for match in _BEFORE_LABEL[name].finditer(text, start, end):
-        yield from _value(name, text, match, False)
-    if _HEADER_ENDS[name].search(text, start, min(len(text), end + 1)) is None:
+    if name in _CELLS and _BRACKET.search(text, start, end):
+        for match in _BEFORE_LABEL[name].finditer(text, start, end):
+            yield from _value(name, text, match, False)
+    if not header:
         return
     for first, last, own in cells_below(text, start, end, _HEADERS[name]):
         cell = _CELLS[name].match(text, first)
@@ -249,6 +256,8 @@ def _gate(name: str) -> str:
         return kind.labels
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
+    if name in _NUMBERED_ONLY:
+        return rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|(?i:license|plate)"
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 

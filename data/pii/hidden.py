@@ -69,6 +69,8 @@ _SPOKEN_GATE = (
     rf"|[공영빵][이삼사오육칠][{_WRITTEN}]?(?:에|의) ?[{_WRITTEN}][{_WRITTEN}]"
     rf"|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
+_CLEAR = re.compile(_SPOKEN_GATE)
+"""A value holds it itself: digits with a few syllables behind them are none."""
 _RUN_BEFORE = re.compile(rf"[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}\Z")
 _PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의국]")
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
@@ -86,7 +88,11 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
             digits = written.translate(_AS_DIGITS)
             value = _whole(digits_of(digits)) or _of_money(re.sub("[^0-9]+", "-", digits.strip()), text, first, stop)
             said = len(_NO_DIGITS.findall(written))
-            if value and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010"))):
+            if (
+                value
+                and _CLEAR.search(text, first, stop)
+                and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010")))
+            ):
                 yield Hidden(first, stop, *value)
                 position = stop
                 break
@@ -145,7 +151,7 @@ def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 _ODD_JOINT = r"(?:  +| ?[)\]}] ?[(\[{] ?| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
 _ODD = re.compile(
-    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
+    rf"(?=[0(\[{{])(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
     rf"(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
     rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
 )
@@ -160,7 +166,8 @@ _ODD_GATE = (
 
 
 _OTHER_GROUPS = re.compile(
-    rf"(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010[{DASH}.](?P<middle>[0-9]{{2,5}})[{DASH}.](?P<last>[0-9]{{3,6}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
+    rf"(?=0)(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010(?:[{DASH}.][0-9]{{2}}[{DASH}.][0-9]{{6}}"
+    rf"|[{DASH}.][0-9]{{3}}[{DASH}.][0-9]{{5}}|[{DASH}.][0-9]{{5}}[{DASH}.][0-9]{{3}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
 )
 
 
@@ -177,8 +184,7 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
             last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
             yield Hidden(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
     for match in _OTHER_GROUPS.finditer(text, start, end):
-        whole = len(match["middle"] + match["last"]) == 8 and len(match["last"]) != 4
-        if whole and labelled(TEL_LABEL, text, *match.span()):
+        if labelled(TEL_LABEL, text, *match.span()):
             yield Hidden(*match.span(), "TEL", match[0])
 
 

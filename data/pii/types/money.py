@@ -133,6 +133,7 @@ CARD = PiiType(
     _make_card,
     label=_CARD_LABEL,
     check=card,
+    exact=True,
 )
 BRN = PiiType(
     "BRN",
@@ -141,6 +142,7 @@ BRN = PiiType(
     _make_brn,
     label=_BRN_LABEL,
     check=brn,
+    exact=True,
 )
 BANK_ACCOUNT = PiiType(
     "BANK_ACCOUNT",
@@ -149,4 +151,5 @@ BANK_ACCOUNT = PiiType(
     _make_bank_account,
     label=_ACCOUNT_LABEL,
     check=bank_account,
+    exact=True,
 )

@@ -116,5 +116,12 @@ def _make(value: str, normal: str, draw: Draw) -> str:
 
 
 TEL = PiiType(
-    "TEL", re.compile(f"(?=[0-9+(])(?:{_TEL})"), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national
+    "TEL",
+    re.compile(f"(?=[0-9+(])(?:{_TEL})"),
+    _GATE,
+    _make,
+    label=TEL_LABEL,
+    check=telephone,
+    normalise=national,
+    exact=True,
 )
