@@ -118,9 +118,11 @@ _HOST_JOINT = r"(?: ?(?:닷|쩜|점) ?| \. | ?[\[({]\.[\])}] ?)"
 _HOST_END = f"(?:co{_HOST_JOINT}kr|or{_HOST_JOINT}kr|go{_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click)"
 _WRITTEN_HOST = re.compile(
     rf"(?<![A-Za-z0-9@._/-])(?=[a-z0-9-]{{0,39}}[a-z])[a-z0-9][a-z0-9-]{{1,40}}(?:{_HOST_JOINT}[a-z0-9-]{{2,30}}){{0,2}}?"
-    rf"{_HOST_JOINT}{_HOST_END}(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
+    rf"(?:{_HOST_JOINT}{_HOST_END}|\[\.\][a-z]{{2,18}})(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
 )
-WRITTEN_HOST_GATE = rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)"
+WRITTEN_HOST_GATE = (
+    rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)|[a-z0-9-]\[\.\][a-z]"
+)
 _A_DOT = re.compile(_HOST_JOINT)
 
 

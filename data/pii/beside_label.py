@@ -33,7 +33,7 @@ _BANK = (
     "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
 )
 _REGISTERED = (
-    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9]?[{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9][{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
     rf"|[0-9][{MASK}]{{3,5}}[0-9]{{1,3}})"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
     rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
@@ -76,7 +76,7 @@ _KINDS = {
         "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
         "여pP",
         rf"[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
-        "|[A-Za-z][0-9]{3}[A-Za-z][0-9]{4}|[0-9]{9}",
+        "|[A-Za-z][0-9]{3}[ -]?[A-Za-z][0-9]{4}|[0-9]{9}",
         range(6, 11),
         begins="[0-9A-Za-z]",
     ),
@@ -90,7 +90,7 @@ _KINDS = {
     ),
     "BRN": _Kind(
         "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
-        "|(?i:brn|business[ _-]?(?:registration|reg|licen[cs]e)"
+        "|(?i:brn|business[ _-]?(?:registration|reg\\.?|licen[cs]e)"
         r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
         "사고bBcCtT",
         _NUMERIC,
@@ -99,8 +99,8 @@ _KINDS = {
     "BANK_ACCOUNT": _Kind("계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", _NUMERIC, range(9, 17), _BANK),
     "CARD": _Kind("카 ?드|법카|[cC]ard|CARD", "카법cC", _NUMERIC, range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번|(?i:vehicle|license[ _-]?plate|plate[ _-]?n(?:o|umber))",
-        "차자번vVlLpP",
+        "차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버|(?i:vehicle|license[ _-]?plate|plate)",
+        "차車자번vVlLpP",
         rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
         range(5, 8),
         "(?:제 ?)?",
@@ -116,11 +116,11 @@ _KINDS = {
 }
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
 """Types whose label says enough only with the word for number."""
-_TELLING = re.compile("번호판|차번|(?i:license|plate)")
+_TELLING = re.compile("번호판|차번|차 ?넘버|(?i:license|plate)")
 """Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
-_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN"])
+_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN", "BANK_ACCOUNT"])
 """Types whose label is a header without the word for number, too."""
 _LATIN = r"(?<![A-Za-z])"
 _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
@@ -257,7 +257,7 @@ def _gate(name: str) -> str:
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
     if name in _NUMBERED_ONLY:
-        return rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|(?i:license|plate)"
+        return rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)"
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 
@@ -265,10 +265,14 @@ LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]
     f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
-_FEW = "주민|민증|면허|면허증|건보|보험|보험증|가입자|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차"
+_FEW = (
+    "주 ?민|민증|면 ?허|면허증|건보|보험|보험증|가입자|등록|등록증|사업자|외국인|신고"
+    "|계 ?좌|통장|카 ?드|차|차 ?량|자동차"
+)
 LABEL_GATE = (
-    rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
-    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
+    rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9][{MASK}]"
+    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]"
+    rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]|(?:계 ?좌|통장)[ \r]*[|\t]"
     rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"
     r"|(?:[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"

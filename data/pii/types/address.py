@@ -26,7 +26,7 @@ _PROVINCE = "|".join(
 )
 _DISTRICT = "[가-힣]{1,4}[시군구]"
 _KNOWN = f"(?:{CITIES})시|(?:{COUNTIES})군|(?:{WARDS})구"
-_NO_UNIT = rf"(?![0-9]|[.,](?![0-9]{{1,4}}[호층동])[0-9]|{UNITS})"
+_NO_UNIT = rf"(?![0-9]|[.,](?![0-9]{{1,4}}[호층동]|(?<=,)[0-9]{{5}}(?![0-9]))[0-9]|{UNITS})"
 BUILDINGS = "아파트|빌라|빌딩|타워|오피스텔|맨션|상가"
 ROOM = r"(?:[0-9]{1,4}동[,/]? ?[0-9]{1,4}호|(?<=[트라딩워텔션가차지]) ?[0-9]{1,4}호)(?!실|텔|선)"
 """The number of a flat, behind that of its building, or behind the building's name."""
