@@ -52,13 +52,17 @@ _BANKS = (
     "국민|KB|신한|우리|하나|기업|IBK|농협|NH|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|"
     "광주|전북|제주|외환"
 )
-CARD_LABEL = re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE)
+CARD_LABEL = re.compile(
+    r"(?=[카결비마아cvmaj])(?:카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb))", re.IGNORECASE
+)
 _BRN_LABEL = re.compile(
-    r"사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)",
+    r"(?=[사공거상세현b])(?:사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증"
+    r"|(?<![a-z])(?:brn|business))",
     re.IGNORECASE,
 )
 _ACCOUNT_LABEL = re.compile(
-    rf"계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
+    "(?=[계은뱅카토케금통예입송이환농수신우국하기새제씨산부대경광전북외KIN]|[aA]c)(?:계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주"
+    rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account)",
     re.I,
 )
 _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
