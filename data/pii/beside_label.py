@@ -27,6 +27,8 @@ _REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사�
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
 )
+_APART = rf"[0-9](?: [0-9{DASH}]){{8,20}}"
+"""Digits with a blank between any two, as forms with a box a digit are read."""
 _REGION = f"(?:{PLATE_REGIONS})"
 _BANK = (
     "(?:[가-힣A-Za-z]{0,6}(?:은행|뱅크|금고|증권|조합|카드|농협|수협|신협|우체국|국민|신한|우리|하나|기업|부산|대구|카카오"
@@ -61,7 +63,7 @@ _KINDS = {
         "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
         "|(?:(?m:^)|[^가-힣])증 ?번호|(?i:health[ _-]?insurance(?:[ _-]?card)?|nhis)",
         "건의보증hHnN",
-        _NUMERIC,
+        f"{_APART}|{_NUMERIC}",
         range(9, 15),
     ),
     "DRIVER_LICENSE": _Kind(
@@ -80,7 +82,12 @@ _KINDS = {
         range(6, 11),
         begins="[0-9A-Za-z]",
     ),
-    "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|resident[ _-]?registration)", "주민rR", _REGISTERED, range(6, 14)),
+    "RRN": _Kind(
+        "주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|ssn|jumin|resident[ _-]?registration)",
+        "주민rRsSjJ",
+        _REGISTERED,
+        range(6, 14),
+    ),
     "FRN": _Kind(
         "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC"
         "|(?i:frn|alien[ _-]?registration(?: card)?|residen(?:ce|t) card)",
@@ -89,19 +96,21 @@ _KINDS = {
         range(6, 14),
     ),
     "BRN": _Kind(
-        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
+        "사 ?업 ?자 ?(?:[(]?등 ?록[)]?)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
         "|(?i:brn|business[ _-]?(?:registration|reg\\.?|licen[cs]e)"
         r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
         "사고bBcCtT",
-        _NUMERIC,
+        f"{_APART}|{_NUMERIC}",
         range(9, 15),
     ),
-    "BANK_ACCOUNT": _Kind("계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", _NUMERIC, range(9, 17), _BANK),
-    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD", "카법cC", _NUMERIC, range(13, 20), _BANK),
+    "BANK_ACCOUNT": _Kind(
+        "계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", f"{_APART}|{_NUMERIC}", range(9, 17), _BANK
+    ),
+    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD|(?i:pan)", "카법cCpP", f"{_APART}|{_NUMERIC}", range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버|(?i:vehicle|license[ _-]?plate|plate)",
-        "차車자번vVlLpP",
-        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
+        "차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버|(?i:vehicle|license[ _-]?plate|plate|car)",
+        "차車자번vVlLpPcC",
+        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}|[0-9](?: [0-9]){{1,2}} [가-힣](?: [0-9]){{4}}",
         range(5, 8),
         "(?:제 ?)?",
         "(?:[0-9]|[가-힣]{2} ?[0-9])",
@@ -120,7 +129,7 @@ _TELLING = re.compile("번호판|차번|차 ?넘버|(?i:license|plate)")
 """Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
-_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN", "BANK_ACCOUNT"])
+_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN", "BANK_ACCOUNT", "VEHICLE_PLATE"])
 """Types whose label is a header without the word for number, too."""
 _LATIN = r"(?<![A-Za-z])"
 _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
@@ -239,7 +248,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
         return
-    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value) if " " in value else value)
+    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value) if " " in value[2:] and value[1] != " " else value)
 
 
 def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
@@ -252,12 +261,14 @@ def _gate(name: str) -> str:
     joint = _JOINT.replace("{0,6}", "*")  # without counting, the automaton is smaller
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
     value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
-    if name in _SHORT:
-        return kind.labels
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
+    if name in _SHORT - _NUMBERED_ONLY:
+        return kind.labels
     if name in _NUMBERED_ONLY:
-        return rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)"
+        return (
+            rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)|차 ?량[ \\r]*(?:[|\\t,/]|(?m:$))"
+        )
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 
@@ -266,13 +277,14 @@ LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
 _FEW = (
-    "주 ?민|민증|면 ?허|면허증|건보|보험|보험증|가입자|등록|등록증|사업자|외국인|신고"
-    "|계 ?좌|통장|카 ?드|차|차 ?량|자동차"
+    "주 ?민|민증|면 ?허|면허증|건보|보 ?험 ?증?|가입자|등록|등록증|사 ?업 ?자(?:[(]등록[)])?|외국인|신고"
+    "|계 ?좌|통장|카 ?드|차|차 ?량|자동차|[cC]ar|CAR"
 )
 LABEL_GATE = (
     rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9][{MASK}]"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]"
-    rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]|(?:계 ?좌|통장)[ \r]*[|\t]"
+    rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]|(?:계 ?좌|통장|차 ?량)[ \r]*[|\t]"
+    rf"|[0-9](?: [0-9{DASH}]){{6}}|[0-9] [0-9] [가-힣] [0-9] [0-9]"
     rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"
     r"|(?:[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"

@@ -67,7 +67,7 @@ _SPOKEN_GATE = (
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
     rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]"
     rf"|[공영빵][이삼사오육칠][{_WRITTEN}]?(?:에|의) ?[{_WRITTEN}][{_WRITTEN}]"
-    rf"|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
+    rf"|[{_WRITTEN}]{{4}}|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
 _CLEAR = re.compile(_SPOKEN_GATE)
 """A value holds it itself: digits with a few syllables behind them are none."""

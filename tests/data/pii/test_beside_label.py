@@ -12,6 +12,14 @@ from data.pii.beside_label import LABEL_FINDERS
 from data.pii.gate import gate
 
 BESIDE = [
+    "건 강 보 험 증 번 호\n⟦HEALTH_INSURANCE:70382914556⟧",
+    "국민건강보험증 번호 [⟦HEALTH_INSURANCE:1 7 2 0 3 8 4 1 5 6 2⟧]",
+    "사 업 자 번 호 : ⟦BRN:5 0 9 - 8 2 - 3 1 7 4 0⟧",
+    "사업자(등록)번호 | ⟦BRN:417.30.26609⟧",
+    "차 량 번 호 : ⟦VEHICLE_PLATE:2 7 무 3 1 0 5⟧",
+    "CAR NO ⟦VEHICLE_PLATE:216 너 5540⟧",
+    "pan=⟦CARD:4001277395061838⟧;exp=2708",
+    "jumin_no: ⟦RRN:810526-1●●●●●●⟧",
     "(여권번호) ⟦PASSPORT:M417-D2290⟧",
     "Business Reg. No: ⟦BRN:318/41/60275⟧",
     "계 좌 번 호\n⟦BANK_ACCOUNT:037-52-0816-229⟧\n예 금 주",
@@ -105,6 +113,8 @@ BESIDE = [
     "외국인(주민)등록번호: ⟦RRN:621306-2345678⟧",
 ]
 TABLES = [
+    "| 기사 | 차량 |\n|---|---|\n| 가나다 | ⟦VEHICLE_PLATE:83사 2716⟧ |",
+    "| 수진자 | 건강보험 증번호 | 기관 |\n| 가나다 | ⟦HEALTH_INSURANCE:2716-3308-514⟧ | 31482719 |",
     "일시\t입금계좌\t금액\n05/02\t⟦BANK_ACCOUNT:317.26.440918⟧\t41,000",
     "성명 / 여권번호 / 국적\nLEE / ⟦PASSPORT:K2201938⟧ / KOR",
     "| 세대 | 차량번호 | 차종 |\n|---|---|---|\n| 101-1203 | ⟦VEHICLE_PLATE:29조 3384⟧ | 쏘나타 |",

@@ -51,6 +51,10 @@ PLATES = [
     "성명, 동, 차량번호\n박, 101, ⟦VEHICLE_PLATE:62보 4419⟧\n최, 103, ⟦VEHICLE_PLATE:19주 8820⟧",
 ]
 PAGES = [
+    "홈페이지(모바일): ⟦URL:m.haru-farm.market⟧ , 끝",
+    '{"site":"⟦URL:https:\\/\\/api.example.org\\/v2\\/items⟧","tls":true}',
+    "주소 (예: ⟦URL:https:\\/\\/fs1.example.com⟧)을 입력",
+    "주소: ⟦URL:telegra.ph/page-0401⟧ 열지 마세요",
     "피싱 주소 ⟦URL:my-bank[.]help⟧ 차단 요청",
     "홈페이지: ⟦URL:abc-shop.net⟧ 에서",
     "홈페이지 ⟦URL:abcshop.shop⟧에서 주문하세요",
