@@ -1,0 +1,36 @@
+"""What a finished folder of instructions holds: the table of its uses, and examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from common.errors import UserError, nearest
+from data.instruct.build import HELD_OUT, TABLE, TRAIN
+from data.instruct.rows import read_rows
+
+
+def describe(folder: Path, task: str | None = None, n: int = 3) -> dict[str, Any]:
+    """Return the counts of a build ("uses" is the table), and `n` rows a task as "examples" and "held_out_examples".
+
+    Args:
+        folder: what `hunmin instruct build` wrote.
+        task: the only task whose rows are shown; None shows all.
+        n: rows a task.
+
+    Raises:
+        UserError: the folder holds no build, or no row of the task.
+    """
+    if not (folder / TABLE).is_file():
+        raise UserError(f"{folder} holds no {TABLE}", "a build leaves one", "build it: hunmin instruct build RECIPE")
+    counts: dict[str, Any] = orjson.loads((folder / TABLE).read_bytes())
+    rows = {"examples": read_rows(folder / TRAIN), "held_out_examples": read_rows(folder / HELD_OUT)}
+    tasks = sorted({row.task for one in rows.values() for row in one})
+    if task is not None and task not in tasks:
+        raise UserError(f"{folder} has no task '{task}'{nearest(task, tasks)}", f"its tasks are {', '.join(tasks)}")
+    for key, found in rows.items():
+        chosen = [[row for row in found if row.task == one][:n] for one in tasks if task in (None, one)]
+        counts[key] = [row.as_record() for some in chosen for row in some]
+    return counts
