@@ -1,0 +1,69 @@
+"""How tasks' scores go together over models: Spearman, Pearson, Kendall with bootstrap intervals, and a heat map."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pandas import DataFrame
+from scipy.stats import rankdata
+
+from leaderboard.report import read_results
+from leaderboard.suites import SUITES, TASKS
+
+STATISTICS: dict[str, Any] = {  # Pearson's, of ranks, of the scores themselves, of the signs of their differences
+    "spearman": lambda pair: rankdata(pair, axis=1),
+    "pearson": np.asarray,
+    "kendall": lambda pair: np.sign(pair[:, :, None] - pair[:, None, :]).reshape(2, -1),
+}
+PUBLISHED = {
+    "value": 0.36,
+    "of": "season 1 and season 2's generation tasks, 2410.12445",
+    "unknown": "statistic, models",
+}
+
+
+def correlate(paths: Sequence[Path], resamples: int = 1000, seed: int = 42) -> dict[str, Any]:
+    """Return {"models", "tasks", "pairs", "published"}: each pair's n and statistics, or a note of too few models.
+
+    Means over leaderboard2's likelihood and generation tasks stand beside the tasks; limited scores are left out.
+    """
+    scores = [(score.model, score.task, score.value) for score in read_results(paths) if not score.limited]
+    table = DataFrame(scores, columns=["model", "task", "value"])
+    frame = table.pivot_table("value", "model", "task", aggfunc="last", sort=False)
+    for kind in ("likelihood", "generation"):
+        group = [name for name in SUITES["leaderboard2"] if TASKS[name].kind == kind]
+        if set(group) <= set(frame):
+            frame[f"mean {kind}"] = frame[group].mean(axis=1, skipna=False)
+    pairs, draw = [], np.random.default_rng(seed)
+    for first, second in combinations(frame, 2):
+        both = frame[[first, second]].dropna().to_numpy().T
+        pair: dict[str, Any] = {"tasks": [first, second], "n": (n := both.shape[1]), "note": "not enough models"}
+        if n >= 10:
+            samples = [both, *(both[:, draw.integers(n, size=n)] for _ in range(resamples))]
+            for name, form in STATISTICS.items():
+                with np.errstate(invalid="ignore"):  # a sample of equal scores has no correlation
+                    value, *drawn = [float(np.corrcoef(form(one))[0, 1]) for one in samples]
+                pair |= {"note": "", name: {"value": value, "interval": np.nanpercentile(drawn, [2.5, 97.5]).tolist()}}
+        pairs.append(pair)
+    return {"models": sorted(frame.index), "tasks": list(frame), "pairs": pairs, "published": PUBLISHED}
+
+
+def heat_map(found: dict[str, Any], path: Path, statistic: str = "spearman") -> None:
+    """Draw what `correlate` returns to a .png, .svg or .pdf; pairs of too few models stay empty."""
+    from matplotlib.figure import Figure
+
+    tasks = found["tasks"]
+    matrix = np.where(np.eye(len(tasks)) == 1, 1.0, np.nan)
+    for pair in found["pairs"]:
+        i, j = map(tasks.index, pair["tasks"])
+        matrix[i, j] = matrix[j, i] = pair.get(statistic, {}).get("value", np.nan)
+    figure = Figure(figsize=(2 + 0.6 * len(tasks), 2 + 0.6 * len(tasks)), layout="constrained")
+    axes = figure.subplots()
+    for (i, j), value in np.ndenumerate(matrix):
+        axes.text(j, i, "–" if np.isnan(value) else f"{value:.2f}", ha="center", va="center", fontsize=8)
+    figure.colorbar(axes.imshow(matrix, vmin=-1, vmax=1, cmap="coolwarm"), label=statistic)
+    axes.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right")
+    axes.set_yticks(range(len(tasks)), tasks)
+    figure.savefig(path)

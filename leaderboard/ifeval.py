@@ -1,0 +1,127 @@
+"""IFEval's rules for Korean answers, by this project's own reading of their names and arguments."""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+from common.errors import nearest
+from common.settings import load_yaml
+from data.splitting import split_sentences
+
+Given = dict[str, Any]
+TAKES: dict[str, list[str]] = load_yaml(Path(__file__).with_name("ifeval.yaml"))  # rule → its arguments
+BELOW, AT_LEAST = ("미만", "less than"), ("이상", "at least")
+CONSTRAINED = ("네", "아니요", "아마도요", "My answer is yes", "My answer is no", "My answer is maybe")
+INITIALS, FINALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ", "ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
+JAMO = (  # of decomposed text → as people type them: initials and finals are the same
+    {0x1100 + index: letter for index, letter in enumerate(INITIALS)}
+    | {0x1161 + index: chr(0x314F + index) for index in range(21)}
+    | {0x11A8 + index: letter for index, letter in enumerate(FINALS)}
+)
+
+
+def check_rule(rule: Any, given: Given) -> None:
+    """Raise a ValueError for a rule that is unknown, or lacks an argument or has one of another kind."""
+    if rule not in RULES:
+        raise ValueError(f"unknown IFEval rule {rule!r}{nearest(str(rule), list(RULES))}")
+    for name in TAKES[rule]:
+        value = given.get(name)
+        if name.endswith("relation"):
+            fits = value in BELOW + AT_LEAST
+        elif name.startswith(("num_", "nth_")) or name.endswith("frequency"):
+            fits = isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
+        elif name in ("keywords", "forbidden_words"):
+            fits = isinstance(value, list) and bool(value) and all(isinstance(word, str) and word for word in value)
+        else:
+            fits = isinstance(value, str) and bool(value) and (name != "language" or value in ("ko", "en"))
+        if not fits:
+            raise ValueError(f"rule {rule} cannot use {value!r} as its {name!r}")
+
+
+def follows(rule: str, given: Given, answer: str) -> bool:
+    """Return whether an answer follows a rule with its arguments; an empty one follows none."""
+    return bool(answer.strip() and RULES[rule](answer.strip(), *(given[name] for name in TAKES[rule])))
+
+
+def follows_loosely(rule: str, given: Given, answer: str) -> bool:
+    """Return whether one of eight variants follows a rule: without first or last line or both, without stars."""
+    lines = answer.split("\n")
+    cut = ["\n".join(part) for part in (lines, lines[1:], lines[:-1], lines[1:-1])]
+    return any(follows(rule, given, variant) for text in cut for variant in (text, text.replace("*", "")))
+
+
+def _so(count: int, wanted: float, relation: str) -> bool:
+    return count < wanted if relation in BELOW else count >= wanted
+
+
+def _times(answer: str, word: str) -> int:
+    return answer.casefold().count(word.casefold())
+
+
+def _found(pattern: str, answer: str) -> int:
+    """Return how often a pattern is found with more than blanks in its group."""
+    return sum(bool(m[m.lastindex or 0].strip()) for m in re.finditer(pattern, answer))
+
+
+def _most_are(answer: str, language: str) -> bool:
+    own = re.findall("[가-힣ㄱ-ㆎᄀ-ᇿ]" if language == "ko" else "[A-Za-z]", answer)
+    return 2 * len(own) > sum(map(str.isalpha, answer))
+
+
+def _parts(answer: str, mark: str) -> list[str]:
+    """Return the parts between marks, without empty ones at the ends."""
+    parts = [part.strip() for part in re.split(mark, answer, flags=re.MULTILINE)]
+    return parts[not parts[0] : len(parts) - (not parts[-1])]
+
+
+def _begins(answer: str, count: int, nth: int, word: str) -> bool:
+    parts = re.split(r"\n\s*\n", answer)
+    own = parts[int(nth) - 1].strip().lstrip("\"'“‘*# ") if 1 <= nth <= len(parts) == count else ""
+    return own.casefold().startswith(word.casefold())
+
+
+def _is_json(answer: str) -> bool:
+    fenced = re.fullmatch(r"```\w*\s*\n(.*?)\n?\s*```", answer, re.DOTALL)
+    with suppress(ValueError, RecursionError):
+        json.loads(fenced[1] if fenced else answer)
+        return True
+    return False
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    "keywords:existence": lambda a, words: all(_times(a, word) for word in words),
+    "keywords:frequency": lambda a, word, n, r: _so(_times(a, word), n, r),
+    "keywords:forbidden_words": lambda a, words: not any(_times(a, word) for word in words),
+    "keywords:letter_frequency": lambda a, c, n, r: _so(a.lower().count(c.lower()), n, r),
+    "keywords:ko_letter_frequency": lambda a, c, n, r: _so(normalize("NFD", a).translate(JAMO).count(c), n, r),
+    "keywords:change_keyword": lambda a, text, old, new: a == text.replace(old, new).strip(),
+    "language:response_language": _most_are,
+    "length_constraints:number_sentences": lambda a, n, r: _so(len(split_sentences(a)), n, r),
+    "length_constraints:number_paragraphs": lambda a, n: len(p := _parts(a, r"^[ \t]*\*\*\*[ \t]*$")) == n and all(p),
+    "length_constraints:number_words": lambda a, n, r: _so(len(a.split()), n, r),
+    "length_constraints:number_letter_included": lambda a, n, r: _so(len(a), n, r),
+    "length_constraints:number_letter_excluded": lambda a, n, r: _so(len("".join(a.split())), n, r),
+    "length_constraints:nth_paragraph_first_word": _begins,
+    "detectable_content:number_placeholders": lambda a, n: _found(r"\[([^\[\]]+)\]", a) >= n,
+    "detectable_content:postscript": lambda a, mark: a.casefold().partition(mark.casefold())[2].strip(),
+    "detectable_format:number_bullet_lists": lambda a, n: len(re.findall(r"(?m)^[ \t]*[*-](?![*-])[ \t]*\S", a)) == n,
+    "detectable_format:constrained_response": lambda a: a.removesuffix(".") in CONSTRAINED,
+    "detectable_format:multiple_choice": lambda a: a in ("A", "B", "C", "D"),
+    "detectable_format:number_highlighted_sections": lambda a, n: _found(r"\*\*([^\n*]+)\*\*|\*([^\n*]+)\*", a) >= n,
+    "detectable_format:multiple_sections": lambda a, word, n: _found(rf"(?i){re.escape(word.strip())}\s*\d+", a) >= n,
+    "detectable_format:json_format": _is_json,
+    "detectable_format:title": lambda a: _found(r"<<([^\n<>]+)>>", a),
+    "combination:two_responses": lambda a: len(p := _parts(a, r"\*{6}")) == 2 == len(set(p)) and all(p),
+    "combination:repeat_prompt": lambda a, text: a.casefold().startswith(text.strip().casefold()),
+    "startend:end_checker": lambda a, text: a.casefold().endswith(text.strip().casefold()),
+    "startend:quotation": lambda a: len(a) > 1 and a[0] == a[-1] == '"',
+    "change_case:capital_word_frequency": lambda a, n, r: _so(sum(map(str.isupper, re.findall("[A-Za-z]+", a))), n, r),
+    "change_case:english_capital": lambda a: re.search("[A-Z]", a) and not re.search("[a-z]", a),
+    "change_case:english_lowercase": lambda a: re.search("[a-z]", a) and not re.search("[A-Z]", a),
+    "punctuation:no_comma": lambda a: not re.search("[,，、]", a),
+}
+"""Whether an answer, without blanks around it, follows a rule with its arguments."""

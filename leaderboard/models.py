@@ -1,0 +1,102 @@
+"""The models that are scored: a decoder by lm-eval's HFLM, which counts the prompts that it cuts, and constants."""
+
+import json
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import torch
+from lm_eval.api.model import LM
+from lm_eval.models.huggingface import HFLM
+from transformers import CONFIG_MAPPING
+from transformers.models.auto import modeling_auto
+
+from common.errors import UserError
+from common.names import TOKENIZERS
+from leaderboard.settings import LeaderboardSettings
+
+
+class CountingLM(HFLM):
+    """A decoder; `cut` holds the prompts that lost their beginning for want of positions."""
+
+    cut: set[str]
+
+    def _loglikelihood_tokens(self, requests: Any, *args: Any, **options: Any) -> list[tuple[float, bool]]:
+        if longest := [answer for (_, answer), _, ids in requests if len(ids) > self.max_length]:
+            raise UserError(
+                f"answer {longest[0][:40]!r} … exceeds {self.max_length:,} positions", "", "use another model"
+            )
+        self.cut |= {prompt for (prompt, _), *ids in requests if sum(map(len, ids)) > self.max_length + 1}
+        return super()._loglikelihood_tokens(requests, *args, **options)
+
+    def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
+        """Return the answers; see lm-eval."""
+        for prompt, given in (request.args for request in requests):
+            room = self.max_length - given["max_gen_toks"]
+            if room < 1:
+                problem = f"answers of {given['max_gen_toks']:,} tokens leave no room for a prompt"
+                raise UserError(
+                    problem, f"the model has {self.max_length:,} positions", "lower leaderboard.max_gen_toks"
+                )
+            self.cut |= {prompt} if len(self.tok_encode(prompt)) > room else set()
+        return super().generate_until(requests, disable_tqdm)
+
+
+class ConstantLM(LM):
+    """A model that does not read the prompt: it takes the choice of a number, or of a row's label, or writes a text."""
+
+    def __init__(self, choice: int | Callable[[Any], int] = 0, text: str = "") -> None:
+        super().__init__()
+        self.choice, self.text = choice, text
+
+    def loglikelihood(self, requests: Any) -> list[tuple[float, bool]]:
+        """Return 0 for the choice, -1 for others."""
+        wanted = [self.choice if isinstance(self.choice, int) else self.choice(request.doc) for request in requests]
+        return [(0.0 if request.idx == k else -1.0, False) for request, k in zip(requests, wanted, strict=True)]
+
+    def loglikelihood_rolling(self, requests: Any) -> list[float]:
+        raise NotImplementedError  # no task asks for it
+
+    def generate_until(self, requests: Any) -> list[str]:
+        """Return the text for each prompt."""
+        return [self.text] * len(requests)
+
+
+def load_model(folder: Path, settings: LeaderboardSettings) -> CountingLM:
+    """Return a folder's decoder, ready to be scored; UserError where it, or the settings' device, is of no use."""
+    gpus = range(torch.cuda.device_count())
+    device = ("cuda" if gpus else "cpu") if settings.device == "auto" else settings.device
+    if device not in ("cpu", *(["cuda"] if gpus else []), *(f"cuda:{number}" for number in gpus)):
+        raise UserError(f"there is no device {device!r} here", "", "set leaderboard.device to cpu, or to a GPU's name")
+    try:
+        lm = CountingLM(pretrained=str(folder), backend="causal", tokenizer=str(folder), device=device,
+                        dtype=settings.dtype, batch_size=settings.batch_size, trust_remote_code=False)  # fmt: skip
+    except (OSError, ValueError, ImportError) as error:
+        raise UserError(f"cannot load {folder}: {str(error).splitlines()[0]}", "", "check the model's files") from None
+    lm.cut, last = set(), lm.tokenizer("가").input_ids[-1:]
+    if last and last[0] in lm.tokenizer.all_special_ids:
+        problem = f"the tokenizer of {folder} ends prompts with {lm.tokenizer.decode(last)}"
+        raise UserError(problem, "an answer follows its prompt directly", "save the tokenizer without that mark")
+    return lm
+
+
+def check_decoder(folder: Path) -> None:
+    """Raise a UserError for a folder without a decoder that transformers itself knows and a tokenizer."""
+    try:
+        config = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError):
+        more = "; it is an adapter: merge it into its base" if (folder / "adapter_config.json").is_file() else ""
+        raise UserError(f"{folder} holds no readable config.json{more}", "", "name a model's folder") from None
+    kind, named = str(config.get("model_type")), config.get("architectures") or []
+    causal = modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind, ())
+    known = {causal} if isinstance(causal, str) else set(causal)
+    both_ways = kind in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES and not config.get("is_decoder")
+    if kind not in CONFIG_MAPPING:
+        raise UserError(
+            f"{folder}: the type {kind!r} needs code of its own", "none is run", "use a type of transformers"
+        )
+    if not known or both_ways or (named and not known & set(named)):
+        raise UserError(f"{folder} is no decoder but {', '.join(named) or kind}", "", "name a causal language model")
+    if not any(fnmatchcase(path.name, pattern) for path in folder.iterdir() for pattern in TOKENIZERS):
+        raise UserError(f"{folder} holds no tokenizer", f"it is one of {', '.join(TOKENIZERS)}", "add it")

@@ -1,0 +1,133 @@
+"""Scores of this project, lm-eval, the board and CSV tables; reports of them, KIT-19's published rows beside ours."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from common.errors import UserError
+from common.settings import load_yaml
+from klue.grid import latex_grid, markdown_grid, md, tex
+from leaderboard.rows import read_rows
+from leaderboard.suites import SUITES, TASKS, scale_of
+
+FACTS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
+
+
+USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other tasks, the first that is there
+
+
+@dataclass
+class Score:
+    """A model's score on a task; values are percent of the metric's scale."""
+
+    model: str
+    task: str
+    metric: str
+    value: float
+    scores: dict[str, float] = field(default_factory=dict)  # all metrics
+    facts: dict[str, Any] = field(default_factory=dict)  # what this project's result says beside them
+    limited: bool = False  # whether some rows were left out, so that no mean takes it
+
+
+def read_results(paths: Sequence[Path]) -> list[Score]:
+    """Return the scores in files, or in folders' JSON files; UserError for a damaged file, or none at all."""
+    found: list[Score] = []
+    for path in [file for one in paths for file in (sorted(one.rglob("*.json")) if one.is_dir() else [one])]:
+        try:
+            if path.suffix == ".csv":
+                found += [Score(row["model"], row["task"], "score", float(row["score"])) for row in read_rows(path)]
+            else:
+                found += _tree(json.loads(path.read_bytes()))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            rule = "results are JSON of lm-eval or the board, or CSV with model,task,score"
+            raise UserError(f"cannot read {path}: {error!r}", rule, "fix it, or leave it out") from None
+    if not found:
+        raise UserError(f"no scores in {', '.join(map(str, paths))}", "", "name result files or their folders")
+    models = {(score.model, score.facts.get("model", "")) for score in found}
+    for score in found:  # two models may lie in folders of one name
+        if sum(name == score.model for name, _ in models) > 1:
+            score.model += f" ({score.facts.get('model', 'other')[:6]})"
+    return found
+
+
+def _tree(tree: Any) -> Iterator[Score]:
+    tree = tree if isinstance(tree, dict) else {}
+    facts, general = tree.get("hunmin") or {}, tree.get("config_general") or tree.get("config") or {}
+    model = general.get("model_name") or tree.get("model_name") or general.get("model") or "?"
+    for name, found in (tree.get("results") or {}).items():
+        scores = {k: float(v) for k, v in found.items() if "," in k and "_stderr" not in k and v != "N/A"}
+        strict = [scores.get(f"{by}_level_strict_acc,none") for by in ("prompt", "inst")]
+        if name == "ko_ifeval" and None not in strict:  # the mean that the board takes
+            scores.setdefault("ifeval,none", sum(filter(None, strict)) / 2)
+        known = [facts["metric"]] if facts else [TASKS[name].metric] if name in TASKS else USUAL
+        scores = {key: value * 100 / scale_of(key) for key, value in scores.items()}
+        for metric in [key for key in known if key in scores][:1]:
+            limited = bool(facts.get("limit") or (tree.get("config") or {}).get("limit"))
+            yield Score(str(model), name, metric, scores[metric], scores, facts, limited)
+
+
+def report(paths: Sequence[Path], form: str = "markdown") -> str:
+    """Return the scores that `read_results` finds as "markdown" or "latex" tables, a model a row, or as "json"."""
+    scores, published = read_results(paths), load_yaml(Path(__file__).with_name("published.yaml"))
+    models: dict[str, dict[str, Score]] = {}
+    for score in scores:
+        models.setdefault(score.model, {})[score.task] = score
+    if form == "json":
+        tree = {"scores": [*map(vars, scores)], "means": {name: means(own) for name, own in models.items()}}
+        return json.dumps(tree | {"published": published}, ensure_ascii=False, indent=1) + "\n"
+    draw, escape = (markdown_grid, md) if form == "markdown" else (latex_grid, tex)
+    parts = []
+    for suite in [name for name in SUITES if any(score.task in SUITES[name] for score in scores)]:
+        names = SUITES[suite]
+        head = ["model", *(TASKS[name].title for name in names)]
+        body = [[model, *(_cell(own[name]) if name in own else "–" for name in names)] for model, own in models.items()]
+        if suite == "leaderboard2":
+            head += ["mean likelihood", "mean generation", "mean of nine"]
+            for line, own in zip(body, models.values(), strict=True):
+                line += [mean if isinstance(mean, str) else f"{mean:.2f}" for mean in means(own).values()]
+        else:
+            constants = published["constants"]
+            for model, row in published["rows"].items():
+                body.append([f"published: {model}", *(_marked(row[name], constants[name]) for name in names)])
+            body.append(["best constant answer", *(_marked(constants[name][0]) for name in names)])
+        parts += [draw((suite, head, body)), escape(published["notes"][suite]) + "\n"]
+    facts = [[one.model, one.task, one.metric, f"{one.value:.2f}", *_facts(one)] for one in scores]
+    return "\n".join([*parts, draw(("scores", ["model", "task", "metric", "score", *FACTS], facts))])
+
+
+def means(own: dict[str, Score]) -> dict[str, float | str]:
+    """Return a model's means over leaderboard2's tasks, by kind and all; "partial (k of n)" where some lack rows."""
+    found: dict[str, float | str] = {}
+    for name in ("likelihood", "generation", "all"):
+        wanted = [task for task in SUITES["leaderboard2"] if name in ("all", TASKS[task].kind)]
+        whole = [own[task].value for task in wanted if task in own and not own[task].limited]
+        found[name] = fmean(whole) if len(whole) == len(wanted) else f"partial ({len(whole)} of {len(wanted)})"
+    return found
+
+
+def _cell(score: Score) -> str:
+    task, constants = TASKS[score.task], score.facts.get("constants", ())
+    keys = [task.metric, *(task.beside if task.suite == "kit19" else ())]
+    values = [score.scores[key] for key in keys if key in score.scores] or [score.value]
+    rows = [[row[key] * 100 / scale_of(key) for key in keys] for row in constants if task.suite == "kit19"]
+    return _marked(values, rows) + "*" * score.limited
+
+
+def _marked(values: Sequence[float], constants: Sequence[Sequence[float]] = ()) -> str:
+    same = any(all(abs(v - c) < 0.006 for v, c in zip(values, one, strict=False)) for one in constants)
+    below = any(values[0] < one[0] - 0.005 for one in constants)
+    return " / ".join(f"{value:.2f}" for value in values) + ("†" if same else "‡" if below else "")
+
+
+def _facts(score: Score) -> list[str]:
+    if not (facts := score.facts):
+        return ["–"] * len(FACTS)
+    low, high, best = (end * 100 / scale_of(score.metric) for end in (*facts["intervals"][score.metric], facts["best"]))
+    settings = {name: facts[name] for name in ("prompts", "shots")} | facts["inferred"] | (facts["generation"] or {})
+    told = (settings, facts["data"], facts["versions"])
+    lists = ["; ".join(f"{key} {str(value)[:40]}" for key, value in one.items()) for one in told]
+    n = f"{facts['n']:,}" + "*" * score.limited
+    return [f"{low:.2f} to {high:.2f}", n, f"{best:.2f}", f"{facts['cut']:,}", *lists]

@@ -1,0 +1,119 @@
+"""Rows of a task's files: JSON Lines, JSON, CSV, Parquet, the authors' tables. One bad row is an error."""
+
+import ast
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+
+SUFFIXES = ("jsonl", "json", "csv", "parquet")
+Row = dict[str, Any]
+
+
+def find_rows(data: Path, stem: str, authors: Sequence[str] = ()) -> Path | None:
+    """Return STEM.* in a folder, or one of the authors' files in or below it, or None; UserError where several fit."""
+    found = [path for suffix in SUFFIXES if (path := data / f"{stem}.{suffix}").is_file()]
+    for depth in range(4):  # below DIR
+        found = found or [path for name in authors for path in sorted(data.glob("*/" * depth + name))]
+    if len(found) > 1:
+        raise UserError(f"{stem}: both {found[0]} and {found[1]} are there", "a task has one file", "keep one of them")
+    return found[0] if found else None
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a file, told by its suffix; UserError for one that is damaged or holds none."""
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet
+
+            rows = pyarrow.parquet.read_table(path).to_pylist()
+        else:
+            rows = _parse(path.read_text(encoding="utf-8-sig"), path.suffix)
+    except (OSError, ValueError, csv.Error) as error:  # pyarrow's errors, and those of UTF-8, are of these
+        raise UserError(f"cannot read {path}: {error}", "", "fetch the file again, or fix it") from None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise UserError(f"{path} holds no rows", "a row is an object with named fields", "check the file")
+    return rows
+
+
+def _parse(content: str, suffix: str) -> Any:
+    if suffix in (".json", ".jsonl"):
+        lines = [line for line in content.split("\n") if line.strip()]
+        loaded = json.loads(content if suffix == ".json" else "[" + ",\n".join(lines) + "]")
+        return loaded["data"] if isinstance(loaded, dict) and "data" in loaded else loaded
+    form: Any = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if suffix == ".tsv" else {}
+    head, *body = [line for line in csv.reader(io.StringIO(content, newline=""), strict=True, **form) if line] or [[]]
+    for number, line in enumerate(body, 2):
+        if len(line) != len(head):
+            raise ValueError(f"row {number} has {len(line)} columns, the head {len(head)}")
+    return [dict(zip(head, line, strict=True)) for line in body]
+
+
+def prepared(path: Path, read: Callable[[Row], Row]) -> list[Row]:
+    """Return what a task's function reads of each row; UserError where it raises ValueError for one."""
+    found = []
+    for number, row in enumerate(read_rows(path), 1):
+        try:
+            found.append(read(row))
+        except ValueError as error:
+            raise UserError(f"{path}, row {number}: {error}", "every row counts", "fix the row, or the file") from None
+    return found
+
+
+def text(row: Row, name: str) -> str:
+    """Return the text of a field; ValueError where it is missing, empty or something else."""
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"no text in {name!r}; the row has {', '.join(map(str, row))}"[:300])
+    return value
+
+
+def parsed(row: Row, name: str, kind: type = list) -> Any:
+    """Return a list (or dict) that may be written as JSON or as a Python literal; ValueError for anything else."""
+    value = row.get(name)
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = parse(value.strip()) if isinstance(value, str) else value
+    if not isinstance(value, kind):
+        raise ValueError(f"{name!r} is no {kind.__name__}, as JSON or as a Python literal")
+    return value
+
+
+def number(value: Any) -> float:
+    """Return a number that may be written as text; NaN for anything else."""
+    with suppress(TypeError, ValueError):
+        return math.nan if isinstance(value, bool) else float(value)
+    return math.nan
+
+
+def one_of(value: Any, known: Row, name: str) -> Any:
+    """Return what a label stands for; ValueError for an unknown one."""
+    if (key := str(value).strip()) not in known:
+        raise ValueError(f"unknown label {value!r} in {name!r}; known are {', '.join(known)}")
+    return known[key]
+
+
+def different(found: Any, count: int | None = None) -> list[str]:
+    """Return choices as they are; ValueError where one is no text, two are equal, or their number is another."""
+    if not isinstance(found, list) or not all(isinstance(one, str) and one.strip() for one in found):
+        raise ValueError("the choices are no list of texts")
+    if len(found) < 2 or (count or len(found)) != len(found):
+        raise ValueError(f"{len(found)} choices, not {count or 'two or more'}")
+    if len({one.strip() for one in found}) < len(found):
+        raise ValueError("two choices are equal")
+    return found
+
+
+def answer_index(value: Any, count: int, first: int = 0) -> int:
+    """Return the index of an answer, a letter or a number from `first`; ValueError for one beyond the choices."""
+    letter, counted = str(value).strip().upper(), number(value) - first
+    index = ord(letter) - ord("A") if len(letter) == 1 and letter.isalpha() else counted
+    if index not in range(count):
+        raise ValueError(f"answer {value!r} is beyond the {count} choices, or no whole number")
+    return int(index)

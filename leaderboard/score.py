@@ -1,0 +1,185 @@
+"""Scoring a model: a job a task, whose finished result is kept; a result holds what it takes to trust it."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from common.code import code_hash
+from common.errors import UserError, nearest
+from common.files import atomic_write, sha256_file
+from common.lock import locked
+from common.manifest import package_versions
+from common.names import find, shown_name
+from common.progress import say
+from common.settings import dump_settings, settings_hash
+from leaderboard.settings import LeaderboardSettings
+from leaderboard.suites import SUITES, TASKS, BoardTask, held_out_tasks, task_files, tasks_folder
+
+READ = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")  # of the files of a model's folder
+
+
+def score_model(
+    settings: LeaderboardSettings, model: Path | str, out: Path, held_out: Path | None = None
+) -> dict[str, Any]:
+    """Score a model where rows are there; return {"model": name, "tasks": {task: result}, "absent": {task: why}}.
+
+    Args:
+        settings: suites, tasks, data and the rest.
+        model: folder or name of a decoder.
+        out: gets results/TASK.json, kept until model, rows, settings or code change, samples (answers only) and logs.
+        held_out: an instruction build, for the suite instruct.
+
+    Raises:
+        UserError: model, rows or settings do not fit.
+    """
+    if not find_spec("lm_eval"):
+        raise UserError("lm-eval is not installed", "it scores the models", "pip install 'hunmin[llm]'")
+    from leaderboard.models import check_decoder, load_model
+
+    tasks, absent = _chosen(settings, held_out)
+    here, folder, lm, found = tasks_folder().parent, find(model, "model"), None, {}
+    check_decoder(folder)
+    common = {
+        "settings": {k: v for k, v in dump_settings(settings).items() if k not in ("suites", "tasks", "data", "shots")},
+        "model": settings_hash([(f.name, sha256_file(f)) for f in sorted(folder.iterdir()) if f.suffix in READ]),
+        "code": settings_hash([code_hash(here), *map(sha256_file, sorted(here.rglob("*.yaml")))]),
+        "versions": package_versions("lm-eval", "transformers", "torch", "tokenizers"),
+    }
+    with locked(out):
+        for task, paths in tasks:
+            shots, path = settings.shots.get(task.name, 0), out / "results" / f"{task.name}.json"
+            facts = {**common, "task": task.name, "data": {f.name: sha256_file(f) for f in paths}, "shots": shots}
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                kept = json.loads(path.read_bytes())
+                if kept["hunmin"]["fingerprint"] == settings_hash(facts):
+                    found[task.name] = kept
+                    continue
+            say(f"leaderboard: {task.name}")
+            log = out / "logs" / f"{task.name}.log"
+            log.parent.mkdir(exist_ok=True)
+            with (
+                log.open("w") as to,
+                redirect_stdout(to),
+                nullcontext() if sys.stderr.isatty() else redirect_stderr(to),
+            ):
+                lm = lm or load_model(folder, settings)
+                scores, told = _score(lm, task, settings, paths[0], out)
+            told |= {**facts, "fingerprint": settings_hash(facts)}
+            found[task.name] = {"model_name": shown_name(folder), "results": {task.name: scores}, "hunmin": told}
+            with atomic_write(path) as stream:
+                json.dump(found[task.name], stream, ensure_ascii=False, indent=1)
+            say(f"leaderboard: {task.name}: {task.metric} {scores[task.metric]:.4f} of {told['n']:,} rows")
+    return {"model": shown_name(folder), "tasks": found, "absent": absent}
+
+
+def _chosen(settings: LeaderboardSettings, held_out: Path | None) -> tuple[list[Any], dict[str, str]]:
+    """Return the tasks to score with their files, and why others are not scored."""
+    known = {name: TASKS[name] for suite in settings.suites for name in SUITES[suite]}
+    if "instruct" in settings.suites:
+        if held_out is None:
+            raise UserError("the suite instruct has no rows", "it scores a build's held-out rows", "name the build")
+        known |= held_out_tasks(held_out)
+    for name in {*settings.tasks, *settings.shots} - {*known}:
+        raise UserError(f"no task '{name}'{nearest(name, [*known])}", f"known: {', '.join(known)}", "fix the name")
+    tasks, absent, data = [], {}, Path(settings.data) if settings.data else None
+    for task in [known[name] for name in settings.tasks or known]:
+        try:
+            tasks.append((task, task_files(task, held_out if task.suite == "instruct" else data)))
+        except UserError as error:
+            absent[task.name] = f"{error.problem}; {error.rule}"
+    if not tasks or (absent and settings.tasks):
+        raise UserError("\n  ".join(["no rows", *absent.values()]), "", "check leaderboard.data")
+    for why in absent.values():
+        say(f"leaderboard: {why}", style="yellow")
+    return tasks, absent
+
+
+def _score(lm: Any, task: BoardTask, settings: LeaderboardSettings, rows: Path, out: Path) -> list[dict[str, Any]]:
+    """Return the scores of a task, and the facts beside them."""
+    from lm_eval import tasks as shipped
+    from lm_eval.evaluator import evaluate
+
+    template, layout = lm.tokenizer.chat_template, "plain"
+    if task.suite == "instruct":
+        from data.instruct.layout import CHAT_TEMPLATE
+
+        layout = "plain" if template in (None, CHAT_TEMPLATE) else "message"
+    chat = settings.chat_template if task.suite != "instruct" else layout == "message"
+    if chat and not template:
+        raise UserError("the tokenizer has no chat template", "", "set leaderboard.chat_template to false")
+    ways: Any = {"multiple_choice": {"listed": settings.listed}, "social": {"groups": settings.groups},
+                 "instruction": {"use": task.use, "layout": layout}}  # fmt: skip
+    inferred = ways.get(task.reads, {})
+    metadata = {"data": str(rows if task.suite == "instruct" else settings.data), **inferred}
+    folders = [str(Path(str(shipped.__file__)).parent / "kobest"), str(tasks_folder())]
+    manager = shipped.TaskManager(include_path=folders, include_defaults=False, metadata=metadata)
+    loaded = manager.load([task.load or task.name])
+    (one,) = loaded["tasks"].values()
+    shots = settings.shots.get(task.name, 0)
+    if shots > (len(one.dataset["fewshot"]) if one.config.fewshot_split else 0):
+        raise UserError(f"{task.name} has not {shots} shots", f"they lie in {task.name}.fewshot.*", "add them")
+    one.set_config("num_fewshot", shots)
+    if settings.max_gen_toks and task.kind == "generation":
+        one.set_config("generation_kwargs", {"max_gen_toks": settings.max_gen_toks}, update=True)
+
+    def run(model: Any, **options: Any) -> tuple[dict[str, Any], Any]:
+        found: Any = evaluate(model, loaded, limit=settings.limit, bootstrap_iters=0, **options)
+        own = found["results"][one.task_name].items()
+        return {key: float(v) for key, v in own if "," in key and "_stderr" not in key}, found.get("samples", {})
+
+    lm.cut.clear()
+    scores, samples = run(lm, apply_chat_template=chat, fewshot_as_multiturn=chat)
+    constants = [{"answer": text, **run(other, log_samples=False)[0]} for text, other in _constants(task, one)]
+    samples, intervals = samples[one.task_name], {}
+    for key in scores:
+        name, by = key.split(",")
+        values = [sample[name] for sample in samples if sample["filter"] == by]
+        intervals[key] = interval(values, one.aggregation()[name], settings.resamples, settings.seed)
+    with atomic_write(out / "samples" / f"{task.name}.jsonl") as stream:
+        for sample in samples:
+            kept = {key: sample[key] for key in ("doc_id", "filter", "filtered_resps", *sample["metrics"])}
+            stream.write(json.dumps(kept, ensure_ascii=False, default=str) + "\n")
+    return [scores, {
+        "suite": task.suite, "metric": task.metric, "kind": task.kind, "n": len(values), "limit": settings.limit,
+        "intervals": intervals, "constants": constants, "best": max(row[task.metric] for row in constants),
+        "cut": len(lm.cut), "prompts": "chat template" if chat else "plain text", "inferred": inferred,
+        "generation": one.config.generation_kwargs, "device": str(lm.device), "batch_size": lm.batch_size,
+    }]  # fmt: skip
+
+
+def _constants(task: BoardTask, one: Any) -> list[tuple[str, Any]]:
+    """Return answers given without reading the prompt, and the models that give them."""
+    from leaderboard.models import ConstantLM
+
+    docs = list(one.eval_docs)
+    if task.kind == "generation":
+        often = {field: Counter(str(doc[field]) for doc in docs).most_common(1)[0][0] for field in docs[0]}
+        return [(text, ConstantLM(text=text)) for text in (form.format_map(often) for form in task.constants)]
+    choices = [one.doc_to_choice(doc) for doc in docs]
+    same = choices.count(choices[0]) == len(choices)
+    names = [choices[0][k].strip() if same else f"choice {k + 1}" for k in range(min(map(len, choices)))]
+    found = [(name, ConstantLM(k)) for k, name in enumerate(names)]
+    labels: dict[Any, Counter[str]] = {frozenset(words): Counter() for words in choices}
+    if not same and 5 * len(labels) <= len(docs) and task.reads in ("multiple_choice", "instruction"):
+        for words, doc in zip(choices, docs, strict=True):
+            labels[frozenset(words)][words[doc["gold"]]] += 1
+        most = {words: counted.most_common(1)[0][0] for words, counted in labels.items()}
+        pick = ConstantLM(lambda doc: int(doc["choices"].index(most[frozenset(doc["choices"])])))
+        found.append(("most frequent label", pick))
+    return found
+
+
+def interval(values: Sequence[Any], aggregate: Callable[[Any], float], resamples: int, seed: int) -> list[float]:
+    """Return the ends of the 95% bootstrap interval of a metric, over what it keeps of each row."""
+    draw, n, rows = np.random.default_rng(seed), len(values), np.fromiter(values, dtype=object)
+    if all(isinstance(value, float | int) for value in values):
+        rows, aggregate = rows.astype(float), np.mean
+    drawn = [float(aggregate(rows[draw.integers(n, size=n)])) for _ in range(resamples)]
+    return [float(end) for end in np.percentile(drawn, [2.5, 97.5])]

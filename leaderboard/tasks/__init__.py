@@ -1,0 +1,1 @@
+"""Task files of lm-eval, and the functions that they name."""

@@ -1,0 +1,70 @@
+"""EQ-Bench and A-SVA, worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from common.errors import UserError
+from leaderboard.suites import load_rows
+from leaderboard.tasks.functions import by_instruction, by_prompt_and_instruction, eqbench_score, per_byte, social
+from tests.leaderboard.invented import nine_rows, write
+
+NAMES = ["기쁨", "분노", "매우 슬픔", "놀람"]
+
+
+def answer(*scores: int) -> str:
+    return ", ".join(f"{name}: {score}" for name, score in zip(NAMES, scores, strict=True))
+
+
+def test_eqbench_by_hand() -> None:
+    reference = [3, 0, 5, 2]
+    assert eqbench_score(answer(3, 0, 5, 2), NAMES, reference) == 100
+    one = 6.5 / (1 + math.exp(3.6))  # a distance of 1: 0.1728
+    assert eqbench_score(answer(4, 0, 5, 2), NAMES, reference) == pytest.approx(10 * (10 - 0.7477 * one))
+    assert eqbench_score(answer(4, 0, 5, 2), NAMES, reference) == pytest.approx(98.7076, abs=1e-3)
+    four = 3.25  # a distance of 4 is the middle of the curve
+    assert eqbench_score(answer(7, 0, 5, 2), NAMES, reference) == pytest.approx(10 * (10 - 0.7477 * four))
+    five = 6.5 / (1 + math.exp(-1.2))
+    assert eqbench_score(answer(3, 5, 5, 2), NAMES, reference) == pytest.approx(10 * (10 - 0.7477 * five))
+    worst = eqbench_score(answer(10, 10, 0, 10), NAMES, reference)  # 7 and 10 and 8 count as they are
+    assert worst == pytest.approx(10 * (10 - 0.7477 * (7 + 10 + five + 8))) and worst < 0
+
+
+def test_eqbench_needs_the_four_names() -> None:
+    for text in (
+        "",
+        "기쁨: 3",
+        answer(3, 0, 5, 2).replace("분노", "화"),
+        answer(3, 0, 5, 2) + ", 화: 1",
+        "기쁨 3 분노 0",
+    ):
+        assert eqbench_score(text, NAMES, [3, 0, 5, 2]) is None
+    assert eqbench_score("점수입니다.\n" + answer(3, 0, 5, 2).replace(", ", "\n"), NAMES, [3, 0, 5, 2]) == 100
+
+
+def test_a_sva_by_hand(tmp_path: Path) -> None:
+    write(tmp_path / "kornat_social.jsonl", nine_rows()["kornat_social"])
+    docs = load_rows("kornat_social", tmp_path, {})[0]
+    assert docs[0]["merged"] == pytest.approx([0.3, 0.3, 0.3, 0.4, 0.4])
+    results = [(-3.0, False), (-1.0, False), (-2.0, False), (-4.0, False), (-5.0, False)]  # the second is likeliest
+    assert social(docs[0], results) == pytest.approx({"a_sva": 0.3, "sva": 0.2})
+    assert social(docs[1], results) == pytest.approx({"a_sva": 0.5, "sva": 0.1})
+    apart = load_rows("kornat_social", tmp_path, {"groups": [[0], [1], [2], [3], [4]]})[0]
+    assert social(apart[0], results) == pytest.approx({"a_sva": 0.2, "sva": 0.2})
+    with pytest.raises(UserError, match="once"):
+        load_rows("kornat_social", tmp_path, {"groups": [[0, 1], [2, 3]]})
+
+
+def test_per_byte_divides_by_bytes_of_the_choice() -> None:
+    doc = {"choices": ["가나", "abcd"], "gold": 0}  # 6 bytes and 2 characters; 4 bytes and 4 characters
+    assert per_byte(doc, [(-5.0, False), (-4.0, False)]) == {"acc": 0.0, "acc_norm": 1.0, "acc_norm_characters": 0.0}
+    assert per_byte({"choices": [" 가나", " abcd"], "gold": 0}, [(-5.0, False), (-4.0, False)])["acc_norm"] == 1.0
+
+
+def test_means_of_ifeval() -> None:
+    items = [[True, True], [True, False, False]]
+    assert by_instruction(items) == pytest.approx(3 / 5)
+    assert by_prompt_and_instruction(items) == pytest.approx((1 / 2 + 3 / 5) / 2)

@@ -1,0 +1,115 @@
+"""IFEval's rules: a passing, a failing and an empty answer each, from the table of rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from leaderboard.ifeval import RULES, check_rule, follows, follows_loosely
+
+CASES = {
+    "keywords:existence": ({"keywords": ["사과", "배"]}, "사과와 배를 샀다.", "사과만 샀다."),
+    "keywords:frequency": (
+        {"keyword": "비", "frequency": 2, "relation": "이상"}, "비가 오고 또 비가 왔다", "비가 왔다"),
+    "keywords:forbidden_words": ({"forbidden_words": ["나쁜"]}, "좋은 날", "나쁜날"),
+    "keywords:letter_frequency": (
+        {"letter": "A", "let_frequency": 2, "let_relation": "less than"}, "Apple 하나", "Banana"),
+    "keywords:ko_letter_frequency": ({"letter": "ㄱ", "let_frequency": 3, "let_relation": "at least"}, "각각", "국"),
+    "keywords:change_keyword": (
+        {"prompt_to_change": "봄이 왔다. 봄!", "keyword_from": "봄", "keyword_to": "여름"}, "여름이 왔다. 여름!",
+        "네: 여름이 왔다. 여름!"),
+    "language:response_language": ({"language": "ko"}, "오늘은 KST로 세 시다", "It is three o'clock 지금"),
+    "length_constraints:number_sentences": (
+        {"num_sentences": 2, "relation": "이상"}, "비가 왔다. 우산을 썼다.", "비가 왔다."),
+    "length_constraints:number_paragraphs": ({"num_paragraphs": 2}, "하나\n***\n둘", "하나\n***\n둘\n***\n셋"),
+    "length_constraints:number_words": ({"num_words": 3, "relation": "미만"}, "두 단어", "이제 세 단어"),
+    "length_constraints:number_letter_included": ({"num_letters": 5, "relation": "이상"}, "가나 다라", "가나다라"),
+    "length_constraints:number_letter_excluded": ({"num_letters": 5, "relation": "이상"}, "가나 다라마", "가나 다라"),
+    "length_constraints:nth_paragraph_first_word": (
+        {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "다음"}, "먼저 간다.\n\n다음에 온다.",
+        "다음 하나.\n\n먼저 둘."),
+    "detectable_content:number_placeholders": ({"num_placeholders": 2}, "[이름]과 [주소]", "[이름] 하나"),
+    "detectable_content:postscript": ({"postscript_marker": "추신:"}, "안녕.\n추신: 또 봐", "안녕.\n추신:"),
+    "detectable_format:number_bullet_lists": ({"num_bullets": 2}, "* 하나\n- 둘", "* 하나\n* 둘\n* 셋"),
+    "detectable_format:constrained_response": ({}, "네", "네, 그래요"),
+    "detectable_format:multiple_choice": ({}, "B", "E"),
+    "detectable_format:number_highlighted_sections": (
+        {"num_highlights": 2}, "*하나* 그리고 **둘**", "*하나* 그리고 ** **"),
+    "detectable_format:multiple_sections": (
+        {"section_spliter": "섹션", "num_sections": 2}, "섹션 1\n가\n섹션 2\n나", "섹션 1\n가\n섹션 둘"),
+    "detectable_format:json_format": ({}, '```json\n{"가": 1}\n```', "{가: 1}"),
+    "detectable_format:title": ({}, "<<봄날>>\n글", "<< >>\n글"),
+    "combination:two_responses": ({}, "하나\n******\n둘", "같다\n******\n같다"),
+    "combination:repeat_prompt": ({"prompt_to_repeat": "왜 그런가?"}, "왜 그런가? 그냥.", "그냥. 왜 그런가?"),
+    "startend:end_checker": ({"end_phrase": "끝입니다."}, "길었다. 끝입니다.", "끝입니다. 아니다."),
+    "startend:quotation": ({}, '"따온 글"', '"따온 글'),
+    "change_case:capital_word_frequency": (
+        {"capital_frequency": 2, "capital_relation": "이상"}, "NASA와 KBS는", "NASA와 Kbs는"),
+    "change_case:english_capital": ({}, "ALL BIG 글", "ALL Big"),
+    "change_case:english_lowercase": ({}, "all small 글", "all Small"),
+    "punctuation:no_comma": ({}, "쉼표가 없다.", "쉼표、여기"),
+}  # fmt: skip
+
+
+def test_every_rule_has_a_case() -> None:
+    assert set(CASES) == set(RULES) and len(RULES) == 30
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_rule(rule: str) -> None:
+    given, passing, failing = CASES[rule]
+    check_rule(rule, given)
+    assert follows(rule, given, passing)
+    assert follows(rule, given, f"\n {passing} \n")
+    assert not follows(rule, given, failing)
+    assert not follows(rule, given, "") and not follows(rule, given, " \n")
+    assert not follows_loosely(rule, given, "")
+
+
+@pytest.mark.parametrize(
+    ("rule", "given", "answer", "wanted"),
+    [
+        ("language:response_language", {"language": "en"}, "Hello there 안녕", True),
+        ("language:response_language", {"language": "en"}, "안녕하세요 hi", False),
+        ("keywords:ko_letter_frequency", {"letter": "ㅏ", "let_frequency": 2, "let_relation": "미만"}, "하늘", True),
+        ("keywords:ko_letter_frequency", {"letter": "ㅏ", "let_frequency": 2, "let_relation": "미만"}, "하나", False),
+        ("detectable_format:constrained_response", {}, "My answer is maybe.", True),
+        ("detectable_format:constrained_response", {}, "아니요.", True),
+        ("punctuation:no_comma", {}, "전각，쉼표", False),
+        ("punctuation:no_comma", {}, "1,000", False),
+        ("change_case:english_capital", {}, "한글만", False),
+        ("length_constraints:number_paragraphs", {"num_paragraphs": 1}, "하나", True),
+        ("length_constraints:number_paragraphs", {"num_paragraphs": 3}, "하나\n***\n\n***\n둘", False),
+        ("combination:two_responses", {}, "하나", False),
+        ("detectable_format:json_format", {}, "[1, 2]", True),
+        ("startend:quotation", {}, '"', False),
+    ],
+)
+def test_edges(rule: str, given: dict, answer: str, wanted: bool) -> None:
+    assert follows(rule, given, answer) is wanted
+
+
+def test_loosely_is_one_of_eight_variants() -> None:
+    given = {"prompt_to_repeat": "왜?"}
+    assert not follows("combination:repeat_prompt", given, "물론이죠!\n왜? 그냥.")
+    assert follows_loosely("combination:repeat_prompt", given, "물론이죠!\n왜? 그냥.")  # without the first line
+    assert follows_loosely("startend:end_checker", {"end_phrase": "끝"}, "이게 끝\n도움이 됐나요?")  # without the last
+    assert follows_loosely("detectable_format:multiple_choice", {}, "답:\n**A**\n이유")  # without both, and stars
+    assert not follows_loosely("detectable_format:multiple_choice", {}, "답:\n하나\nA\n이유")
+
+
+@pytest.mark.parametrize(
+    ("rule", "given"),
+    [
+        ("keywords:existense", {}),
+        ("keywords:existence", {}),
+        ("keywords:existence", {"keywords": []}),
+        ("keywords:frequency", {"keyword": "비", "frequency": 2, "relation": "이하"}),
+        ("keywords:frequency", {"keyword": "비", "frequency": "2", "relation": "이상"}),
+        ("language:response_language", {"language": "ja"}),
+        ("length_constraints:number_words", {"num_words": 2.5, "relation": "이상"}),
+        (7, {}),
+    ],
+)
+def test_unknown_rules_and_arguments_are_refused(rule: str, given: dict) -> None:
+    with pytest.raises(ValueError):
+        check_rule(rule, given)

@@ -1,0 +1,228 @@
+"""The runner: results with their facts, kept jobs, constants on small rows, shots, limits, refusals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.errors import UserError
+from leaderboard.models import ConstantLM, check_decoder, load_model
+from leaderboard.score import interval, score_model
+from leaderboard.settings import LeaderboardSettings
+from tests.leaderboard.invented import nine_rows, write
+
+
+def settings(**changes: Any) -> LeaderboardSettings:
+    return LeaderboardSettings(**{"suites": ("leaderboard2",), "max_gen_toks": 8, "resamples": 100, **changes})
+
+
+@pytest.fixture(scope="module")
+def scored(tiny: Path, kit: Path, nine: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """All fifteen tasks, scored with no network and no file in the user's home."""
+    out = tmp_path_factory.mktemp("scored")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a connection"))
+    patch.setattr("subprocess.Popen.__init__", lambda *_, **__: pytest.fail("a process"))
+    try:
+        first = score_model(settings(suites=("kit19",), data=str(kit)), tiny, out)
+        second = score_model(settings(data=str(nine)), tiny, out)
+    finally:
+        patch.undo()
+    return {"out": out, **first["tasks"], **second["tasks"]}
+
+
+def constants(result: dict[str, Any]) -> dict[str, list[float]]:
+    """Return answer → its scores, by the names of the metrics."""
+    return {
+        row.pop("answer"): [round(row[key], 4) for key in sorted(row)]
+        for row in map(dict, result["hunmin"]["constants"])
+    }
+
+
+def test_constants_by_hand(scored: dict[str, Any]) -> None:
+    # BoolQ: yes 2 of 3, F1 (0.8 + 0) / 2; STS: 2 of 5 the same; YNAT: 8 titles, two of 사회
+    assert constants(scored["kobest_boolq"]) == {"아니오": [0.3333, 0.25], "예": [0.6667, 0.4]}
+    assert constants(scored["klue_sts"]) == {"아니오": [0.6, 0.0], "예": [0.4, 0.5714]}
+    ynat = constants(scored["klue_ynat"])
+    assert ynat["사회"] == [0.25, round(2 * 0.25 / 1.25 / 7, 4)] and ynat["정치"] == [0.125, round(2 / 9 / 7, 4)]
+    assert constants(scored["kobest_copa"]) == {"choice 1": [0.3333, 0.25], "choice 2": [0.6667, 0.4]}
+    assert constants(scored["kobest_hellaswag"])["나갔다."] == [0.25, 0.25, 0.1]
+    assert constants(scored["ko_winogrande"]) == {"choice 1": [0.3333], "choice 2": [0.6667]}
+    assert constants(scored["ko_gsm8k"]) == {"": [0.0, 0.0], "#### 4": [0.5, 0.5]}
+    assert constants(scored["ko_eqbench"]) == {"": [0.0, 0.0]}
+    # "네" has no comma; the title is missing, and one word is not two
+    assert constants(scored["ko_ifeval"]) == {
+        "": [0.0] * 5, "네": [round((1 / 2 + 1 / 3) / 2, 4), 0.3333, 0.3333, 0.5, 0.5],
+    }  # fmt: skip
+    assert constants(scored["kornat_social"])["보통"] == [0.2, 0.2]
+
+
+def test_results_hold_what_it_takes_to_trust_them(scored: dict[str, Any], nine: Path) -> None:
+    import hashlib
+
+    result = json.loads((scored["out"] / "results/ko_gsm8k.json").read_text(encoding="utf-8"))
+    assert result == json.loads(json.dumps(scored["ko_gsm8k"]))
+    facts = result["hunmin"]
+    rows = hashlib.sha256((nine / "ko_gsm8k.jsonl").read_bytes()).hexdigest()
+    assert facts["data"] == {"ko_gsm8k.jsonl": rows} and facts["n"] == 4 and facts["limit"] is None
+    assert facts["versions"]["lm-eval"] == "0.4.13" and facts["shots"] == 0 and facts["cut"] == 0
+    assert facts["generation"]["max_gen_toks"] == 8
+    low, high = facts["intervals"]["exact_match,strict-match"]
+    assert low <= result["results"]["ko_gsm8k"]["exact_match,strict-match"] <= high
+    answers = (scored["out"] / "samples/ko_gsm8k.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(answers) == 8 and "사과" not in "".join(answers)  # two filters; no prompts
+    assert facts["best"] == 0.5
+
+
+def test_finished_jobs_are_kept(scored: dict[str, Any], tiny: Path, nine: Path, tmp_path: Path) -> None:
+    shutil.copytree(scored["out"], tmp_path / "out")
+    shutil.copytree(nine, tmp_path / "rows")
+    data = {"data": str(tmp_path / "rows"), "tasks": ("ko_winogrande", "kornat_common")}
+
+    def changed(**changes: Any) -> list[str]:
+        before = {name: (tmp_path / f"out/results/{name}.json").stat().st_mtime_ns for name in data["tasks"]}
+        score_model(settings(**{**data, **changes}), tiny, tmp_path / "out")
+        return [name for name, t in before.items() if (tmp_path / f"out/results/{name}.json").stat().st_mtime_ns != t]
+
+    assert changed(batch_size=2) == []
+    assert changed(seed=1) == ["ko_winogrande", "kornat_common"]
+    write(tmp_path / "rows/kornat_common.jsonl", nine_rows()["kornat_common"][:3])
+    assert changed(seed=1) == ["kornat_common"]
+    (tmp_path / "out/results/ko_winogrande.json").write_text('{"hunmin": ')  # a cut file
+    assert changed(seed=1) == ["ko_winogrande"]
+
+
+def test_shots_and_limits(tiny: Path, tmp_path: Path) -> None:
+    for name in ("ko_gsm8k", "kornat_common"):
+        write(tmp_path / f"{name}.jsonl", nine_rows()[name])
+    write(
+        tmp_path / "ko_gsm8k.fewshot.jsonl",
+        [{"question": f"{n} 더하기 1?", "answer": f"답 #### {n + 1}"} for n in (5, 6)],
+    )
+    given = settings(data=str(tmp_path), tasks=("ko_gsm8k", "kornat_common"), shots={"ko_gsm8k": 2}, limit=2)
+    found = score_model(given, tiny, tmp_path / "out")["tasks"]
+    assert found["ko_gsm8k"]["hunmin"]["shots"] == 2 and len(found["ko_gsm8k"]["hunmin"]["data"]) == 2
+    assert [one["hunmin"]["n"] for one in found.values()] == [2, 2]
+    for shots in ({"ko_gsm8k": 3}, {"kornat_common": 1}):
+        with pytest.raises(UserError, match="shots"):
+            score_model(settings(data=str(tmp_path), shots=shots), tiny, tmp_path / "other")
+
+
+def test_shots_stand_before_the_prompt(tiny: Path, tmp_path: Path) -> None:
+    seen = []
+    write(tmp_path / "ko_gsm8k.jsonl", nine_rows()["ko_gsm8k"][:1])
+    write(tmp_path / "ko_gsm8k.fewshot.jsonl", [{"question": "5 더하기 1?", "answer": "여섯. #### 6"}])
+    patch = pytest.MonkeyPatch()
+    patch.setattr(ConstantLM, "generate_until", lambda self, asked: seen.extend(one.args[0] for one in asked) or [""])
+    try:
+        score_model(settings(data=str(tmp_path), shots={"ko_gsm8k": 1}), tiny, tmp_path / "out")
+    finally:
+        patch.undo()
+    assert seen[0] == "문제: 5 더하기 1?\n풀이: 여섯. #### 6\n\n문제: 사과 1개에 2개를 더하면?\n풀이:"
+
+
+def test_prompts_beyond_the_positions_are_counted(tiny: Path, tmp_path: Path) -> None:
+    long = {"question": "비가 온다. " * 200, "choices": ["가", "나"], "answer": 0}
+    write(tmp_path / "kornat_common.jsonl", [long, {**long, "question": "짧다"}])
+    problem = {"question": "비가 온다. " * 200, "answer": "#### 1"}
+    write(tmp_path / "ko_gsm8k.jsonl", [problem, {**problem, "question": "짧다"}])
+    found = score_model(settings(data=str(tmp_path)), tiny, tmp_path / "out")["tasks"]
+    assert [one["hunmin"]["cut"] for one in found.values()] == [1, 1]
+
+
+def test_absent_rows_are_told_and_all_absent_is_an_error(tiny: Path, tmp_path: Path) -> None:
+    write(tmp_path / "rows/kornat_common.jsonl", nine_rows()["kornat_common"])
+    data = {"data": str(tmp_path / "rows")}
+    found = score_model(settings(**data), tiny, tmp_path / "out")
+    assert list(found["tasks"]) == ["kornat_common"] and len(found["absent"]) == 8
+    assert "ko_winogrande.{jsonl,json,csv,parquet}" in found["absent"]["ko_winogrande"]
+    for bad, why in (
+        ({"data": str(tmp_path)}, "no rows"),
+        ({"data": ""}, "no rows"),
+        ({**data, "tasks": ("ko_winogrande",)}, "no rows in"),
+        ({**data, "tasks": ("ko_winogrand",)}, "ko_winogrande"),
+        ({**data, "shots": {"gsm8k": 5}}, "ko_gsm8k"),
+        ({**data, "suites": ("instruct",)}, "held-out"),
+        ({**data, "chat_template": True}, "chat template"),
+        ({**data, "device": "cuda:7"}, "cuda:7"),
+    ):
+        with pytest.raises(UserError, match=why):
+            score_model(settings(**bad), tiny, tmp_path / "other")
+
+
+def test_answers_longer_than_the_positions_are_refused(tiny: Path, nine: Path, tmp_path: Path) -> None:
+    given = settings(data=str(nine), tasks=("ko_ifeval",), max_gen_toks=None)
+    with pytest.raises(UserError, match="max_gen_toks"):  # 1,280 tokens, 512 positions
+        score_model(given, tiny, tmp_path)
+
+
+def test_chat_template(tiny: Path, nine: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny, tmp_path / "chat")
+    (tmp_path / "chat/chat_template.jinja").write_text("{% for m in messages %}<{{ m.content }}>{% endfor %}답")
+    given = settings(data=str(nine), tasks=("kornat_common", "ko_winogrande"), chat_template=True)
+    found = score_model(given, tmp_path / "chat", tmp_path / "out")["tasks"]
+    assert {one["hunmin"]["prompts"] for one in found.values()} == {"chat template"}
+
+
+def model_folder(path: Path, **config: Any) -> Path:
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps(config))
+    (path / "tokenizer.json").write_text("{}")
+    return path
+
+
+def test_models_that_are_refused(tiny: Path, tmp_path: Path) -> None:
+    check_decoder(tiny)
+    check_decoder(model_folder(tmp_path / "llama", model_type="llama", architectures=["LlamaForCausalLM"]))
+    for number, (config, why) in enumerate(
+        (
+            ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, "no decoder"),
+            ({"model_type": "roberta", "architectures": ["RobertaForCausalLM"]}, "no decoder"),
+            ({"model_type": "electra", "architectures": ["ElectraModel"]}, "no decoder"),
+            ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}, "no decoder"),
+            ({"model_type": "exaone", "auto_map": {"AutoModelForCausalLM": "m.M"}}, "code of its own"),
+        )
+    ):
+        with pytest.raises(UserError, match=why):
+            check_decoder(model_folder(tmp_path / str(number), **config))
+    (tmp_path / "llama/tokenizer.json").unlink()
+    with pytest.raises(UserError, match="no tokenizer"):
+        check_decoder(tmp_path / "llama")
+    with pytest.raises(UserError, match=r"config\.json"):
+        check_decoder(tmp_path)
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(UserError, match="adapter"):
+        check_decoder(tmp_path)
+
+
+def test_a_tokenizer_that_ends_prompts_is_refused(tiny: Path, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer
+    from tokenizers.processors import TemplateProcessing
+
+    shutil.copytree(tiny, tmp_path / "ends")
+    tokenizer = Tokenizer.from_file(str(tiny / "tokenizer.json"))
+    tokenizer.post_processor = TemplateProcessing(single="$A <|endoftext|>", special_tokens=[("<|endoftext|>", 0)])
+    tokenizer.save(str(tmp_path / "ends/tokenizer.json"))
+    with pytest.raises(UserError, match="ends prompts"):
+        load_model(tmp_path / "ends", settings())
+
+
+def test_without_the_extra(tiny: Path, nine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leaderboard.score.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"hunmin\[llm\]"):
+        score_model(settings(data=str(nine)), tiny, tmp_path)
+
+
+def test_interval_is_the_bootstraps() -> None:
+    values = [1.0] * 60 + [0.0] * 40
+    low, high = interval(values, sum, 2000, 1)
+    assert low == pytest.approx(0.504, abs=0.02) and high == pytest.approx(0.696, abs=0.02)  # 0.6 ± 1.96 √(.24/100)
+    assert interval(values, sum, 2000, 1) == [low, high]
+    pairs = interval([(1, 1)] * 30 + [(1, 0)] * 10, lambda items: sum(g == p for g, p in items) / len(items), 500, 2)
+    assert pairs[0] < 0.75 < pairs[1]
+    assert interval([[True], [False, True]], lambda items: float(len(items)), 100, 1) == [2.0, 2.0]
