@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from data.pii.types.accounts import FILE_SUFFIXES
 from data.pii.types.address import BUILDINGS, ROOM, ROOM_GATE
 from data.pii.types.base import BESIDE, DASH, MASK, labelled
 from data.pii.types.identity import BIRTH, PASSPORT_LABEL
@@ -89,7 +90,7 @@ SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
 def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield what is left of a second telephone number that shares its beginning (010-1234-5678/5679, 02-123-4567~9)."""
     for match in _SECOND.finditer(text, start, end):
-        if match["first"][:4] <= match["first"][-4:] <= "2100":
+        if match["first"][0] == "1" and match["first"][:4] <= match["first"][-4:] <= "2100":
             continue  # 1588-1592~95 are years
         name = "more" if match["more"] else "last"
         yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
@@ -118,9 +119,11 @@ _HOST_JOINT = r"(?: ?(?:닷|쩜|점) ?| \. | ?[\[({]\.[\])}] ?)"
 _HOST_END = f"(?:co{_HOST_JOINT}kr|or{_HOST_JOINT}kr|go{_HOST_JOINT}kr|com|net|org|kr|site|shop|xyz|info|top|click)"
 _WRITTEN_HOST = re.compile(
     rf"(?<![A-Za-z0-9@._/-])(?=[a-z0-9-]{{0,39}}[a-z])[a-z0-9][a-z0-9-]{{1,40}}(?:{_HOST_JOINT}[a-z0-9-]{{2,30}}){{0,2}}?"
-    rf"{_HOST_JOINT}{_HOST_END}(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
+    rf"(?:{_HOST_JOINT}{_HOST_END}|\[\.\][a-z]{{2,18}})(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
 )
-WRITTEN_HOST_GATE = rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)"
+WRITTEN_HOST_GATE = (
+    rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)|[a-z0-9-]\[\.\][a-z]"
+)
 _A_DOT = re.compile(_HOST_JOINT)
 
 
@@ -130,17 +133,20 @@ def written_host(text: str, start: int, end: int) -> Iterator[Hidden]:
         yield Hidden(*match.span(), "URL", _A_DOT.sub(".", match[0]))
 
 
-_CALLED = "(?:홈페이지|홈피|사이트|누리집|쇼핑몰|(?i:website|homepage|url))(?: ?주소)?[ :：=|]"
+_CALLED = "(?:홈페이지|홈피|사이트|누리집|쇼핑몰|(?i:website|homepage|url))(?: ?주소)?(?: ?[(][가-힣]{1,6}[)])?[ :：=|]"
 _LABELLED_HOST = re.compile(
-    rf"{_CALLED}{{1,4}}(?P<host>(?:[a-z0-9][a-z0-9-]{{0,40}}\.){{1,4}}(?:{TLD_PATH}|net))(?![A-Za-z0-9_(@/-]|\.[A-Za-z0-9])"
+    rf"{_CALLED}{{1,4}}(?P<host>(?:[a-z0-9][a-z0-9-]{{0,40}}\.){{1,4}}(?P<end>[a-z]{{2,18}}))(?![A-Za-z0-9_(@/-]|\.[A-Za-z0-9])"
 )
+_COMMON_END = re.compile(f"{TLD_PATH}|net")
 LABELLED_HOST_GATE = rf"{_CALLED}+[a-z0-9-]+\.[a-z0-9]"
 
 
 def labelled_host(text: str, start: int, end: int) -> Iterator[Hidden]:
-    """Yield a host under any common end right behind the word for a site (홈페이지: shop.net)."""
+    """Yield a host under any common end right behind the word for a site (홈페이지: shop.market)."""
     for match in _LABELLED_HOST.finditer(text, start, end):
-        yield Hidden(*match.span("host"), "URL", match["host"])
+        called = match[0].removesuffix(match["host"]).rstrip(" ")[-1] in ":：|" and match["end"] not in FILE_SUFFIXES
+        if called or _COMMON_END.fullmatch(match["end"]):
+            yield Hidden(*match.span("host"), "URL", match["host"])
 
 
 _HOST = re.compile(

@@ -27,13 +27,15 @@ _REMARK = r"(?: ?[(\[（][가-힣A-Za-z0-9 ,.·/]{1,20}[)\]）]| ?정보| ?사�
 _NUMERIC = rf"[0-9]{{1,19}}(?:(?P<gap> ?[{DASH}] ?|[./_ ])[0-9]{{1,19}}(?:(?P=gap)[0-9]{{1,19}}){{0,6}}" + (
     rf"|[{DASH}][0-9]{{1,8}}(?:[{DASH} ][0-9]{{1,8}}){{1,4}})?"
 )
+_APART = rf"[0-9](?: [0-9{DASH}]){{8,20}}"
+"""Digits with a blank between any two, as forms with a box a digit are read."""
 _REGION = f"(?:{PLATE_REGIONS})"
 _BANK = (
     "(?:[가-힣A-Za-z]{0,6}(?:은행|뱅크|금고|증권|조합|카드|농협|수협|신협|우체국|국민|신한|우리|하나|기업|부산|대구|카카오"
     "|토스|케이|KB|IBK|NH|비씨|BC|현대|삼성|롯데)[ :)(]{1,2})?"
 )
 _REGISTERED = (
-    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9]?[{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
+    rf"[0-9]{{6}} ?[{DASH}./_ ]? ?(?:[0-9]{{7}}|[0-9][{MASK}]{{6,9}}|[0-9]{{2,6}}[{MASK}]{{1,5}}"
     rf"|[0-9][{MASK}]{{3,5}}[0-9]{{1,3}})"
     rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?![ ?0-9{MASK}])"
     rf"|[0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH}. ][0-9]{{2}}[{DASH} ][0-9]{{7}}"
@@ -61,7 +63,7 @@ _KINDS = {
         "(?:건 ?강|의 ?료) ?보 ?험 ?(?:증|자격|가입자|피보험자)?|건보 ?(?:증|자격|가입자)?|보험증"
         "|(?:(?m:^)|[^가-힣])증 ?번호|(?i:health[ _-]?insurance(?:[ _-]?card)?|nhis)",
         "건의보증hHnN",
-        _NUMERIC,
+        f"{_APART}|{_NUMERIC}",
         range(9, 15),
     ),
     "DRIVER_LICENSE": _Kind(
@@ -76,11 +78,16 @@ _KINDS = {
         "여 ?권|[pP]assport|PASSPORT|PP(?: ?[nN][oO])",
         "여pP",
         rf"[A-Z]{{1,2}}[ {DASH}]?[0-9]{{2,10}}(?:[ {DASH}][0-9]{{2,6}}){{0,3}}|[A-Za-z]{{1,2}}[0-9]{{6,10}}"
-        "|[A-Za-z][0-9]{3}[A-Za-z][0-9]{4}|[0-9]{9}",
+        "|[A-Za-z][0-9]{3}[ -]?[A-Za-z][0-9]{4}|[0-9]{9}",
         range(6, 11),
         begins="[0-9A-Za-z]",
     ),
-    "RRN": _Kind("주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|resident[ _-]?registration)", "주민rR", _REGISTERED, range(6, 14)),
+    "RRN": _Kind(
+        "주 ?민 ?(?:등 ?록)?|민증|(?i:rrn|ssn|jumin|resident[ _-]?registration)",
+        "주민rRsSjJ",
+        _REGISTERED,
+        range(6, 14),
+    ),
     "FRN": _Kind(
         "외 ?국 ?인 ?(?:등 ?록)? ?증?|거소 ?(?:신고)? ?증?|ARC"
         "|(?i:frn|alien[ _-]?registration(?: card)?|residen(?:ce|t) card)",
@@ -89,19 +96,21 @@ _KINDS = {
         range(6, 14),
     ),
     "BRN": _Kind(
-        "사 ?업 ?자 ?(?:등 ?록)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
-        "|(?i:brn|business[ _-]?(?:registration|reg|licen[cs]e)"
+        "사 ?업 ?자 ?(?:[(]?등 ?록[)]?)? ?증?|고유번호증|고유번호 ?[(（]단체[)）]"
+        "|(?i:brn|business[ _-]?(?:registration|reg\\.?|licen[cs]e)"
         r"|(?:biz\.?|company)(?:[ _-]?reg(?:istration)?\.?)?(?:[ _-]?no)|tax[ _-]?id)",
         "사고bBcCtT",
-        _NUMERIC,
+        f"{_APART}|{_NUMERIC}",
         range(9, 15),
     ),
-    "BANK_ACCOUNT": _Kind("계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", _NUMERIC, range(9, 17), _BANK),
-    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD", "카법cC", _NUMERIC, range(13, 20), _BANK),
+    "BANK_ACCOUNT": _Kind(
+        "계 ?좌|통장|(?i:account|acct)\\.?|A/C", "계통aA", f"{_APART}|{_NUMERIC}", range(9, 17), _BANK
+    ),
+    "CARD": _Kind("카 ?드|법카|[cC]ard|CARD|(?i:pan)", "카법cCpP", f"{_APART}|{_NUMERIC}", range(13, 20), _BANK),
     "VEHICLE_PLATE": _Kind(
-        "차 ?량|자동차|차|차량 ?등록|자동차 ?등록|번호판|차번|(?i:vehicle|license[ _-]?plate|plate[ _-]?n(?:o|umber))",
-        "차자번vVlLpP",
-        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}",
+        "차 ?량|자동차|차|車|차량 ?등록|자동차 ?등록|번호판|차번|차 ?넘버|(?i:vehicle|license[ _-]?plate|plate|car)",
+        "차車자번vVlLpPcC",
+        rf"(?:{_REGION} ?)?[0-9]{{1,3}} ?[가-힣][ {DASH}]?[0-9]{{4}}|[0-9](?: [0-9]){{1,2}} [가-힣](?: [0-9]){{4}}",
         range(5, 8),
         "(?:제 ?)?",
         "(?:[0-9]|[가-힣]{2} ?[0-9])",
@@ -116,11 +125,11 @@ _KINDS = {
 }
 _NUMBERED_ONLY = frozenset(["VEHICLE_PLATE"])
 """Types whose label says enough only with the word for number."""
-_TELLING = re.compile("번호판|차번|(?i:license|plate)")
+_TELLING = re.compile("번호판|차번|차 ?넘버|(?i:license|plate)")
 """Labels that hold it."""
 _DISTINCT = frozenset(["PASSPORT", "RRN", "FRN", "VEHICLE_PLATE"])
 """Types whose values are told from other numbers in a table whose columns are not clear."""
-_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN"])
+_SHORT = frozenset(["PASSPORT", "DRIVER_LICENSE", "BRN", "BANK_ACCOUNT", "VEHICLE_PLATE"])
 """Types whose label is a header without the word for number, too."""
 _LATIN = r"(?<![A-Za-z])"
 _FAR = rf"(?(number)[^0-9\n]{{2,16}}?(?:\n[^0-9\n]{{0,8}}?)?(?<![0-9A-Za-z{DASH}])|(?!))"
@@ -135,9 +144,11 @@ def _label(kind: _Kind) -> str:
     return rf"(?=[{kind.starts}])(?:{kind.labels.replace('(?:(?m:^)|[^가-힣])', '(?<![가-힣])')})"
 
 
+_LABELS = {name: re.compile(rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}") for name, kind in _KINDS.items()}
+"""Found first: a line has few of them."""
 _PATTERNS = {
     name: re.compile(
-        rf"(?=[{kind.starts}]){_LATIN}{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
+        rf"{_label(kind)}(?P<number>{_NUMBER})?(?:{_REMARK})?"
         rf"(?:(?P<joint>{_PARTICLE}|{_JOINT})(?P<below>\r?\n[ \t]{{0,8}})?{kind.before}"
         rf"|(?P<far>{_FAR}))(?P<value>{kind.values}){_END}"
     )
@@ -151,6 +162,7 @@ _BEFORE_LABEL = {
     if name != "TEL"
 }
 """The same with the label in brackets behind the value."""
+_BRACKET = re.compile(r"[(\[（]")
 _CELLS = {
     name: re.compile(rf"{kind.before}(?P<value>{kind.values})(?![0-9])")
     for name, kind in _KINDS.items()
@@ -184,9 +196,14 @@ _COUNTED = re.compile(" ?(?:원|명|건|개(?:월|년)?(?![가-힣])|[회점매�
 
 def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
     """Yield the values of a type that stand behind one of its labels, or in a table below one."""
-    for match in _PATTERNS[name].finditer(text, start, min(len(text), end + 64)):
-        if match.start() >= end:
-            break
+    position, header, whole = start, False, min(len(text), end + 64)
+    while (label := _LABELS[name].search(text, position, end)) is not None:
+        position = label.start() + 1
+        header = header or (name in _CELLS and _HEADER_ENDS[name].match(text, label.start(), end + 1) is not None)
+        match = _PATTERNS[name].match(text, label.start(), whole)
+        if match is None:
+            continue
+        position = match.end()
         if match["far"] is not None:
             if _ANOTHER.search(match["far"]) is None:
                 yield from _value(name, text, match, False)
@@ -195,11 +212,10 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Hidden]:
         if name in _NUMBERED_ONLY and not (match["number"] or _TELLING.match(match[0])):
             continue
         yield from _value(name, text, match, firm)
-    if name not in _CELLS:
-        return
-    for match in _BEFORE_LABEL[name].finditer(text, start, end):
-        yield from _value(name, text, match, False)
-    if _HEADER_ENDS[name].search(text, start, min(len(text), end + 1)) is None:
+    if name in _CELLS and _BRACKET.search(text, start, end):
+        for match in _BEFORE_LABEL[name].finditer(text, start, end):
+            yield from _value(name, text, match, False)
+    if not header:
         return
     for first, last, own in cells_below(text, start, end, _HEADERS[name]):
         cell = _CELLS[name].match(text, first)
@@ -232,7 +248,7 @@ def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[H
         return
     if not firm and name != "TEL" and any(_whole(kind, text, start, end) for kind in _OWN if kind.name != name):
         return
-    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value) if " " in value else value)
+    yield Hidden(start, end, name, _BLANKS.sub(r"\1", value) if " " in value[2:] and value[1] != " " else value)
 
 
 def _whole(kind: PiiType, text: str, start: int, end: int) -> bool:
@@ -245,10 +261,14 @@ def _gate(name: str) -> str:
     joint = _JOINT.replace("{0,6}", "*")  # without counting, the automaton is smaller
     before = kind.before.replace("{0,6}", "*").replace("{1,2}", "+")
     value = rf"(?:{_PARTICLE}|{joint}){before}{kind.begins}"
-    if name in _SHORT:
-        return kind.labels
     if name == "TEL":
         return rf"(?:{kind.labels})(?:{_NUMBER})?{value}"
+    if name in _SHORT - _NUMBERED_ONLY:
+        return kind.labels
+    if name in _NUMBERED_ONLY:
+        return (
+            rf"(?:{kind.labels})(?:{_NUMBER})|번호판|차번|차 ?넘버|(?i:license|plate)|차 ?량[ \\r]*(?:[|\\t,/]|(?m:$))"
+        )
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 
@@ -256,10 +276,15 @@ LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Hidden]]]
     f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""
-_FEW = "주민|민증|면허|면허증|건보|보험|보험증|가입자|등록|등록증|사업자|외국인|신고|계좌|통장|카드|차|차 ?량|자동차"
+_FEW = (
+    "주 ?민|민증|면 ?허|면허증|건보|보 ?험 ?증?|가입자|등록|등록증|사 ?업 ?자(?:[(]등록[)])?|외국인|신고"
+    "|계 ?좌|통장|카 ?드|차|차 ?량|자동차|[cC]ar|CAR"
+)
 LABEL_GATE = (
-    rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9]?[{MASK}]"
-    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]|번호판|차번"
+    rf"[0-9](?:[/_{GATE_GAP[1:]}{{0,3}}[0-9]){{8}}|[0-9]{{6}} ?[{DASH}./_ ]? ?[0-9][{MASK}]"
+    rf"|[0-9]{{6}} ?[{DASH}] ?[0-9](?:[^0-9]|\z)|여 ?권|[pP]assport|PASSPORT|PP ?[nN][oO]"
+    rf"|번호판|차번|車번호|차 ?넘버|[pP]late[^a-z]|(?:계 ?좌|통장|차 ?량)[ \r]*[|\t]"
+    rf"|[0-9](?: [0-9{DASH}]){{6}}|[0-9] [0-9] [가-힣] [0-9] [0-9]"
     rf"|면 ?허 ?증?[^\n0-9가-힣]*{_REGION}|(?:면허|여 ?권|외국인|보험|보험증|계좌|카드)[)\]）]?[ _(（·/]?{_OF}번 ?호"
     rf"|(?:{_FEW})(?:[)\]）]?[ _]?(?:번 ?호|[nN][oO])| ?[:：]? ?(?m:$))"
     r"|(?:[aA]ccount|[cC]ard|[lL]icen[cs]e|[bB]iz)[)\]）]?[ _]?(?:[nN][oO]|[nN]umber)"

@@ -167,8 +167,14 @@ def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> l
     claimed = bytearray(0)
     for name in types:
         kind, position = BY_NAME[name], start
-        search, check = kind.pattern.search, kind.check
+        search, check, exact = kind.pattern.search, kind.check, kind.exact
         while (match := search(text, position, end)) is not None:
+            if exact and spans and claimed[match.start() - start]:
+                free = claimed.find(0, match.start() - start)
+                if free < 0:
+                    break
+                position = start + free
+                continue
             extent = check(text, match)
             if extent is None:
                 position = match.start() + 1

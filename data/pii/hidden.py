@@ -36,7 +36,7 @@ from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import FOLD_GATE
 from data.pii.types.base import DASH, digits_of, labelled
-from data.pii.types.money import BANK_ACCOUNT, BRN, CARD
+from data.pii.types.money import BANK_ACCOUNT, BRN, CARD, CARD_LABEL
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 from data.pii.written_mail import WRITTEN_MAIL_GATE, written_mail
 
@@ -67,8 +67,11 @@ _SPOKEN_GATE = (
     rf"|01[016789][ .{DASH}]?(?:[0-9]{{3,4}}[ .{DASH}]?)?[{_WRITTEN}][{_WRITTEN}0-9]"
     rf"|[공영빵][일1][공영빵육칠팔구0]|0일[0공영빵]|01[공영빵]"
     rf"|[공영빵][이삼사오육칠][{_WRITTEN}]?(?:에|의) ?[{_WRITTEN}][{_WRITTEN}]"
-    rf"|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
+    rf"|[{_WRITTEN}]{{4}}|[〇零][一1][〇零]|[{_CIRCLED}][{_CIRCLED}][{_CIRCLED}]"
 )
+_CLEAR = re.compile(_SPOKEN_GATE)
+"""A value holds it itself: digits with a few syllables behind them are none."""
+_OF_BUSINESS = re.compile("[0-9]{3}-[0-9]{2}-[0-9]{5}")
 _RUN_BEFORE = re.compile(rf"[{_WRITTEN}{_CIRCLED}0-9]{_PAUSE}\Z")
 _PAUSE_WORDS = re.compile("다시|대시|하이픈|[에의국]")
 _NO_DIGITS = re.compile(f"[{_WRITTEN}{_CIRCLED}]")
@@ -86,7 +89,11 @@ def spoken(text: str, start: int, end: int) -> Iterator[Hidden]:
             digits = written.translate(_AS_DIGITS)
             value = _whole(digits_of(digits)) or _of_money(re.sub("[^0-9]+", "-", digits.strip()), text, first, stop)
             said = len(_NO_DIGITS.findall(written))
-            if value and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010"))):
+            if (
+                value
+                and _CLEAR.search(text, first, stop)
+                and (said >= 3 or (said and _NO_DIGITS.search(written[:3]) and value[1].startswith("010")))
+            ):
                 yield Hidden(first, stop, *value)
                 position = stop
                 break
@@ -119,7 +126,7 @@ def _of_money(value: str, text: str, start: int, end: int) -> tuple[str, str] | 
         return None  # a part of a longer number
     fits = (
         (CARD, len(digits) == 16 and card_prefix_ok(digits)),
-        (BRN, len(digits) == 10 and brn_ok(digits)),
+        (BRN, len(digits) == 10 and (brn_ok(digits) or _OF_BUSINESS.fullmatch(value) is not None)),
         (BANK_ACCOUNT, 10 <= len(digits) <= 16),
     )
     for kind, possible in fits:
@@ -145,14 +152,14 @@ def lookalike(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 _ODD_JOINT = r"(?:  +| ?[)\]}] ?[(\[{] ?| ?[^0-9A-Za-z가-힣\s(\[]{1,3} ?| ?(?:다시|대시|하이픈|에|의) ?|…)"
 _ODD = re.compile(
-    rf"(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
+    rf"(?=[0(\[{{])(?<![0-9A-Za-z.,:/])(?<![0-9][{DASH}_~*|])(?P<open>[(\[{{])?(?P<head>01[016789]|02|0[3-6][1-5]|0[78]0|050[0-9]?)"
     rf"(?P<first>{_ODD_JOINT}|[)\]}}] ?)(?P<middle>[0-9]{{3,4}})"
     rf"(?P<second>{_ODD_JOINT})(?P<last>[0-9]{{4}})(?![0-9]|[-.,:/~*][0-9])"
 )
 _CLOSING = (")", "]", "}")
 _PLAIN_JOINT = re.compile(f"[{DASH}.·)]?")
 _ODD_GATE = (
-    rf"010[{DASH}.][0-9]{{2,5}}[{DASH}.][0-9]{{3,6}}|"
+    rf"010[0-9]{{4}}[/_][0-9]{{4}}|010[{DASH}.][0-9]{{2,5}}[{DASH}.][0-9]{{3,6}}|"
     r"(?:01[016789]|02|0[3-8][0-5]|050[0-9]?)"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{3,4}"
     r"(?:[^0-9A-Za-z가-힣]{1,5}|[^0-9A-Za-z가-힣]{0,2}(?:다시|대시|하이픈|에|의) ?)[0-9]{4}"
@@ -160,7 +167,8 @@ _ODD_GATE = (
 
 
 _OTHER_GROUPS = re.compile(
-    rf"(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010[{DASH}.](?P<middle>[0-9]{{2,5}})[{DASH}.](?P<last>[0-9]{{3,6}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
+    rf"(?=0)(?<![0-9A-Za-z])(?<![0-9][{DASH}.])010(?:[0-9]{{4}}[/_][0-9]{{4}}|[{DASH}.][0-9]{{2}}[{DASH}.][0-9]{{6}}"
+    rf"|[{DASH}.][0-9]{{3}}[{DASH}.][0-9]{{5}}|[{DASH}.][0-9]{{5}}[{DASH}.][0-9]{{3}})(?![0-9A-Za-z]|[{DASH}.,][0-9])"
 )
 
 
@@ -177,13 +185,13 @@ def odd_joints(text: str, start: int, end: int) -> Iterator[Hidden]:
             last = match.end() + (second[:1] in _CLOSING and text[match.end() : match.end() + 1] in _CLOSING)
             yield Hidden(match.start(), last, "TEL", f"{match['head']}-{match['middle']}-{match['last']}")
     for match in _OTHER_GROUPS.finditer(text, start, end):
-        whole = len(match["middle"] + match["last"]) == 8 and len(match["last"]) != 4
-        if whole and labelled(TEL_LABEL, text, *match.span()):
+        if labelled(TEL_LABEL, text, *match.span()):
             yield Hidden(*match.span(), "TEL", match[0])
 
 
 _CUT = re.compile(
-    rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| )?){{8,18}}[0-9](?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
+    rf"(?<![0-9A-Za-z.,_/])(?<![0-9] )(?:[0-9](?: ?[{DASH}] ?| {{1,2}})?){{8,18}}[0-9]"
+    rf"(?![0-9A-Za-z]|[.,{DASH}][0-9]| [0-9])"
 )
 _DOTTED = re.compile(r"(?<![0-9A-Za-z.])0\.1\.0(?:\.[0-9]){8}(?!\.?[0-9A-Za-z])")
 _CUT_MOBILE = re.compile(rf"010[{DASH}]?[0-9]{{4}}[{DASH}]?[0-9]{{4}}")
@@ -214,9 +222,10 @@ def cut_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
             yield Hidden(*match.span(), "BRN", plain)
         elif _CUT_REGISTERED.fullmatch(plain) and registration_date_ok(plain[:6] + plain[7:]):
             yield Hidden(*match.span(), "RRN" if plain[7] in "1234" else "FRN", plain)
-        elif _CUT_CARD.fullmatch(plain):
+        elif _CUT_CARD.fullmatch(plain) or (len(plain) == 16 and plain.isdigit() and match[0].count(" ") > 8):
             digits = re.sub("[^0-9]", "", plain)
-            if luhn_ok(digits) and card_prefix_ok(digits):
+            told = plain.isdigit() and labelled(CARD_LABEL, text, *match.span())
+            if told or (luhn_ok(digits) and card_prefix_ok(digits)):
                 yield Hidden(*match.span(), "CARD", plain)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from data.pii.apart import Hidden
-from data.pii.types.accounts import FILE_SUFFIXES, MAIL_BRANDS
+from data.pii.types.accounts import FILE_SUFFIXES, MAIL_BRANDS, MENTION_LABEL
 from data.pii.types.base import BEFORE, BESIDE
 
 _ENDS = {"컴": "com", "넷": "net", "오알지": "org", "케이알": "kr", "씨오": "co"}
@@ -85,6 +85,8 @@ def written_mail(text: str, start: int, end: int) -> Iterator[Hidden]:
             continue
         if at == "#" and not (called or provider):
             continue
+        if at == " @" and MENTION_LABEL.fullmatch(match["local"]):
+            continue  # IG @handle.co
         if tail is None and not (provider and (_BRACKETED.search(at) or (called and at == "@"))):
             continue
         if tail is None and _GOES_ON.match(text, match.end()):

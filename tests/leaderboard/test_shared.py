@@ -14,7 +14,7 @@ BY_HAND = [
     ("kobest_boolq", 1404, 1, 50.21, 33.43), ("kobest_boolq", 1404, 0, 49.79, 33.24),
     ("kobest_copa", 1000, 0, 51.70, 34.08), ("kobest_hellaswag", 500, 1, 27.40, 10.75),
     ("kobest_sentineg", 397, 1, 50.38, 33.50), ("klue_sts", 519, 0, 57.61, 0.0), ("klue_sts", 519, 1, 42.39, 59.54),
-    ("klue_ynat", 9107, 2, 40.64, 8.26),
+    pytest.param("klue_ynat", 9107, 2, 40.64, 8.26, marks=pytest.mark.slow),
 ]  # fmt: skip
 
 

@@ -47,7 +47,7 @@ _MENTION = (
     r"|[가-힣]{2,12}(?=[0-9_])[가-힣0-9_]{1,12}?|[가-힣](?=_)[가-힣0-9_]{2,14}?)"
     r"(?P<title> ?님| 씨(?=[^가-힣]|[가는의를도와]|$)|(?=[^가-힣A-Za-z0-9_.@/]|$)))"
 )
-_MENTION_LABEL = re.compile(
+MENTION_LABEL = re.compile(
     r"인스타|트위터|트윗|페이스북|페북|유튜브|틱톡|스레드|댓글|팔로|맞팔|소환|디엠"
     r"|(?<![a-z])(?:rt|ig|dm|twitter|instagram|insta|threads|tiktok|follow)(?![a-z])",
     re.IGNORECASE,
@@ -87,6 +87,7 @@ _HONOURED = frozenset(
 )
 """What 님 follows and is no handle."""
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
+_CELL = re.compile(r" *[|\t]")
 _COMPARED = re.compile(r" ?[=!<>]=? ?[\"'0-9]")
 
 
@@ -115,24 +116,37 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
         place = _PLACE.search(name) or _DISTRICT.search(name)
-        called = not place and _MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
+        called = not place and MENTION_LABEL.search(text[max(0, start - BESIDE) : start])
         return (start, end) if asked or called else None
     handle = match["handle"]
     first, *_, last = handle.split(".") * 2
     addressed = handle == handle.lower() and _ADDRESSED.match(text, end) is not None
     if _IDENTIFIER.match(first) or first.isupper():
         return None
-    if first != handle and last in MAIL_ENDS and not labelled(_MENTION_LABEL, text, start, end, BESIDE):
+    if (
+        first != handle
+        and last in MAIL_ENDS
+        and not _in_cell(text, end, first)
+        and not labelled(MENTION_LABEL, text, start, end, BESIDE)
+    ):
         return None
     if is_code_name(handle) and not (
-        (is_field_name(handle) and labelled(_MENTION_LABEL, text, start, end, BESIDE)) or addressed
+        (is_field_name(handle) and labelled(MENTION_LABEL, text, start, end, BESIDE)) or addressed
     ):
         return None
     # handles with dots are lower case; System.Exception and tf.keras are not
     member = first != handle and (
-        handle != handle.lower() or (first in MODULES and not addressed) or last in ACCESSORS or last in FILE_SUFFIXES
+        handle != handle.lower()
+        or (first in MODULES and not addressed)
+        or last in ACCESSORS
+        or (last in FILE_SUFFIXES and not labelled(MENTION_LABEL, text, start, end, BESIDE))
     )
     return None if member or _COMPARED.match(text, end) else (start, end)
+
+
+def _in_cell(text: str, end: int, host: str) -> bool:
+    """Return whether a cell of a table ends at `end`: what begins with @ there is a handle, but for a mail host."""
+    return host not in MAIL_BRANDS.values() and _CELL.match(text, end) is not None
 
 
 def _make_email(value: str, normal: str, draw: Draw) -> str:
@@ -156,7 +170,7 @@ MENTION = PiiType(
     re.compile(_MENTION),
     rf"(?:(?m:^)|[^\n{_NO_HANDLE_AFTER}])@(?:[A-Za-z0-9_][A-Za-z0-9_.]{{2}}|[가-힣][가-힣_])",
     _make_mention,
-    label=_MENTION_LABEL,
+    label=MENTION_LABEL,
     check=mention,
     normalise=str.lower,
 )

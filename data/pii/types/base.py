@@ -48,6 +48,7 @@ class PiiType:
         check: given a match, the extent of the value, or None when it is something else. A value that carries its own
             evidence (a check digit that fits, a typical grouping) needs no label; a bare run of digits does.
         normalise: the value without what varies between spellings of the same original.
+        exact: whether `check` returns the whole match or None, so that a match in claimed text needs no check.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PiiType:
     label: re.Pattern[str] | None = None
     check: Check = whole
     normalise: Callable[[str], str] = digits_of
+    exact: bool = False
 
 
 DASH = r"\-‐‑‒–—―−ㅡ"

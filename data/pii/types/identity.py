@@ -39,7 +39,7 @@ _EARLIEST_BIRTH, _LATEST_BIRTH = 1920, 2035
 _OTHER_NUMBER = re.compile(
     r"(?:바코드|상품|제품|품번|모델|주문|송장|등기|우편|일련|시리얼|접수|예약|승인|거래|문서|코드|키|값|해시|포인트"
     r"|(?<![a-z])(?:isbn|ean|jan|upc|gtin|timestamp|time|order|tracking|invoice|serial|code|key|id|hash|seed|version))"
-    r"(?:\s?번호)?[^0-9가-힣]{0,4}(?:[은는이가을를])?\s?$",
+    r"(?:\s?번호|(?:코드)?[;,|\t][가-힣]{1,6})?[^0-9가-힣]{0,4}(?:[은는이가을를])?\s?$",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"\s?(?:이?\s?밀리초|나노초|원|달러|개|건|회|명|톤|바이트|번째|초|ms|MB|GB|KB|%)")

@@ -52,13 +52,17 @@ _BANKS = (
     "국민|KB|신한|우리|하나|기업|IBK|농협|NH|수협|신협|우체국|새마을|카카오|케이|토스|제일|씨티|산업|부산|대구|경남|"
     "광주|전북|제주|외환"
 )
-_CARD_LABEL = re.compile(r"카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb)", re.IGNORECASE)
+CARD_LABEL = re.compile(
+    r"(?=[카결비마아cvmaj])(?:카드|결제|비자|마스터|아멕스|(?<![a-z])(?:card|visa|master|amex|jcb))", re.IGNORECASE
+)
 _BRN_LABEL = re.compile(
-    r"사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증|(?<![a-z])(?:brn|business)",
+    r"(?=[사공거상세현b])(?:사업자|공급자|공급받는|거래처|(?<![가-힣])상호(?![가-힣])|세금\s?계산서|현금\s?영수증"
+    r"|(?<![a-z])(?:brn|business))",
     re.IGNORECASE,
 )
 _ACCOUNT_LABEL = re.compile(
-    rf"계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account",
+    "(?=[계은뱅카토케금통예입송이환농수신우국하기새제씨산부대경광전북외KIN]|[aA]c)(?:계좌|은행|뱅크|[카토케]뱅|금고|통장|예금주"
+    rf"|입금|송금|이체|환불|농협|수협|신협|우체국|(?:{_BANKS})\s?[:)]?\s?$|(?<![a-z])account)",
     re.I,
 )
 _ALONE_BEFORE, _ALONE_AFTER = re.compile(NOT_BEFORE), re.compile(NOT_AFTER)
@@ -68,12 +72,12 @@ def card(text: str, match: re.Match[str]) -> Extent | None:
     """Accept a Luhn number of a card network, or four groups of four that stand alone and have a label."""
     start, end = match.span()
     digits, separator = digits_of(match[0]), match["sep"] or match["amex"] or match["diners"]
-    if separator is None and named_otherwise(_CARD_LABEL, text, start):
+    if named_otherwise(CARD_LABEL, text, start):
         return None
     if luhn_ok(digits) and card_prefix_ok(digits):
-        return (start, end) if match["field"] is None or labelled(_CARD_LABEL, text, start, end, BESIDE) else None
+        return (start, end) if match["field"] is None or labelled(CARD_LABEL, text, start, end, BESIDE) else None
     alone = separator and _ALONE_BEFORE.match(text, start) and _ALONE_AFTER.match(text, end)
-    return (start, end) if alone and int(digits) and labelled(_CARD_LABEL, text, start, end) else None
+    return (start, end) if alone and int(digits) and labelled(CARD_LABEL, text, start, end) else None
 
 
 def brn(text: str, match: re.Match[str]) -> Extent | None:
@@ -131,8 +135,9 @@ CARD = PiiType(
     re.compile(f"(?=[0-9])(?:{_CARD})"),
     f"{TEN_DIGITS}|[0-9]{{4}}(?: ?[/_] ?[0-9]{{4}}){{3}}",
     _make_card,
-    label=_CARD_LABEL,
+    label=CARD_LABEL,
     check=card,
+    exact=True,
 )
 BRN = PiiType(
     "BRN",
@@ -141,6 +146,7 @@ BRN = PiiType(
     _make_brn,
     label=_BRN_LABEL,
     check=brn,
+    exact=True,
 )
 BANK_ACCOUNT = PiiType(
     "BANK_ACCOUNT",
@@ -149,4 +155,5 @@ BANK_ACCOUNT = PiiType(
     _make_bank_account,
     label=_ACCOUNT_LABEL,
     check=bank_account,
+    exact=True,
 )

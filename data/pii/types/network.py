@@ -17,7 +17,7 @@ TLD_PATH = (
     "|to|la|gd|cc|im|ac|edu|gov|pro|top|vip|club|news|team|space|asia|ca|fr|au|nl|tw|hk|sg|vn)"
 )
 TLD_LOUD = "(?:COM|ORG|(?:(?:CO|OR|GO|AC|NE|PE|RE)\\.)?KR)"
-_SHORTENER = "(?:me2\\.do|notion\\.so)"
+_SHORTENER = "(?:me2\\.do|notion\\.so|telegra\\.ph)"
 """Sites whose end is that of many file names."""
 _HOSTING = (
     "(?:github\\.io|imweb\\.me|modoo\\.at|notion\\.site"
@@ -33,6 +33,7 @@ _URL = (
     rf"|(?P<mixed>(?:[A-Za-z0-9-]{{1,40}}\.){{0,3}}(?=[A-Za-z0-9-]{{0,30}}[가-힣]){_KOREAN_LABEL}"
     rf"\.(?:{TLD_BARE}|net)(?![A-Za-z0-9-]))"
     rf"|(?P<host>(?:{_LABEL}\.){{0,10}}{_LABEL}|\[[0-9A-Fa-f:.]{{2,45}}\]))"
+    rf"|(?<![A-Za-z0-9])(?P<escaped>(?i:https?):\\/\\/[A-Za-z0-9](?:[A-Za-z0-9._~:?#@!$&()*+,;=%-]|\\/){{2,500}})"
     rf"|(?<![A-Za-z0-9@._/\\-])(?i:www)\.(?:{_KOREAN_LABEL}\.){{1,5}}(?:한국|닷컴|닷넷"
     rf"|(?:{TLD_BARE}|net)(?![A-Za-z0-9-]|\.[A-Za-z0-9]))"
     rf"|(?<![A-Za-z0-9@._/\\-])(?P<www>(?i:www)\.(?:{_LABEL}\.){{1,10}}[A-Za-z]{{2,18}})(?![A-Za-z0-9-])"
@@ -44,7 +45,7 @@ _URL = (
     rf"|(?P<capital>[A-Z][a-z0-9-]{{0,61}}[a-z0-9]\.(?:[A-Z]?[a-z0-9-]{{1,61}}\.){{0,3}}{TLD_BARE}(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9])))"
 )
 _URL_GATE = (
-    rf"(?i:(?:http|ftp)s?://|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)"
+    rf"(?i:(?:http|ftp)s?:(?://|\\/\\/)|www\.[a-z0-9가-힣])|[a-z0-9]\.(?:{TLD_BARE}|{TLD_PATH}/)"
     rf"|{_SHORTENER}/|\.{_HOSTING}|[A-Z0-9]\.{TLD_LOUD}"
 )
 _MAC = (
@@ -60,7 +61,8 @@ _MAC = (
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IP = (
     rf"(?<![0-9A-Za-z_:.])(?P<mapped>::(?:ffff:|FFFF:)?{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_])(?![.-][0-9A-Za-z])"
-    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}},))"
+    rf"|(?<![0-9A-Za-z_])(?<![0-9A-Za-z]\.)(?<![A-Za-z]-)(?:(?<![0-9],)|(?<=[0-9],)(?=[0-9.]{{7,15}},)"
+    rf"|(?<=\.[0-9],)|(?<=\.[0-9][0-9],)|(?<=\.[0-9][0-9][0-9],))"
     rf"(?P<v4>{OCTET}(?:\.{OCTET}){{3}})(?![0-9A-Za-z_]|\.[0-9A-Za-z])(?!-(?!{OCTET}(?![0-9A-Za-z-]))[0-9A-Za-z])"
     r"|(?<![0-9A-Za-z_:.])(?P<v6>(?=[0-9A-Fa-f]{4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{1,34}(?<!:)|[0-9A-Fa-f]{4}:[0-9A-Fa-f:]{0,30}::)(?![0-9A-Za-z_:])"
 )
@@ -76,7 +78,7 @@ _HASH = re.compile(
 )
 _PORT = re.compile(" port [0-9]")
 _VERSION = re.compile(
-    r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v|release|build|sdk|update|package"
+    r"(?:버전|판올림|빌드|릴리[스즈]|업데이트|패치|펌웨어|패키지|어셈블리|version|(?<![a-z])(?:ver|v(?![a-z])|release|build|sdk|update|package"
     r"|firmware|runtime|assembly|nuget|section)|섹션)"
     r"(?:[^0-9가-힣\n]{0,6}|[0-9.() ]{0,8})(?:은|는|이|가|을|를)?\s?$",
     re.IGNORECASE,
@@ -112,11 +114,16 @@ _PROGRAMS = frozenset(
 
 
 def url(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a URL up to its end (see url.py); the own machine is nobody's, a shop called 예스24.com no address."""
+    """Accept a URL up to its end (see url.py); the own machine is nobody's, a shop called 예스24.com no address.
+
+    JSON may write a slash as \\/.
+    """
     host = match["host"]
     if host is not None and host.lower() in ("localhost", "127.0.0.1", "0.0.0.0", "[::1]"):
         return None
     start = match.start()
+    if value := match["escaped"]:
+        return start, start + len(value.rstrip(".,:;!?" if "(" in value else ".,:;!?)"))
     if (match["loud"] or match["capital"] or "").upper() in _PROGRAMS:
         return None
     if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":

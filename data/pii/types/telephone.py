@@ -53,8 +53,8 @@ _GATE = (
     rf"|\+[1-9][0-9]{{0,2}}[ {DASH}.]\(?[0-9]{{1,4}}\)?[ {DASH}.][0-9]{{3,4}}[ {DASH}.][0-9]{{4}}"
 )
 TEL_LABEL = re.compile(
-    r"전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|거부|제보|신고|예약|☎|☏|📞|국번"
-    r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z])",
+    r"(?=[전대직내안연핸휴폰문카팩상수발고콜거제신예☎☏📞국tpmfch])(?:전화|대표\s?번호|직통|내선|안심\s?번호|연락|핸드폰|휴대폰|휴대|폰|전번|문의|문자|카톡|팩스|상담|수신|발신|고객\s?센터|콜센터|거부|제보|신고|예약|☎|☏|📞|국번"
+    r"|(?<![a-z])(?:tel|phone|mobile|fax|call|h\.?p|c\.?p)(?![a-z]))",
     re.IGNORECASE,
 )
 WHOLE_NUMBER = re.compile(
@@ -116,5 +116,12 @@ def _make(value: str, normal: str, draw: Draw) -> str:
 
 
 TEL = PiiType(
-    "TEL", re.compile(f"(?=[0-9+(])(?:{_TEL})"), _GATE, _make, label=TEL_LABEL, check=telephone, normalise=national
+    "TEL",
+    re.compile(f"(?=[0-9+(])(?:{_TEL})"),
+    _GATE,
+    _make,
+    label=TEL_LABEL,
+    check=telephone,
+    normalise=national,
+    exact=True,
 )

@@ -27,6 +27,9 @@ MAIL = [
     "메일 ⟦EMAIL:noh[.]ara[@]example[.]org⟧ 로",
 ]
 HANDLES = [
+    "IG ⟦MENTION:@soban.jip.co⟧ / 스레드 ⟦MENTION:@soban.jip⟧",
+    "틱톡 ⟦MENTION:@nabi.zip⟧에서 봤어요",
+    "인스타 ID | 팔로워\n⟦MENTION:@bada_n_san⟧ | 9,021\n⟦MENTION:@mulgyeol.kr⟧ | 7,310",
     "⟦MENTION:@바다소년_⟧ 님이 회원님을 언급했습니다",
     "인스타 ⟦MENTION:@달_토끼22⟧ 팔로우",
     "⟦MENTION:@토끼22⟧님 감사해요",
@@ -48,6 +51,11 @@ PLATES = [
     "성명, 동, 차량번호\n박, 101, ⟦VEHICLE_PLATE:62보 4419⟧\n최, 103, ⟦VEHICLE_PLATE:19주 8820⟧",
 ]
 PAGES = [
+    "홈페이지(모바일): ⟦URL:m.haru-farm.market⟧ , 끝",
+    '{"site":"⟦URL:https:\\/\\/api.example.org\\/v2\\/items⟧","tls":true}',
+    "주소 (예: ⟦URL:https:\\/\\/fs1.example.com⟧)을 입력",
+    "주소: ⟦URL:telegra.ph/page-0401⟧ 열지 마세요",
+    "피싱 주소 ⟦URL:my-bank[.]help⟧ 차단 요청",
     "홈페이지: ⟦URL:abc-shop.net⟧ 에서",
     "홈페이지 ⟦URL:abcshop.shop⟧에서 주문하세요",
     "사이트 | ⟦URL:my.abc.studio⟧ | 대표",
@@ -74,6 +82,8 @@ PAGES = [
     "⟦URL:https://a.example.kr/⟧을(를) 참조, ⟦URL:https://b.example.kr/c/⟧(으)로 이동",
 ]
 HOUSES = [
+    "하람,⟦ADDRESS:충남 공주시 유구읍 석남리 41-7⟧,32502",
+    "보배,⟦ADDRESS:울산 중구 병영로 26길 9⟧,44441",
     "매장은 ⟦ADDRESS:전북 전주시 완산구 가나로 284, 1층⟧입니다. 네비에는 아직 안 나와요!",
     "⟦ADDRESS:서울 중구 가나로 12 3층⟧으로 오세요",
     "⟦ADDRESS:서울 중구 가나로 12, 101동⟧에서 기다려요",
@@ -88,6 +98,8 @@ HOUSES = [
     "⟦ADDRESS:청주시 흥덕구 가나면 산47-3⟧ 일원",
 ]
 LOGS = [
+    "서버명,내부IP,외부IP\nweb1,⟦IP:10.4.0.31⟧,⟦IP:15.164.27.3⟧\nweb2,⟦IP:10.4.0.32⟧,⟦IP:15.164.27.4⟧",
+    "ip route add ⟦IP:10.40.0.0⟧/16 via ⟦IP:10.2.0.254⟧ dev eth1",
     "remote_addr=⟦IP:52.23.34.48⟧",
     "inet ⟦IP:52.22.39.44⟧ netmask 255.255.255.0",
     "⟦IP:55.25.32.46⟧ 에서 로그인",

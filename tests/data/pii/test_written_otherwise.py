@@ -47,6 +47,21 @@ FOUND = {
     "written_out_landline": ("⟦TEL:공이 일이삼 사오육칠⟧로", "02-123-4567"),
     "written_out_service": ("⟦TEL:일오팔팔 일이삼사⟧로", "1588-1234"),
     "letters_for_digits": ("⟦TEL:O1O-l234-5678⟧로", "010-1234-5678"),
+    "account_with_pauses": (
+        "국민은행 계좌 ⟦BANK_ACCOUNT:육사팔이공일 다시 공사 다시 일구삼칠오이⟧ 맞죠",
+        "648201-04-193752",
+    ),
+    "account_spoken_with_particles": (
+        "계좌는 신한이고요 ⟦BANK_ACCOUNT:일일공에 사팔이에 구삼칠일오육⟧ 입니다",
+        "110-482-937156",
+    ),
+    "second_number_like_a_year": ("문의 010-2948-1037/⟦TEL:1038⟧ (부부)", "010-2948-1038"),
+    "one_odd_joint": ("휴대폰: ⟦TEL:0107731/2946⟧", "0107731/2946"),
+    "card_with_digits_apart": (
+        "결제 카드번호 ⟦CARD:5 3 8 7  2 0 6 1  1 7 0 0  4 8 2 9⟧ 로 승인",
+        "5387206117004829",
+    ),
+    "business_number_spoken": ("사업자번호 ⟦BRN:삼일구 다시 칠팔 다시 공공오이사⟧ 라고", "319-78-00524"),
     "odd_joints": ("⟦TEL:010/1234/5678⟧로", "010-1234-5678"),
     "words_as_joints": ("⟦TEL:010에 1234에 5678⟧로", "010-1234-5678"),
     "user_in_a_url": ("⟦URL:http://hong:1234@blog.kr/⟧ 봐", "http://hong:1234@blog.kr/"),
