@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from common.errors import EXIT_FAILED, EXIT_INTERRUPTED
+from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from common.progress import console, say
 from hunmin import completion
 
@@ -159,7 +159,7 @@ def verify(
 
 def sample(
     out: Annotated[str, typer.Option("--out", help="Folder to write.")],
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the generator.")] = 42,
+    seed: Annotated[int | None, typer.Option("--seed", hidden=True)] = None,
     instruct: Annotated[
         bool, typer.Option("--instruct", help="Instead: instruction data sets, leaderboard tasks, a tiny decoder.")
     ] = False,
@@ -167,8 +167,11 @@ def sample(
 ) -> None:
     """Write the embedded sample: Korean corpora with planted faults, their truth, and eight small KLUE-like tasks."""
     from hunmin.sample import make_sample
+    from hunmin.sample.files import SEED
 
-    counts = make_sample(Path(out), seed, instruct)
+    if seed not in (None, SEED):
+        raise UserError(f"--seed {seed}", f"the sample is frozen data, of seed {SEED}", "leave --seed out")
+    counts = make_sample(Path(out), instruct)
     if as_json:
         print(json.dumps(counts, ensure_ascii=False, indent=1))
     else:
@@ -191,7 +194,6 @@ def report(
     ] = False,
 ) -> None:
     """A run as one HTML page, finished or going; the file asks no host for anything."""
-    from common.errors import UserError
     from common.process import Terminated
     from common.settings import load_yaml
     from hunmin.recipe import refuse_instructions

@@ -1,9 +1,8 @@
-"""The embedded sample: seeded Korean corpora with planted faults, their truth, and the eight KLUE tasks in small.
-
-Its texts stay as they are: figures in the documentation are made with them (`tests/hunmin/sample/test_write.py`).
+"""The embedded sample, frozen: Korean corpora with planted faults, their truth, eight small KLUE-like tasks, and
+instruction data sets. PROVENANCE.md says where the texts come from.
 """
 
+from hunmin.sample.files import sample_files, write_sample
 from hunmin.sample.folder import make_sample
-from hunmin.sample.write import write_sample
 
-__all__ = ["make_sample", "write_sample"]
+__all__ = ["make_sample", "sample_files", "write_sample"]

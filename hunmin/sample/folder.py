@@ -9,19 +9,18 @@ from common.errors import UserError
 from common.files import publish_folder, remove_folder
 from common.manifest import Manifest, describe_outputs, missing_outputs, package_versions, read_manifest, write_manifest
 from common.progress import say
-from hunmin.sample.instruct import write_instruct_sample
-from hunmin.sample.write import write_sample
+from hunmin.sample.files import SEED, write_sample
 
 STAGE = "sample"
 
 
-def make_sample(out: Path, seed: int, instruct: bool = False) -> dict[str, Any]:
+def make_sample(out: Path, instruct: bool = False) -> dict[str, Any]:
     """Write the sample, or the one of `instruct`, into `out` unless the same one is there, and return its counts.
 
     Raises:
         UserError: `out` holds something else.
     """
-    settings = {"seed": seed} | ({"instruct": True} if instruct else {})
+    settings = {"seed": SEED} | ({"instruct": True} if instruct else {})
     manifest = read_manifest(out)
     current = package_versions("hunmin", *(("torch", "transformers", "tokenizers") if instruct else ()))
     own = manifest is not None and manifest.stage == STAGE
@@ -36,7 +35,7 @@ def make_sample(out: Path, seed: int, instruct: bool = False) -> dict[str, Any]:
     temporary = out.with_name(f".{out.name}.partial")
     remove_folder(temporary)
     temporary.mkdir(parents=True)
-    counts = write_instruct_sample(temporary, seed) if instruct else write_sample(temporary, seed=seed)
+    counts = write_sample(temporary, instruct)
     outputs = describe_outputs(temporary)
     write_manifest(
         temporary,

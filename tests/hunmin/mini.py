@@ -1,18 +1,62 @@
-"""A whole run in little: the sample with few sentences, a model of one layer, one epoch a task."""
+"""A whole run in little: a tenth of the sample's corpora, a model of one layer, one epoch a task."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
 import yaml
+import zstandard
 
 from hunmin.sample import write_sample
+
+SHARE = 10
+
+
+def write_small_sample(folder: Path) -> Path:
+    """Write the embedded sample with every tenth document of a corpus, the copies of these, and its tasks."""
+    write_sample(folder)
+    truth = folder / "truth.jsonl"
+    facts = [json.loads(line) for line in truth.read_text(encoding="utf-8").splitlines()]
+    left: list[dict[str, Any]] = []
+    for path in sorted((folder / "corpora").iterdir()):
+        lines = read_compressed(path).splitlines(keepends=True)
+        ids = [json.loads(line)["id"] for line in lines] if ".jsonl" in path.name else range(1, len(lines) + 1)
+        here = [fact for fact in facts if fact["file"] == f"corpora/{path.name}"]
+        pairs = [{fact["document"], fact["of"]} for fact in here if "of" in fact]
+        kept = {*ids[::SHARE]}
+        kept = kept.union(*(pair for pair in pairs if pair & kept))
+        content = b"".join(line for id, line in zip(ids, lines, strict=True) if id in kept)
+        write_compressed(path, content)
+        # documents of text files are named by their lines, which a cut moves
+        names = {id: id if ".jsonl" in path.name else new for new, id in enumerate(sorted(kept), 1)}
+        for fact in here:
+            if fact["document"] in kept:
+                left.append({**fact, **{key: names[fact[key]] for key in ("document", "of") if key in fact}})
+    truth.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in left), encoding="utf-8")
+    return folder
+
+
+def read_compressed(path: Path) -> bytes:
+    """Return what a file holds, decompressed."""
+    content = path.read_bytes()
+    if path.suffix == ".zst":
+        return zstandard.ZstdDecompressor().decompressobj().decompress(content)
+    return gzip.decompress(content) if path.suffix == ".gz" else content
+
+
+def write_compressed(path: Path, content: bytes) -> None:
+    """Write a file, compressed as its name says."""
+    if path.suffix == ".zst":
+        content = zstandard.ZstdCompressor().compress(content)
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def write_mini(folder: Path, **pretrain: Any) -> Path:
     """Write sample and recipe below `folder` and return the recipe's path; the run goes to folder/run."""
-    write_sample(folder / "sample", seed=1, sentences=4000)
+    write_small_sample(folder / "sample")
     recipe = {
         "name": "mini",
         "out": str(folder / "run"),

@@ -105,23 +105,27 @@ def write_model(folder: Path, kind: str = "roberta", text: str = "", **changes: 
     return folder
 
 
+def sample_tasks() -> dict[str, bytes]:
+    """Return path → bytes of the embedded sample's eight tasks."""
+    from hunmin.sample import sample_files
+
+    found = {name.partition("klue/")[2]: content for name, content in sample_files().items()}
+    return {name: content for name, content in found.items() if name}
+
+
 @cache
 def sample_characters() -> str:
     """Return the characters of the embedded sample's tasks, and ASCII letters: what a tokenizer must know to read."""
-    from hunmin.sample.tasks import build_tasks
-
-    known = {*"".join(build_tasks(42).files.values()), *string.ascii_letters, *string.punctuation}
+    known = {*b"".join(sample_tasks().values()).decode(), *string.ascii_letters, *string.punctuation}
     return "".join(sorted(known - set("\n\t")))
 
 
 def write_sample(folder: Path) -> Path:
     """Write the embedded sample's eight tasks, as `hunmin sample` does."""
-    from hunmin.sample.tasks import build_tasks
-
-    for name, content in build_tasks(42).files.items():
+    for name, content in sample_tasks().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+        path.write_bytes(content)
     return folder
 
 

@@ -114,7 +114,7 @@ def test_a_model_of_a_folder_is_no_name_on_the_hub(tmp_path: Path, monkeypatch: 
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of somebody else, with the files that published recipes name beside them."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    write_sample(folder / "sample", seed=1, sentences=2000)
+    write_sample(folder / "sample")
     for source in (folder / "sample" / "corpora").iterdir():
         (folder / source.name).symlink_to(source)
     (folder / "klue").symlink_to(folder / "sample" / "klue")

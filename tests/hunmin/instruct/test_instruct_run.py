@@ -53,7 +53,7 @@ def manifests(run: Path) -> dict[str, dict[str, Any]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sample, and a finished run of it in `run`."""
     found = tmp_path_factory.mktemp("decoder")
-    make_sample(found / "sample", 42, instruct=True)
+    make_sample(found / "sample", instruct=True)
     assert run_command(["run", str(recipe_at(found, "run"))]) == 0
     return found
 
