@@ -1,7 +1,9 @@
-"""What the benchmarks share: processor time, medians, peak memory, the hardware, tables of figures and their bars."""
+"""What the benchmarks share: medians, time limits, peak memory, the machine, tables of figures and their bars."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import multiprocessing
 import os
 import platform
@@ -41,14 +43,27 @@ class Row:
         return self.value <= self.bar if self.most else self.value >= self.bar
 
 
-def print_rows(title: str, rows: list[Row]) -> None:
-    """Print figures in aligned columns, each with its bar and whether it is reached."""
+def parser_of(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser that prints a script's docstring as its help."""
+    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def print_rows(title: str, rows: list[Row]) -> list[Row]:
+    """Print figures in aligned columns, each with its bar and whether it is reached; return them."""
     print(f"\n{title}")
     for row in rows:
-        bar = f"{'<=' if row.most else '>='} {_number(row.bar)}" if row.bar is not None else ""
+        bar = f"{'<=' if row.most else '>='} {number(row.bar)}" if row.bar is not None else ""
         verdict = {None: "", True: "yes", False: "NO"}[row.reached]
-        line = f"  {row.name:44} {_number(row.value):>12} {row.unit:14} {bar:>12} {verdict:4} {row.note}"
+        line = f"  {row.name:44} {number(row.value):>12} {row.unit:14} {bar:>12} {verdict:4} {row.note}"
         print(line.rstrip(), flush=True)
+    return rows
+
+
+def finish(rows: list[Row], as_json: bool) -> int:
+    """Print figures as one JSON object where that is asked for; return 1 when a bar is not reached, else 0."""
+    if as_json:
+        print(json.dumps({"hardware": hardware(), "rows": as_dicts(rows)}, ensure_ascii=False))
+    return int(any(row.reached is False for row in rows))
 
 
 def as_dicts(rows: list[Row]) -> list[dict[str, Any]]:
@@ -56,7 +71,8 @@ def as_dicts(rows: list[Row]) -> list[dict[str, Any]]:
     return [{**asdict(row), "reached": row.reached} for row in rows]
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a figure in three digits, or whole from 1,000 on."""
     if value != value:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -93,11 +109,6 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def in_fresh_process(work: Callable[..., R], *arguments: object) -> R:
-    """Return what `work` returns for the arguments, all of them picklable, called in a process of its own."""
-    return in_fresh_processes(1, work, *arguments)[0]
-
-
 def in_fresh_processes(count: int, work: Callable[..., R], *arguments: object) -> list[R]:
     """Return what `work` returns in each of so many processes of its own, all of them at work at once."""
     with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -119,11 +130,9 @@ class ChildrenPeak:
 
     def __init__(self) -> None:
         self.peaks: dict[int, int] = {}
-        self._earlier: set[int] = set()
 
     def __enter__(self) -> ChildrenPeak:
-        self._look("self")
-        self._earlier, self.peaks = set(self.peaks), {}
+        self._earlier = set(children_of("self"))
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -135,18 +144,9 @@ class ChildrenPeak:
 
     def _watch(self) -> None:
         while not self._end.wait(0.1):
-            self._look("self")
-
-    def _look(self, process: str) -> None:
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                found = children.read_text().split()
-            except OSError:  # the thread has ended since
-                continue
-            for child in found:
-                if int(child) not in self._earlier:
+            for child in children_of("self"):
+                if child not in self._earlier:
                     self.note(child)
-                    self._look(child)
 
     def note(self, child: str) -> None:
         """Keep what a process holds at its most so far; what it held stays when it has ended."""
@@ -159,6 +159,18 @@ class ChildrenPeak:
         return max(self.peaks.values(), default=0)
 
 
+def children_of(process: str) -> Iterator[str]:
+    """Yield the processes below one, at any depth (Linux)."""
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            found = children.read_text().split()
+        except OSError:  # the thread has ended since
+            continue
+        for child in found:
+            yield child
+            yield from children_of(child)
+
+
 def peak_bytes(process: int | str = "self") -> int:
     """Return the peak resident memory of a process in bytes; 0 when it is gone."""
     try:
@@ -169,16 +181,8 @@ def peak_bytes(process: int | str = "self") -> int:
 
 
 def hardware() -> str:
-    """Return one line on the machine: processor, cores this process may use, memory, load, Python."""
-    name = platform.processor() or platform.machine()
-    memory = ""
-    if Path("/proc/cpuinfo").exists():
-        models = re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-        name = models[0] if models else name
-        size = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-        memory = f"{int(size.group(1)) / 1e6:.0f} GB memory, " if size else ""
-    load = os.getloadavg()[0]
-    return (
-        f"{name}, {len(os.sched_getaffinity(0))} cores, {memory}"
-        f"load {load:.1f} before the start, Python {platform.python_version()}"
-    )
+    """Return one line on the machine: processor, cores this process may use, load, Python."""
+    name, facts = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    models = re.findall(r"model name\s*:\s*(.+)", facts.read_text()) if facts.exists() else []
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+    return f"{[*models, name][0]}, {cores} cores, load {load:.1f} before the start, Python {platform.python_version()}"
