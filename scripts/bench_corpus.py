@@ -21,7 +21,6 @@ import os
 import statistics
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -32,22 +31,20 @@ from typing import Any, NamedTuple
 import orjson
 import pyarrow as pa
 from timing import (
-    ChildrenPeak,
+    Measured,
     Row,
     cpu_seconds,
     finish,
     hardware,
     in_fresh_processes,
+    measured,
     median_seconds,
     parser_of,
-    peak_bytes,
     print_rows,
 )
 
 from common.compressed import decompression_errors
 from common.files import expand, open_bytes
-from common.manifest import describe_outputs
-from common.settings import settings_hash
 from data.benchmark import load_benchmark
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.corpus import CorpusSettings, build_corpus
@@ -193,35 +190,13 @@ class Parts:
         return [*rows, Row("sentences found", 100 * hits.total() / len(self.sentences), "%", note=note)]
 
 
-class Build(NamedTuple):
-    """One run of the whole stage; `hash` is of every file of the corpus folder."""
-
-    wall: float
-    cpu: float
-    peak: int
-    hash: str
-
-
-def build(raw: Path, benchmark: Path, workers: int) -> Build:
-    """Return what a run of the stage over one JSON Lines file took; the process is this one's alone."""
-    decontaminate = DecontaminateSettings(benchmark=str(benchmark))
-    settings = CorpusSettings(inputs=[str(raw)], workers=workers, decontaminate=decontaminate)
-    with tempfile.TemporaryDirectory(dir=raw.parent) as out, ChildrenPeak() as children:
-        start, cpu = time.perf_counter(), cpu_seconds()
-        build_corpus(settings, Path(out) / "corpus")
-        wall, cpu = time.perf_counter() - start, cpu_seconds() - cpu
-        time.sleep(0.2)
-        outputs = settings_hash(describe_outputs(Path(out) / "corpus"))
-    if workers > 1 and not children.largest:
-        raise RuntimeError("no worker's memory was seen")
-    return Build(wall, cpu, children.largest if workers > 1 else peak_bytes(), outputs)
-
-
 def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabytes: float, repeat: int) -> list[Row]:
     """Return the figures of the whole stage with one and two workers, and of a worker's memory on a small part."""
 
-    def run(file: Path, workers: int) -> Build:
-        return in_fresh_processes(1, build, file, benchmark, workers)[0]
+    def run(file: Path, workers: int) -> Measured:
+        decontaminate = DecontaminateSettings(benchmark=str(benchmark))
+        settings = CorpusSettings(inputs=[str(file)], workers=workers, decontaminate=decontaminate)
+        return in_fresh_processes(1, measured, build_corpus, settings)[0]
 
     files = {folder / "large.jsonl": megabytes, folder / "small.jsonl": SMALL}
     sizes = []
@@ -245,9 +220,9 @@ def whole_way(documents: list[Document], benchmark: Path, folder: Path, megabyte
         Row("whole way, one worker", size / cpu, "MB/s a core", speed, note=f"{size:.0f} MB, {one:.1f} s wall"),
         Row("whole way, two workers", size / two, "MB/s", note=f"{two:.1f} s wall"),
         Row("two workers beside one, in a round", statistics.median(times), "x", gain, note=note),
-        Row(f"memory of a worker at {little:.0f} MB", on_small.peak / 1e9, "GB", 1.5, most=True),
-        Row(f"memory of a worker at {size:.0f} MB", max(run.peak for run in twos) / 1e9, "GB", 1.5, most=True),
-        Row("memory of the whole process, one worker", max(run.peak for run in ones) / 1e9, "GB"),
+        Row(f"memory of a worker at {little:.0f} MB", on_small.worker_peak / 1e9, "GB", 1.5, most=True),
+        Row(f"memory of a worker at {size:.0f} MB", max(run.worker_peak for run in twos) / 1e9, "GB", 1.5, most=True),
+        Row("memory of the whole process, one worker", max(run.own_peak for run in ones) / 1e9, "GB"),
         Row("different results among these runs", different, "", 0, most=True),
     ]
 
@@ -257,14 +232,13 @@ PARTS = ("parse", "clean", "pii", "splitting", "decontaminate", "duplicates", "w
 
 def main() -> int:
     """Measure and print."""
-    parser = parser_of(__doc__)
+    parser = parser_of(__doc__, json=True)
     parser.add_argument("corpora", nargs="+", help="JSON Lines files, folders, globs")
     parser.add_argument("--benchmark", type=Path, required=True, help="folder of the evaluation data")
     parser.add_argument("--megabytes", type=float, default=1000, help="most text for the whole way (default 1000)")
     parser.add_argument("--part-megabytes", type=float, default=60, help="text for each part (default 60)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (default 3)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {','.join(PARTS)}")
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     wanted = options.parts.split(",")
     if unknown := set(wanted) - set(PARTS):

@@ -31,12 +31,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from bench_pretrain import Ours, Plain, WithMask, device, text_rows, wait
+from bench_pretrain import Ours, Plain, device, wait
 from gpu_report import conditions_of, holds_row, put_row, read_report, write_report
 from timing import parser_of
 
 from pretrain import attention
-from pretrain.model import MaskedRowsModel
 from pretrain.peak import device_peak, measured_rate
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
@@ -114,9 +113,9 @@ def loop_of(options: argparse.Namespace, row: dict[str, Any]) -> Ours | Plain:
 
         text = BertTokenizerFast(str(options.tokenizer / "vocab.txt"), do_lower_case=False)
         collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15, pad_to_multiple_of=64)
-        return Plain(settings, options.tokens, text_rows, collator, row["compile"])
-    kind, unpadded = (WithMask, False) if row.get("dense") else (MaskedRowsModel, None)
-    return Ours(settings, options.tokens, options.tokenizer, kind, unpadded, row.get("world", 1))
+        return Plain(settings, options.tokens, collator, row["compile"])
+    unpadded = False if row.get("dense") else None
+    return Ours(settings, options.tokens, options.tokenizer, unpadded=unpadded, world=row.get("world", 1))
 
 
 def measure(options: argparse.Namespace, name: str) -> dict[str, Any]:

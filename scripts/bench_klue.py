@@ -14,8 +14,8 @@ MODEL: an encoder's folder; KLUE: the benchmark's files.
 All take the same optimizer steps with a model of their own from the same weights. A round takes other examples than
 the one before, some steps of each way in turn; the median of the rounds counts, and of their ratios, which are of text
 tokens: inputs differ in length. On a CPU one thread computes and its processor seconds count; on a GPU wall time does.
-Inputs are made beforehand: all read them from the same cache. "Making a batch" is the part of a step that is not the
-model's, padding: median of 50. Exit code 1 when a bar is not reached, 2 when used wrongly.
+Inputs are made beforehand: all read them from the same cache. Exit code 1 when a bar is not reached, 2 when used
+wrongly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from common.errors import UserError
 from klue.batches import train_batches
 from klue.examples import load_splits
 from klue.features import load_tokenizer, make_features
-from klue.finetune import batch_arrays, batch_tensors, build_optimizer, train_step
+from klue.finetune import batch_arrays, build_optimizer, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import Job, plan_jobs
@@ -146,18 +146,7 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
         if one in ways:
             ratio = statistics.median(a / b for a, b in zip(tokens[one], tokens[other], strict=True))
             rows.append(Row(f"{name}, {one} to {other}", ratio, "x", bar, note=note))
-    rows.append(Row(f"{name}, making a batch", 1e3 * batch_seconds(next(ours), features, job), "ms"))
     return rows
-
-
-def batch_seconds(batch: np.ndarray, features: Features, job: Job) -> float:
-    """Return how long it takes to put a batch together in main memory: what could be done beside a GPU's step."""
-    taken = []
-    for _ in range(50):
-        begin = time.perf_counter()
-        batch_tensors(features, batch, get_task(job.task), job, torch.device("cpu"))
-        taken.append(time.perf_counter() - begin)
-    return statistics.median(taken)
 
 
 def whole(size: int, epoch_of: Callable[[int], list[np.ndarray]]) -> Iterator[np.ndarray]:
@@ -174,14 +163,13 @@ def grouped(lengths: np.ndarray, size: int, epoch: int) -> list[np.ndarray]:
 
 def main() -> int:
     """Measure and print."""
-    parser = parser_of(__doc__)
+    parser = parser_of(__doc__, json=True)
     parser.add_argument("model", type=Path, help="an encoder's folder")
     parser.add_argument("--data", type=Path, required=True, help="folder with the benchmark's files")
     parser.add_argument("--task", action="append", help=f"task; repeat for several (default: {', '.join(TASKS)})")
     parser.add_argument("--batch", type=int, help="examples a step (default: the authors')")
     parser.add_argument("--steps", type=int, default=4, help="optimizer steps of each way in a round")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of which the median counts")
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -5,8 +5,8 @@
 
 - ours: token shards, loader, whole-word masks, engine and optimizer step, as `hunmin pretrain` runs them.
 - plain: transformers' model with the loss over its full head, torch's AdamW, and `DataCollatorForLanguageModeling`
-  over (a) texts a row: the sentences of a document up to the length, padded to the longest of the batch, and (b) the
-  very rows that ours takes, without padding. Its collator masks tokens: masking whole words costs it more.
+  over texts: the sentences of a document up to the length, padded to the longest of the batch. Its collator masks
+  tokens: masking whole words costs it more.
 - parts: ours with one thing taken out or put in.
 
 Same model, numeric type and rows a step. Only positions that hold text or [CLS] and [SEP] count as tokens. All loops
@@ -24,16 +24,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from functools import cache
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from timing import Row, finish, hardware, parser_of, print_rows
-from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset
 
 from pretrain import processes
@@ -42,8 +40,7 @@ from pretrain.engines import start_engine
 from pretrain.flops import flops_per_token
 from pretrain.guard import StepGuard
 from pretrain.loader import Loader
-from pretrain.masking import IGNORE
-from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
+from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.peak import measured_rate
 from pretrain.plans import plan_samples
 from pretrain.precision import half_type, resolve_dtype
@@ -53,12 +50,11 @@ from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 
 BAR = 1.5
-"""Least ratio of ours to the plain loop (a) on a CPU, by the project's own aim."""
+"""Least ratio of ours to the plain loop on a CPU, by the project's own aim."""
 WAIT_STEPS = 20
 """Steps over which the loader, and waiting for it, are measured."""
 Step = Callable[[], torch.Tensor]
 """One optimizer step; returns how many real tokens it took, as a tensor that nothing has waited for."""
-Rows = Callable[[TokenShards, int], Iterator[list[int]]]
 
 
 @cache
@@ -73,31 +69,6 @@ def wait() -> None:
         torch.cuda.synchronize()
 
 
-class FullHead(MaskedRowsModel):
-    """The head over all positions, as transformers' own loss has it."""
-
-    def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **_: Any) -> Sums:
-        """Return the sums of the batch."""
-        mask = None if lengths_B is None else torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]
-        with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
-            logits = self.hub(input_ids=ids_BS, attention_mask=mask).logits.float()
-        labels = torch.full_like(ids_BS, IGNORE).scatter(1, rows_BM, labels_BM)
-        labels[:, 0] = IGNORE  # unused rows point there
-        loss = functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
-        zero = loss.detach().new_zeros(())
-        return Sums(loss, zero, (labels != IGNORE).sum(), zero, zero, zero)
-
-
-class WithMask(MaskedRowsModel):
-    """An attention mask also where nothing is padded."""
-
-    def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **more: Any) -> Sums:
-        """Return the sums of the batch."""
-        if lengths_B is None:
-            lengths_B = torch.full((len(ids_BS),), ids_BS.shape[1], device=ids_BS.device)
-        return super().forward(ids_BS, rows_BM, labels_BM, lengths_B, **more)
-
-
 class Ours:
     """Steps of the project's training loop.
 
@@ -105,18 +76,17 @@ class Ours:
         settings: of the run.
         tokens: token folder.
         tokenizer: its tokenizer folder.
-        kind: class of the training model.
         unpadded: whether padded samples are computed text by text; None: as is faster here.
         world: processes that the model is compiled for.
     """
 
     def __init__(
-        self, settings: PretrainSettings, tokens: Path, tokenizer: Path, kind: type[MaskedRowsModel] = MaskedRowsModel,
+        self, settings: PretrainSettings, tokens: Path, tokenizer: Path,
         unpadded: bool | None = None, world: int = 1,
     ) -> None:  # fmt: skip
         shards = TokenShards(tokens)
         hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-        model = kind(hub, half_type(settings.dtype))
+        model = MaskedRowsModel(hub, half_type(settings.dtype))
         speed_up(model, settings, device(), world=world)
         if unpadded is not None:
             model.takes_texts = unpadded
@@ -154,46 +124,30 @@ class Ours:
         self.take_turn()
         self.waited, began = 0.0, time.perf_counter()
         for _ in range(steps):
-            self()
-        wait()
+            float(self())
         waited, began = self.waited / (time.perf_counter() - began), time.perf_counter()
         made = [batch for step in range(steps) for batch in self.loader.micro_batches(step)]
         seconds = time.perf_counter() - began
         return waited, sum(float(batch.counts[0]) for batch in made) / seconds
 
 
-def text_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
-    """Yield rows as a plain script makes them: the sentences of one document up to the length."""
-    cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
-    while True:
-        for index in range(len(shards.shards)):
+class Texts(IterableDataset):  # type: ignore[type-arg]
+    """What a plain script feeds its collator: the sentences of one document up to the length."""
+
+    def __init__(self, tokens: Path, length: int) -> None:
+        self._tokens, self._length = tokens, length
+
+    def __iter__(self) -> Iterator[dict[str, list[int]]]:
+        shards, most = TokenShards(self._tokens), self._length - 2
+        cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
+        for index in cycle(range(len(shards.shards))):
             tokens, sentences = shards.tokens(index), np.asarray(shards.sentences(index))
             documents = set(np.asarray(shards.documents(index)).tolist())
             start = 0
             for before, end in pairwise(sentences.tolist()):
-                if before > start and (before in documents or end - start > length - 2):
-                    yield [cls, *tokens[start : min(before, start + length - 2)].tolist(), sep]
+                if before > start and (before in documents or end - start > most):
+                    yield {"input_ids": [cls, *tokens[start : min(before, start + most)].tolist(), sep]}
                     start = before
-
-
-def running_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
-    """Yield rows without padding: the running text, cut."""
-    cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
-    while True:
-        for index in range(len(shards.shards)):
-            tokens = shards.tokens(index)
-            for start in range(0, len(tokens) - length + 2, length - 2):
-                yield [cls, *tokens[start : start + length - 2].tolist(), sep]
-
-
-class Texts(IterableDataset):  # type: ignore[type-arg]
-    """What a plain script feeds its collator."""
-
-    def __init__(self, tokens: Path, length: int, rows: Rows) -> None:
-        self._tokens, self._length, self._rows = tokens, length, rows
-
-    def __iter__(self) -> Iterator[dict[str, list[int]]]:
-        return ({"input_ids": row} for row in self._rows(TokenShards(self._tokens), self._length))
 
 
 class Plain:
@@ -202,12 +156,11 @@ class Plain:
     Args:
         settings: of the run.
         tokens: token folder.
-        rows: what the rows are.
-        collator: makes batches of them.
+        collator: makes batches of texts.
         compiled: whether the model is compiled.
     """
 
-    def __init__(self, settings: PretrainSettings, tokens: Path, rows: Rows, collator: Any, compiled: bool) -> None:
+    def __init__(self, settings: PretrainSettings, tokens: Path, collator: Any, compiled: bool) -> None:
         shards, self._settings, gpu = TokenShards(tokens), settings, device().type == "cuda"
         config = build_config(settings, shards.vocab_size, shards.special_ids)
         self._model = build_model(settings, config).to(device()).train()
@@ -215,7 +168,7 @@ class Plain:
             self._model.compile()
         self._optimizer = torch.optim.AdamW(self._model.parameters(), lr=settings.optimizer.lr, weight_decay=0.01)
         self._half, self._pad, self.waited = half_type(settings.dtype), shards.special_ids["pad"], 0.0
-        texts = Texts(tokens, settings.length, rows)
+        texts = Texts(tokens, settings.length)
         self._source = iter(DataLoader(
             texts, settings.micro_batch, num_workers=8 * gpu, collate_fn=collator, pin_memory=gpu
         ))  # fmt: skip
@@ -270,23 +223,20 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
                  "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
         return PretrainSettings(**{**basic, **changes})
 
-    def ours(kind: type[MaskedRowsModel] = MaskedRowsModel, unpadded: bool | None = None, **changes: Any) -> Ours:
-        return Ours(run(**changes), options.tokens, options.tokenizer, kind, unpadded)
+    def ours(unpadded: bool | None = None, **changes: Any) -> Ours:
+        return Ours(run(**changes), options.tokens, options.tokenizer, unpadded)
 
     collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15)
     mine = ours()
     loops: dict[str, Step] = {
         "ours": mine,
-        "plain (a), texts padded": Plain(run(), options.tokens, text_rows, collator, False),
-        "plain (b), running text": Plain(run(), options.tokens, running_rows, collator, False),
+        "plain": Plain(run(), options.tokens, collator, False),
     }
     padded = ("full-sentences", "packed", "doc-sentences")
     for kind in padded if options.texts else ():
         loops[f"ours, {kind}, with a mask"] = ours(unpadded=False, samples=kind)
         loops[f"ours, {kind}, text by text"] = ours(unpadded=True, samples=kind)
     if parts:
-        loops["ours, head over all positions"] = ours(FullHead)
-        loops["ours, with an attention mask"] = ours(WithMask)
         loops |= {f"ours, {kind}": ours(samples=kind) for kind in padded}
         loops["ours, DeepSpeed's ZeRO 0"] = ours(engine="deepspeed")
         loops["ours, DeepSpeed's ZeRO 1"] = ours(zero_stage=1)
@@ -305,15 +255,14 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
         if name != "ours":
             rows.append(Row(name, other, "tokens/s", note=f"ours is {rate / other:.2f} times as fast"))
     bar = BAR if not gpu and shape["hidden"] == 256 else None
-    rows.append(Row("ours beside plain (a)", rate / rates["plain (a), texts padded"], "x", bar))
-    rows.append(Row("ours beside plain (b)", rate / rates["plain (b), running text"], "x"))
+    rows.append(Row("ours beside plain", rate / rates["plain"], "x", bar))
     size = f"{shape['layers']} layers × {shape['hidden']}, {TokenShards(options.tokens).vocab_size:,} entries"
     return print_rows(f"{size}, {options.length} tokens, {options.batch} rows", rows)
 
 
 def main() -> int:
     """Measure and print."""
-    parser = parser_of(__doc__)
+    parser = parser_of(__doc__, json=True)
     parser.add_argument("--tokens", type=Path, required=True, help="finished token folder")
     parser.add_argument("--tokenizer", type=Path, required=True, help="its tokenizer folder")
     parser.add_argument("--layers", type=int, default=4)
@@ -326,7 +275,6 @@ def main() -> int:
     parser.add_argument("--base", action="store_true", help="RoBERTa-base beside it (2 steps a round)")
     parser.add_argument("--no-parts", action="store_true", help="without the runs with a part taken out or put in")
     parser.add_argument("--texts", action="store_true", help="padded samples with a mask and text by text beside it")
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
     dtype = resolve_dtype(options.dtype)

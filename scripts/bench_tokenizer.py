@@ -24,30 +24,16 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core: the library would take all
 
 import numpy as np
 import pyarrow as pa
-from timing import (
-    ChildrenPeak,
-    Row,
-    cpu_seconds,
-    finish,
-    hardware,
-    in_fresh_processes,
-    parser_of,
-    peak_bytes,
-    print_rows,
-)
+from timing import Measured, Row, finish, hardware, in_fresh_processes, measured, parser_of, print_rows
 
-from common.manifest import describe_outputs
-from common.settings import settings_hash
 from data.shards import read_shards
 from tokenizer.encode import EncodeSettings, encode_corpus
 from tokenizer.encoder import Encoder
@@ -57,39 +43,6 @@ from tokenizer.train import TokenizerSettings, train_tokenizer
 BATCH_DOCUMENTS = 2048
 ENOUGH = 200
 """Megabytes of text from which the bars hold."""
-
-
-class Measured(NamedTuple):
-    """One run in a fresh process; `start` is what came before the work."""
-
-    wall: float
-    cpu: float
-    own_peak: int
-    worker_peak: int
-    hash: str
-    start: float
-
-
-def measure(work: Callable[..., object], *given: Path, out: Path | None = None, warm: Path | None = None) -> Measured:
-    """Return what a stage took, into a folder that stays where it is named; the process is its alone.
-
-    Args:
-        work: called with what is given, and the folder to write.
-        given: the stage's inputs.
-        out: the folder; None takes one that is thrown away.
-        warm: tokenizer with which a sentence is encoded before.
-    """
-    begin = time.perf_counter()
-    if warm:
-        load_compiled_code(warm)
-    start = time.perf_counter() - begin
-    with tempfile.TemporaryDirectory() as spare, ChildrenPeak() as children:
-        folder = out or Path(spare) / "out"
-        folder.mkdir()
-        begin, cpu = time.perf_counter(), cpu_seconds()
-        work(*given, folder)
-        wall, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
-        return Measured(wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder)), start)
 
 
 def load_compiled_code(tokenizer: Path) -> Encoder:
@@ -102,7 +55,7 @@ def load_compiled_code(tokenizer: Path) -> Encoder:
 def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer: Path) -> list[Row]:
     """Return the rows of training; the tokenizer of one worker is left in `tokenizer`."""
     one, two = (
-        in_fresh_processes(1, partial(measure, out=out), partial(train_tokenizer, settings), corpus)[0]
+        in_fresh_processes(1, partial(measured, out=out), train_tokenizer, settings, corpus)[0]
         for out, settings in (
             (tokenizer, TokenizerSettings(vocab_size=vocab_size, workers=1)),
             (None, TokenizerSettings(vocab_size=vocab_size, workers=2)),
@@ -160,8 +113,8 @@ def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> l
     """Return the rows of the stage with one and two workers, run in turn."""
 
     def run(workers: int, at_once: int) -> list[Measured]:
-        work = partial(encode_corpus, EncodeSettings(workers=workers))
-        return in_fresh_processes(at_once, partial(measure, warm=tokenizer), work, corpus, tokenizer)
+        run = partial(measured, before=partial(load_compiled_code, tokenizer))
+        return in_fresh_processes(at_once, run, encode_corpus, EncodeSettings(workers=workers), corpus, tokenizer)
 
     rounds = [(run(1, 1), run(2, 1), run(1, 2)) for _ in range(repeat)]
     ones, twos, apart = (list(chain(*runs)) for runs in zip(*rounds, strict=True))
@@ -181,12 +134,11 @@ def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> l
 
 def main() -> int:
     """Measure and print."""
-    parser = parser_of(__doc__)
+    parser = parser_of(__doc__, json=True)
     parser.add_argument("--corpus", type=Path, required=True, help="finished corpus folder")
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--hf-share", type=float, default=0.1, help="share of the text that HF encodes, too")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (default 3)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     corpus, facts = options.corpus, options.corpus / "statistics.json"
     if not facts.is_file():

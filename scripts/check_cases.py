@@ -106,10 +106,8 @@ class Cases:
     def f02_nfd_reading(self) -> str:
         """The same on composed and decomposed text."""
         folder = self.cases / "f02_nfd_reading"
-        found = []
-        for form in ("nfc", "nfd"):
-            done = self.hunmin("klue", "ceiling", self.export, "--data", folder / form, "--task", "mrc", "--json")
-            found.append(done.stdout)
+        found = [self.hunmin("klue", "ceiling", self.export, "--data", folder / form, "--task", "mrc", "--json").stdout
+                 for form in ("nfc", "nfd")]  # fmt: skip
         if not found[0].strip() or found[0] != found[1]:
             return f"ceiling differs: {found}"
         for task in ("mrc", "ner"):

@@ -6,9 +6,9 @@
 BENCHMARK is a folder as in the recipe's klue.data; CORPUS are JSON Lines files with "text" (.gz, .bz2, .xz, .zst too).
 
 oracle: sentences drawn evenly from the files, and altered copies of benchmark sentences beside them (real text alone
-holds too few near the thresholds), are compared with each sentence of --records benchmark records, drawn as well, by the
-tests' slow oracle: strings and plain loops, no hash, no index, no filter. For each threshold it prints how many decisions (which benchmark sentence, by
-which rule, at which score, or none) differ. Exit code 1 if any.
+holds too few near the thresholds), are compared with each sentence of --records benchmark records, drawn as well, by
+the tests' slow oracle: strings and plain loops, no hash, no index, no filter. For each threshold it prints how many
+decisions (which benchmark sentence, by which rule, at which score, or none) differ. Exit code 1 if any.
 
 planted: benchmark sentences are drawn, altered in one way a kind, and hidden among real sentences; it prints which
 share of them is found. The benchmark's own sentences (titles, premises, questions, reviews) and the sentences of its

@@ -40,11 +40,7 @@ PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 27, 24, 17,
 
 
 def normal(name: str) -> str:
-    """Return a distribution's name as indexes compare it.
-
-    >>> normal("Typing_Extensions")
-    'typing-extensions'
-    """
+    """Return a distribution's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -63,14 +63,7 @@ and `instruct`, `tune` and `leaderboard` instead of the other sections."""
 
 
 class Texts:
-    """What a page says, in its language; remembers what it was asked for.
-
-    Args:
-        file: the Korean texts; None is English itself.
-
-    Raises:
-        UserError: the file is no list of `en` and `ko`, or holds a text twice.
-    """
+    """What a page says, by a file of Korean texts or (None) in English; remembers what it was asked for."""
 
     def __init__(self, file: Path | None) -> None:
         self._asked: dict[str, str] = {}
@@ -91,22 +84,13 @@ class Texts:
             raise UserError(what, "a text has one translation", "delete one of them")
 
     def __call__(self, english: str, of: str) -> str:
-        """Return a text in the page's language; English where there is none, which `check` tells.
-
-        Args:
-            english: docstring, or word of the page; white space counts as blanks.
-            of: setting or part of the page that it is of, for messages.
-        """
+        """Return a text of a setting, or part of the page, in its language; English where `check` misses it."""
         key = one_line(english)
         self._asked.setdefault(key, of)
         return english if self._korean is None else self._korean.get(key, english)
 
     def check(self) -> None:
-        """Raise what is wrong with the texts, once the page has asked for all of its own.
-
-        Raises:
-            UserError: a docstring is missing, a text has no translation, or a translation is of no text.
-        """
+        """Raise UserError for a docstring or a translation that is missing, or a translation that is of no text."""
         if "" in self._asked:
             what = f"{self._asked['']} has no docstring"
             raise UserError(what, "the reference says of every setting what it means", "write one below the setting")

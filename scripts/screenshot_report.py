@@ -21,20 +21,6 @@ from hunmin.page.page import write_page
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-def take(program: str, page: Path, out: Path, width: int, height: int) -> None:
-    """Write what a window of so many pixels shows of an HTML file as a PNG."""
-    with tempfile.TemporaryDirectory() as folder:
-        shot = Path(folder) / "shot.png"
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                   f"--user-data-dir={folder}/profile", f"--window-size={width},{height}", f"--screenshot={shot}",
-                   page.resolve().as_uri()]  # fmt: skip
-        subprocess.run(command, check=True, capture_output=True, timeout=300)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with Image.open(shot) as picture:
-            picture.convert("RGB").quantize(256).save(out, optimize=True)
-    print(f"{out}: {out.stat().st_size:,} bytes")
-
-
 def main() -> None:
     """Read the command line and take the picture."""
     parser = parser_of(__doc__)
@@ -52,7 +38,15 @@ def main() -> None:
         write_page(options.run, page)
         others = f"<style>section:not({', '.join(f'#{name}' for name in options.sections)}) {{ display: none }}</style>"
         page.write_text(page.read_text(encoding="utf-8").replace("</head>", f"{others}</head>", 1), encoding="utf-8")
-        take(program, page, options.out, options.width, options.height)
+        shot = Path(folder) / "shot.png"
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                   f"--user-data-dir={folder}/profile", f"--window-size={options.width},{options.height}",
+                   f"--screenshot={shot}", page.resolve().as_uri()]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with Image.open(shot) as picture:
+            picture.convert("RGB").quantize(256).save(options.out, optimize=True)
+    print(f"{options.out}: {options.out.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

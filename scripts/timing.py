@@ -11,15 +11,19 @@ import re
 import resource
 import signal
 import statistics
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from common.manifest import describe_outputs
+from common.settings import settings_hash
 
 R = TypeVar("R")
 
@@ -43,9 +47,12 @@ class Row:
         return self.value <= self.bar if self.most else self.value >= self.bar
 
 
-def parser_of(doc: str | None) -> argparse.ArgumentParser:
-    """Return a parser that prints a script's docstring as its help."""
-    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(doc: str | None, json: bool = False) -> argparse.ArgumentParser:
+    """Return a parser that prints a script's docstring as its help, with the option --json where that is asked for."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    return parser
 
 
 def print_rows(title: str, rows: list[Row]) -> list[Row]:
@@ -78,30 +85,25 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def median_seconds(work: Callable[[], object], repeat: int, limit: float | None = None) -> float:
-    """Return the median processor seconds of this process over `repeat` runs of `work`.
-
-    Raises:
-        TimeoutError: a run took more than `limit` seconds of wall time.
-    """
+def median_seconds(work: Callable[[], object], repeat: int) -> float:
+    """Return the median processor seconds of this process over `repeat` runs of `work`."""
     times = []
     for _ in range(repeat):
-        with time_limit(limit):
-            start = time.process_time()
-            work()
-            times.append(time.process_time() - start)
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
     return statistics.median(times)
 
 
 @contextmanager
-def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TimeoutError in the body after so many seconds of wall time; None is no limit."""
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the body after so many seconds of wall time."""
 
     def expire(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"more than {seconds:.0f} s")
 
     before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
@@ -115,6 +117,43 @@ def in_fresh_processes(count: int, work: Callable[..., R], *arguments: object) -
         return [done.result() for done in [pool.submit(work, *arguments) for _ in range(count)]]
 
 
+class Measured(NamedTuple):
+    """One run of a stage: seconds, peak memory of its process and of a worker, hash of every file it wrote."""
+
+    wall: float
+    cpu: float
+    own_peak: int
+    worker_peak: int
+    hash: str
+    start: float
+    """Seconds of what came before it."""
+
+
+def measured(
+    work: Callable[..., object], *given: Any, out: Path | None = None, before: Callable[[], object] | None = None
+) -> Measured:
+    """Return what a stage took; the process is its alone.
+
+    Args:
+        work: called with what is given, and the folder to write.
+        given: the stage's settings and inputs.
+        out: the folder; None takes one that is thrown away.
+        before: what is not counted.
+    """
+    begin = time.perf_counter()
+    if before:
+        before()
+    start = time.perf_counter() - begin
+    with tempfile.TemporaryDirectory() as spare, ChildrenPeak() as children:
+        folder = out or Path(spare) / "out"
+        folder.mkdir()
+        begin, cpu = time.perf_counter(), cpu_seconds()
+        work(*given, folder)
+        wall, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
+        time.sleep(0.2)  # the last look at the workers
+        return Measured(wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder)), start)
+
+
 def cpu_seconds() -> float:
     """Return the processor seconds of this process and of the children it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -122,19 +161,18 @@ def cpu_seconds() -> float:
 
 
 class ChildrenPeak:
-    """For a `with` block: the peak resident memory of each process started in it by this one or its children (Linux).
+    """For a `with` block: the peak resident memory of each process below this one (Linux).
 
     It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends. The
     last answer counts: the mark only rises, but before its own program begins a process answers for its parent.
     """
 
     def __init__(self) -> None:
-        self.peaks: dict[int, int] = {}
-
-    def __enter__(self) -> ChildrenPeak:
-        self._earlier = set(children_of("self"))
+        self.peaks: dict[str, int] = {}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> ChildrenPeak:
         self._thread.start()
         return self
 
@@ -144,14 +182,11 @@ class ChildrenPeak:
 
     def _watch(self) -> None:
         while not self._end.wait(0.1):
-            for child in children_of("self"):
-                if child not in self._earlier:
-                    self.note(child)
+            self.note(children_of("self"))
 
-    def note(self, child: str) -> None:
-        """Keep what a process holds at its most so far; what it held stays when it has ended."""
-        if peak := peak_bytes(child):
-            self.peaks[int(child)] = peak
+    def note(self, processes: Iterable[str]) -> None:
+        """Keep what processes hold at their most so far; what one held stays when it has ended."""
+        self.peaks |= {process: peak for process in processes if (peak := peak_bytes(process))}
 
     @property
     def largest(self) -> int:

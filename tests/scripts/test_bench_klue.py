@@ -1,7 +1,6 @@
 """The benchmark of fine-tuning on the small benchmark of the tests."""
 
 import sys
-from itertools import chain
 
 import numpy as np
 import pytest
@@ -25,16 +24,8 @@ def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypa
     rows = bench.measure(*bench.prepare(model, data, "ynat", 35), 1, 1)
     assert [row.name for row in rows] == [
         *("ynat, ours", "ynat, grouped", "ynat, padded", "ynat, ours to grouped", "ynat, ours to padded"),
-        "ynat, making a batch",
     ]
-    assert 0 < rows[-1].value < 1000 and rows[-1].unit == "ms"
-
-
-def test_making_a_batch_is_the_median_of_its_clock(bench, tmp_path, monkeypatch):
-    job, features = bench.prepare(write_model(tmp_path / "model"), write_benchmark(tmp_path / "data"), "ynat", 8)
-    clock = chain.from_iterable((10.0 * i, 10.0 * i + i) for i in range(1, 51))
-    monkeypatch.setattr(bench.time, "perf_counter", lambda: next(clock))
-    assert bench.batch_seconds(np.arange(8), features, job) == 25.5
+    assert all(row.value > 0 for row in rows)
 
 
 def test_the_other_way_groups_lengths_and_takes_every_example_once(bench):
