@@ -12,7 +12,6 @@
 # make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
 # make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
 # make bench-splitter TREEBANK=ko_gsd-ud-dev.conllu
-# make bench-deduplicate CORPUS=texts.jsonl.zst
 # make bench-corpus BENCHMARK=klue CORPUS=corpora
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer CORPUS=runs/x/corpus
@@ -32,7 +31,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 .PHONY: quickstart quickstart-instruct test test-oldest lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
-.PHONY: bench-pii bench-decontaminate bench-splitter bench-deduplicate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
+.PHONY: bench-pii bench-decontaminate bench-splitter bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
 
@@ -90,7 +89,7 @@ test-oldest: $(OLDEST)/.installed
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests
 
-# the tools that the benchmarks measure against
+# the splitters that bench-splitter measures against
 $(PEERS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
 	touch $(PEERS)
@@ -99,15 +98,12 @@ bench-pii: $(STAMP)
 	$(BIN)/python scripts/bench_pii.py $(CORPUS)
 
 bench-decontaminate: $(STAMP)
-	$(BIN)/python scripts/bench_decontaminate.py $(BENCHMARK) $(CORPUS)
+	$(BIN)/python scripts/bench_corpus.py --parts decontaminate --benchmark $(BENCHMARK) $(CORPUS)
 
 bench-splitter: $(PEERS)
 	$(BIN)/python scripts/bench_splitter.py $(TREEBANK)
 
-bench-deduplicate: $(PEERS)
-	$(BIN)/python scripts/bench_deduplicate.py $(CORPUS)
-
-bench-corpus: $(PEERS)
+bench-corpus: $(STAMP)
 	$(BIN)/python scripts/bench_corpus.py --benchmark $(BENCHMARK) $(CORPUS)
 
 check-decontamination: $(STAMP)

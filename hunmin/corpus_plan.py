@@ -70,7 +70,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Rates:
-    """How fast one core is; measured by `scripts/simulate_corpus.py` and `scripts/bench_corpus.py`.
+    """How fast one core is; units by `scripts/bench_corpus.py`.
 
     Args:
         unit: bytes of text a second from raw lines to parts.
@@ -121,7 +121,7 @@ RATES = Rates(
     key_disk=30,
     near_disk=1260,
 )
-"""Measured on one core of an AMD EPYC beside other work, 2026-11-25 (`simulate_corpus.py`, see docs/corpus.md)."""
+"""Measured on one core of an AMD EPYC beside other work, 2026-11-25."""
 PART_SHARE, SHARD_SHARE = 0.5, 1 / 3
 """Disk that parts and shards take of the text they hold, at most."""
 LEADER_BASE, LEADER_UNIT, LEADER_DOCUMENT = 700e6, 2000, 2

@@ -48,7 +48,7 @@ class FineTuneSettings(Settings):
     select_by: str | None = None
     """Metric of the task by which the best evaluation on dev is chosen: a key of its scores (accuracy,
     rouge_w_as_published …). None takes the authors' metric, of NER, DP and MRC as meant instead of as published, of a
-    large model's DP by LAS instead of UAS (`scripts/reproduce_klue.py` sets the authors' own)."""
+    large model's DP by LAS instead of UAS."""
     max_train_examples: int | None = Field(None, ge=1)
     """Train on at most so many examples, the same ones for every seed; None = all."""
 

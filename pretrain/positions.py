@@ -2,9 +2,7 @@
 
 Learned positions lie on a helix: a step from one to the next turns their leading principal components by nearly the
 same rotation everywhere, which is how attention comes to see distances. Going on by that rotation keeps what heads know
-of distances, so that a longer text is read as well as a short one before a single step of training. Rows that come a
-second time do the opposite: every position has a twin that heads cannot tell from it
-(`scripts/measure_positions.py` prints both).
+of distances. Rows that come a second time do the opposite: every position has a twin that heads cannot tell from it.
 
 Legend: P positions at hand, L positions asked for, H hidden width, R components.
 """

@@ -1,13 +1,12 @@
 """How fast pretraining is: the real training loop beside a plain transformers loop, and what each part gives.
 
     python scripts/bench_pretrain.py --tokens RUN/tokens --tokenizer RUN/tokenizer [--layers 4 --hidden 256] [--base]
-        [--length 128] [--batch 32] [--steps 4] [--rounds 5] [--dtype fp32] [--no-parts] [--no-compile] [--texts]
-        [--json]
+        [--length 128] [--batch 32] [--steps 4] [--rounds 5] [--dtype fp32] [--no-parts] [--texts] [--json]
 
-- ours: token shards, loader, whole-word masks, DeepSpeed engine and optimizer step, as `hunmin pretrain` runs them.
+- ours: token shards, loader, whole-word masks, engine and optimizer step, as `hunmin pretrain` runs them.
 - plain: transformers' model with the loss over its full head, torch's AdamW, and `DataCollatorForLanguageModeling`
-  over (a) texts a row: the sentences of a document up to the length, padded to the longest of the batch, and (b) the
-  very rows that ours takes, without padding. Its collator masks tokens: masking whole words costs it more.
+  over texts: the sentences of a document up to the length, padded to the longest of the batch. Its collator masks
+  tokens: masking whole words costs it more.
 - parts: ours with one thing taken out or put in.
 
 Same model, numeric type and rows a step. Only positions that hold text or [CLS] and [SEP] count as tokens. All loops
@@ -19,32 +18,29 @@ that ours made ready while the others had their turn are not used.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from itertools import pairwise
+from functools import cache
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import torch
-from timing import Row, as_dicts, hardware, print_rows
-from torch.nn import functional
+from timing import Row, finish, hardware, parser_of, print_rows
+from torch.utils.data import DataLoader, IterableDataset
 
 from pretrain import processes
 from pretrain.attention import NAME
-from pretrain.engines import interface, start_engine
+from pretrain.engines import start_engine
 from pretrain.flops import flops_per_token
 from pretrain.guard import StepGuard
 from pretrain.loader import Loader
-from pretrain.masking import IGNORE
-from pretrain.model import MaskedRowsModel, Sums, build_config, build_model
+from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.peak import measured_rate
 from pretrain.plans import plan_samples
 from pretrain.precision import half_type, resolve_dtype
@@ -54,60 +50,67 @@ from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 
 BAR = 1.5
-"""Least ratio of ours to the plain loop (a) on a CPU, by the project's own aim."""
-BAR_H200 = 830_000
-"""Least tokens a second of RoBERTa-base, 512 tokens, on one H200 (twice what is usual there)."""
-DEVICE = torch.device("cpu")
+"""Least ratio of ours to the plain loop on a CPU, by the project's own aim."""
 WAIT_STEPS = 20
-"""Steps over which waiting for data is measured, and batches over which the loader is."""
-Step = Callable[[], float]
-"""One optimizer step; returns how many real tokens it took."""
+"""Steps over which the loader, and waiting for it, are measured."""
+Step = Callable[[], torch.Tensor]
+"""One optimizer step; returns how many real tokens it took, as a tensor that nothing has waited for."""
 
 
-class FullHead(MaskedRowsModel):
-    """The head over all positions, as transformers' own loss has it."""
-
-    def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **_: Any) -> Sums:
-        """Return the sums of the batch."""
-        mask = None if lengths_B is None else torch.arange(ids_BS.shape[1], device=ids_BS.device) < lengths_B[:, None]
-        with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
-            logits = self.hub(input_ids=ids_BS, attention_mask=mask).logits.float()
-        labels = torch.full_like(ids_BS, IGNORE).scatter(1, rows_BM, labels_BM)
-        labels[:, 0] = IGNORE  # unused rows point there
-        loss = functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
-        zero = loss.detach().new_zeros(())
-        return Sums(loss, zero, (labels != IGNORE).sum(), zero, zero, zero)
+@cache
+def device() -> torch.device:
+    """Return the device that training takes here."""
+    return processes.join_processes(processes.place_process()).device
 
 
-class WithMask(MaskedRowsModel):
-    """An attention mask also where nothing is padded."""
-
-    def forward(self, ids_BS: Any, rows_BM: Any, labels_BM: Any, lengths_B: Any = None, **more: Any) -> Sums:
-        """Return the sums of the batch."""
-        if lengths_B is None:
-            lengths_B = torch.full((len(ids_BS),), ids_BS.shape[1], device=ids_BS.device)
-        return super().forward(ids_BS, rows_BM, labels_BM, lengths_B, **more)
+def wait() -> None:
+    """Wait for what the device has to do."""
+    if device().type == "cuda":
+        torch.cuda.synchronize()
 
 
 class Ours:
-    """Steps of the project's training loop."""
+    """Steps of the project's training loop.
 
-    def __init__(self, trainer: Trainer) -> None:
-        self._trainer, self.loader = trainer, trainer.loader
-        self._number = 0
+    Args:
+        settings: of the run.
+        tokens: token folder.
+        tokenizer: its tokenizer folder.
+        unpadded: whether padded samples are computed text by text; None: as is faster here.
+        world: processes that the model is compiled for.
+    """
+
+    def __init__(
+        self, settings: PretrainSettings, tokens: Path, tokenizer: Path,
+        unpadded: bool | None = None, world: int = 1,
+    ) -> None:  # fmt: skip
+        shards = TokenShards(tokens)
+        hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+        model = MaskedRowsModel(hub, half_type(settings.dtype))
+        speed_up(model, settings, device(), world=world)
+        if unpadded is not None:
+            model.takes_texts = unpadded
+            hub.set_attn_implementation(NAME if unpadded else "sdpa")
+        with tempfile.TemporaryDirectory() as plans:
+            plan_samples(settings, tokens, Path(plans))
+            self.loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1, form=model.input_form(device()))
+        guard = StepGuard(settings, resolve_dtype(settings.dtype) == "fp16", device())
+        self._trainer = Trainer(start_engine(model, settings, device()), self.loader, guard)
+        self.flops = flops_per_token(
+            settings.model, shards.vocab_size, self.loader.samples.attention_span, settings.masking.rate
+        )
+        """Floating point operations a token."""
+        self._number, self.waited = 0, 0.0
         self._batches = self.loader.ahead(0)
-        self.waited = 0.0
-        """Seconds for which the data was waited for."""
 
-    def __call__(self) -> float:
-        """Take a step."""
+    def __call__(self) -> torch.Tensor:
+        """Take a step; seconds for which the data is waited for go into `waited`."""
         began = time.perf_counter()
         batches = next(self._batches)
         self.waited += time.perf_counter() - began
         lr = self._trainer.settings.optimizer.lr
-        tokens = float(self._trainer.step(self._number, lr, batches).totals[TOTALS.index("tokens")])
         self._number += 1
-        return tokens
+        return self._trainer.step(self._number - 1, lr, batches).totals[TOTALS.index("tokens")]
 
     def take_turn(self) -> None:
         """Forget the batches that were made while others had their turn, and take a step."""
@@ -115,105 +118,75 @@ class Ours:
         self._batches = self.loader.ahead(self._number)
         self()
 
-    def loader_rate(self, steps: int) -> float:
-        """Return the tokens a second that the loader makes on one core when nothing waits for it."""
-        began = time.perf_counter()
-        made = [batch for step in range(steps) for batch in self.loader.micro_batches(step)]
-        seconds = time.perf_counter() - began
-        return sum(float(batch.counts[0]) for batch in made) / seconds
-
-    def data_wait(self, steps: int) -> float:
-        """Return the share of time for which the data is waited for, over so many steps in a row."""
+    def loader_figures(self, steps: int) -> tuple[float, float]:
+        """Return the share of time for which the data is waited for, over so many steps in a row, and the tokens a
+        second that the loader makes on one core when nothing waits for it."""
         self.take_turn()
         self.waited, began = 0.0, time.perf_counter()
         for _ in range(steps):
-            self()
-        return self.waited / (time.perf_counter() - began)
+            float(self())
+        waited, began = self.waited / (time.perf_counter() - began), time.perf_counter()
+        made = [batch for step in range(steps) for batch in self.loader.micro_batches(step)]
+        seconds = time.perf_counter() - began
+        return waited, sum(float(batch.counts[0]) for batch in made) / seconds
 
 
-def ours(
-    settings: PretrainSettings,
-    tokens: Path,
-    tokenizer: Path,
-    kind: type[MaskedRowsModel] = MaskedRowsModel,
-    fuse: bool | None = None,
-    texts: bool | None = None,
-) -> Ours:
-    """Return the project's training loop; `texts` has it take texts side by side, or not, whatever is faster here."""
-    shards, device = TokenShards(tokens), DEVICE
-    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = kind(hub, half_type(settings.dtype))
-    speed_up(model, settings, device, fuse)
-    if texts is not None:
-        model.takes_texts = texts
-        hub.set_attn_implementation(NAME if texts else "sdpa")
-    with tempfile.TemporaryDirectory() as plans:
-        plan_samples(settings, tokens, Path(plans))
-        loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1, form=model.input_form(device))
-    engine = start_engine(model, settings, device)
-    return Ours(Trainer(engine, loader, StepGuard(settings, resolve_dtype(settings.dtype) == "fp16", device)))
+class Texts(IterableDataset):  # type: ignore[type-arg]
+    """What a plain script feeds its collator: the sentences of one document up to the length."""
 
+    def __init__(self, tokens: Path, length: int) -> None:
+        self._tokens, self._length = tokens, length
 
-def text_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
-    """Yield rows as a plain script makes them: the sentences of one document up to the length."""
-    cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
-    while True:
-        for index in range(len(shards.shards)):
+    def __iter__(self) -> Iterator[dict[str, list[int]]]:
+        shards, most = TokenShards(self._tokens), self._length - 2
+        cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
+        for index in cycle(range(len(shards.shards))):
             tokens, sentences = shards.tokens(index), np.asarray(shards.sentences(index))
             documents = set(np.asarray(shards.documents(index)).tolist())
             start = 0
             for before, end in pairwise(sentences.tolist()):
-                if before > start and (before in documents or end - start > length - 2):
-                    yield [cls, *tokens[start : min(before, start + length - 2)].tolist(), sep]
+                if before > start and (before in documents or end - start > most):
+                    yield {"input_ids": [cls, *tokens[start : min(before, start + most)].tolist(), sep]}
                     start = before
 
 
-def running_rows(shards: TokenShards, length: int) -> Iterator[list[int]]:
-    """Yield rows without padding: the running text, cut."""
-    cls, sep = shards.special_ids["cls"], shards.special_ids["sep"]
-    while True:
-        for index in range(len(shards.shards)):
-            tokens = shards.tokens(index)
-            for start in range(0, len(tokens) - length + 2, length - 2):
-                yield [cls, *tokens[start : start + length - 2].tolist(), sep]
+class Plain:
+    """Steps of a plain loop around transformers' model and collator.
 
+    Args:
+        settings: of the run.
+        tokens: token folder.
+        collator: makes batches of texts.
+        compiled: whether the model is compiled.
+    """
 
-def plain(settings: PretrainSettings, tokens: Path, tokenizer: Path, rows: Any, dtype: str, collator: Any) -> Step:
-    """Return a step of a plain loop around transformers' model and collator."""
-    shards = TokenShards(tokens)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)).to(device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.optimizer.lr, weight_decay=0.01)
-    source = rows(shards, settings.length)
+    def __init__(self, settings: PretrainSettings, tokens: Path, collator: Any, compiled: bool) -> None:
+        shards, self._settings, gpu = TokenShards(tokens), settings, device().type == "cuda"
+        config = build_config(settings, shards.vocab_size, shards.special_ids)
+        self._model = build_model(settings, config).to(device()).train()
+        if compiled:
+            self._model.compile()
+        self._optimizer = torch.optim.AdamW(self._model.parameters(), lr=settings.optimizer.lr, weight_decay=0.01)
+        self._half, self._pad, self.waited = half_type(settings.dtype), shards.special_ids["pad"], 0.0
+        texts = Texts(tokens, settings.length)
+        self._source = iter(DataLoader(
+            texts, settings.micro_batch, num_workers=8 * gpu, collate_fn=collator, pin_memory=gpu
+        ))  # fmt: skip
 
-    def step() -> float:
-        batch = collator([{"input_ids": next(source)} for _ in range(settings.micro_batch)])
-        if "attention_mask" not in batch:
-            batch["attention_mask"] = (batch["input_ids"] != shards.special_ids["pad"]).long()
-        real = float(batch["attention_mask"].sum())
-        with torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bf16"):
-            loss = model(**{name: value.to(device) for name, value in batch.items()}).loss
+    def __call__(self) -> torch.Tensor:
+        """Take a step; seconds for which the data is waited for go into `waited`."""
+        began = time.perf_counter()
+        batch = next(self._source)
+        self.waited += time.perf_counter() - began
+        batch.setdefault("attention_mask", (batch["input_ids"] != self._pad).long())
+        real = batch["attention_mask"].sum()
+        with torch.autocast(device().type, self._half, enabled=self._half is not None):
+            loss = self._model(**{name: value.to(device(), non_blocking=True) for name, value in batch.items()}).loss
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.optimizer.clip)
-        optimizer.step()
-        optimizer.zero_grad()
+        torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._settings.optimizer.clip)
+        self._optimizer.step()
+        self._optimizer.zero_grad()
         return real
-
-    return step
-
-
-class PlainAdamW(torch.optim.AdamW):
-    """AdamW as torch has it by default, a kernel a list of weights instead of one for all that is done to them."""
-
-    def __init__(self, groups: Any, **options: Any) -> None:
-        super().__init__(groups, **{**options, "fused": False})
-
-    def step(self, closure: Any = None) -> Any:
-        """Do what a fused kernel does by itself: divide the gradient, and leave a step out (the host waits for it)."""
-        weights = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
-        torch._foreach_div_([p.grad for p in weights], self.grad_scale)  # type: ignore[attr-defined]
-        skip, self.grad_scale, self.found_inf = self.found_inf, None, None  # type: ignore[attr-defined,has-type]
-        return None if skip else super().step(closure)
 
 
 def measure(loops: dict[str, Step], steps: int, rounds: int) -> dict[str, float]:
@@ -228,22 +201,68 @@ def measure(loops: dict[str, Step], steps: int, rounds: int) -> dict[str, float]
         for name, step in loops.items():
             if isinstance(step, Ours):
                 step.take_turn()
-            _wait()
+            wait()
             began = time.perf_counter()
-            count = sum(step() for _ in range(steps))
-            _wait()
-            rates[name].append(count / (time.perf_counter() - began))
+            counts = [step() for _ in range(steps)]
+            wait()
+            rates[name].append(sum(map(float, counts)) / (time.perf_counter() - began))
     return {name: statistics.median(found) for name, found in rates.items()}
 
 
-def _wait() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, steps: int, parts: bool) -> list[Row]:
+    """Measure a shape, print its table and return the rows."""
+    from transformers import AutoTokenizer, DataCollatorForLanguageModeling
+
+    text = AutoTokenizer.from_pretrained(options.tokenizer, trust_remote_code=False)
+    text.model_max_length = 10**9
+    gpu, peak = device().type == "cuda", measured_rate(device())
+
+    def run(**changes: Any) -> PretrainSettings:
+        basic = {"model": {**shape, "dropout": 0.1}, "samples": "contiguous", "length": options.length, "dtype": dtype,
+                 "steps": 10**6, "optimizer": {"warmup_steps": 1000},
+                 "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
+        return PretrainSettings(**{**basic, **changes})
+
+    def ours(unpadded: bool | None = None, **changes: Any) -> Ours:
+        return Ours(run(**changes), options.tokens, options.tokenizer, unpadded)
+
+    collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15)
+    mine = ours()
+    loops: dict[str, Step] = {
+        "ours": mine,
+        "plain": Plain(run(), options.tokens, collator, False),
+    }
+    padded = ("full-sentences", "packed", "doc-sentences")
+    for kind in padded if options.texts else ():
+        loops[f"ours, {kind}, with a mask"] = ours(unpadded=False, samples=kind)
+        loops[f"ours, {kind}, text by text"] = ours(unpadded=True, samples=kind)
+    if parts:
+        loops |= {f"ours, {kind}": ours(samples=kind) for kind in padded}
+        loops["ours, DeepSpeed's ZeRO 0"] = ours(engine="deepspeed")
+        loops["ours, DeepSpeed's ZeRO 1"] = ours(zero_stage=1)
+        loops["ours, not compiled" if gpu else "ours, compiled"] = ours(compile=not gpu)
+    rates = measure(loops, steps, options.rounds)
+    rate, work = rates["ours"], rates["ours"] * mine.flops
+    note = f"{work / 1e12:.3g} TFLOP/s, {work / peak:.0%} of a matrix product's {peak / 1e12:.3g}"
+    waited, loaded = mine.loader_figures(WAIT_STEPS)
+    rows = [
+        Row("ours", rate, "tokens/s", note=note),
+        Row("  data wait", 100 * waited, "%", 1, most=True, note=f"{WAIT_STEPS} steps in a row"),
+        Row("  its loader alone", loaded, "tokens/s", 2 * rate, note="on one core"),
+        Row("  padding", 100 * mine.loader.samples.padding, "%", 1, most=True),
+    ]
+    for name, other in rates.items():
+        if name != "ours":
+            rows.append(Row(name, other, "tokens/s", note=f"ours is {rate / other:.2f} times as fast"))
+    bar = BAR if not gpu and shape["hidden"] == 256 else None
+    rows.append(Row("ours beside plain", rate / rates["plain"], "x", bar))
+    size = f"{shape['layers']} layers × {shape['hidden']}, {TokenShards(options.tokens).vocab_size:,} entries"
+    return print_rows(f"{size}, {options.length} tokens, {options.batch} rows", rows)
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, json=True)
     parser.add_argument("--tokens", type=Path, required=True, help="finished token folder")
     parser.add_argument("--tokenizer", type=Path, required=True, help="its tokenizer folder")
     parser.add_argument("--layers", type=int, default=4)
@@ -256,96 +275,15 @@ def main() -> int:
     parser.add_argument("--base", action="store_true", help="RoBERTa-base beside it (2 steps a round)")
     parser.add_argument("--no-parts", action="store_true", help="without the runs with a part taken out or put in")
     parser.add_argument("--texts", action="store_true", help="padded samples with a mask and text by text beside it")
-    parser.add_argument(
-        "--no-compile", action="store_true", help="without the run that is compiled, or on a GPU is not"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    global DEVICE
-    DEVICE = processes.join_processes(processes.place_process()).device
     dtype = resolve_dtype(options.dtype)
     print(f"{hardware()}; torch {torch.__version__}, {torch.get_num_threads()} threads, {dtype}")
-    peak = measured_rate(DEVICE)
-    print(f"matrix product: {peak / 1e12:.3g} TFLOP/s")
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
-    rows = compare(options, shape, dtype, peak, parts=not options.no_parts)
+    rows = compare(options, shape, dtype, options.steps, not options.no_parts)
     if options.base:
-        options.steps = 2
-        rows += compare(options, {"layers": 12, "hidden": 768, "heads": 12}, dtype, peak, parts=False)
-    if options.json:
-        print(json.dumps({"hardware": hardware(), "rows": as_dicts(rows)}, ensure_ascii=False))
-    return 1 if any(row.reached is False for row in rows) else 0
-
-
-def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, peak: float, parts: bool) -> list[Row]:
-    """Measure a shape, print its table and return the rows."""
-    from transformers import AutoTokenizer, DataCollatorForLanguageModeling
-
-    tokens, tokenizer, gpu = options.tokens, options.tokenizer, torch.cuda.is_available()
-    text = AutoTokenizer.from_pretrained(tokenizer, trust_remote_code=False)
-    text.model_max_length = 10**9
-
-    def run(**changes: Any) -> PretrainSettings:
-        basic = {"model": {**shape, "dropout": 0.1}, "samples": "contiguous", "length": options.length, "dtype": dtype,
-                 "steps": 10**6, "optimizer": {"warmup_steps": 1000},
-                 "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
-        return PretrainSettings(**{**basic, **changes})
-
-    collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15)
-    mine = ours(run(), tokens, tokenizer)
-    samples = mine.loader.samples
-    plain_run = run()
-    loops: dict[str, Step] = {
-        "ours": mine,
-        "plain (a), texts padded": plain(plain_run, tokens, tokenizer, text_rows, dtype, collator),
-        "plain (b), running text": plain(plain_run, tokens, tokenizer, running_rows, dtype, collator),
-    }
-    if options.texts:
-        for kind in ("full-sentences", "doc-sentences", "packed"):
-            loops[f"ours, {kind}, with a mask"] = ours(run(samples=kind), tokens, tokenizer, texts=False)
-            loops[f"ours, {kind}, text by text"] = ours(run(samples=kind), tokens, tokenizer, texts=True)
-    if parts:
-        loops["ours, head over all positions"] = ours(run(), tokens, tokenizer, FullHead)
-        loops["ours, with an attention mask"] = ours(run(), tokens, tokenizer, WithMask)
-        for kind in ("full-sentences", "packed", "doc-sentences"):
-            loops[f"ours, {kind}"] = ours(run(samples=kind), tokens, tokenizer)
-        with mock.patch.object(interface.torch.optim, "AdamW", PlainAdamW):
-            loops["ours, optimizer not fused"] = ours(run(), tokens, tokenizer)
-        loops["ours, one product for q, k, v" if not gpu else "ours, three products for q, k, v"] = ours(
-            run(), tokens, tokenizer, fuse=not gpu
-        )
-        loops["ours, DeepSpeed's ZeRO 0"] = ours(run(engine="deepspeed"), tokens, tokenizer)
-        loops["ours, DeepSpeed's ZeRO 1"] = ours(run(zero_stage=1), tokens, tokenizer)
-        if not options.no_compile:
-            name = "ours, not compiled" if gpu else "ours, compiled"
-            loops[name] = ours(run(compile=not gpu), tokens, tokenizer)
-    rates = measure(loops, options.steps, options.rounds)
-    vocabulary = TokenShards(tokens).vocab_size
-    flops = flops_per_token(run().model, vocabulary, samples.attention_span, run().masking.rate)
-    rate = rates["ours"]
-    bar = BAR if not gpu and shape["hidden"] == 256 else None
-    on_h200 = gpu and "H200" in torch.cuda.get_device_name() and shape["hidden"] == 768 and options.length == 512
-    rows = [
-        Row(
-            "ours",
-            rate,
-            "tokens/s",
-            BAR_H200 if on_h200 else None,
-            note=f"{rate * flops / 1e12:.3g} TFLOP/s, {rate * flops / peak:.0%} of the product",
-        ),
-        Row("  data wait", 100 * mine.data_wait(WAIT_STEPS), "%", 1, most=True, note=f"{WAIT_STEPS} steps in a row"),
-        Row("  its loader alone", mine.loader_rate(WAIT_STEPS), "tokens/s", 2 * rate, note="on one core"),
-        Row("  padding", 100 * samples.padding, "%", 1, most=True),
-    ]
-    for name, other in rates.items():
-        if name != "ours":
-            rows.append(Row(name, other, "tokens/s", note=f"ours is {rate / other:.2f} times as fast"))
-    rows.append(Row("ours beside plain (a)", rate / rates["plain (a), texts padded"], "x", bar))
-    rows.append(Row("ours beside plain (b)", rate / rates["plain (b), running text"], "x"))
-    size = f"{shape['layers']} layers × {shape['hidden']}, {vocabulary:,} entries"
-    print_rows(f"{size}, {options.length} tokens, {options.batch} rows", rows)
-    return rows
+        rows += compare(options, {"layers": 12, "hidden": 768, "heads": 12}, dtype, 2, False)
+    return finish(rows, options.json)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
 """Measure the sentence splitter beside kiwipiepy and kss: agreement with treebanks, speed, characters lost, hard cases.
 
-    python scripts/bench_splitter.py ko_gsd-ud-dev.conllu [MORE …] [--running TEXT …] [--without FILE …] [--no-peers]
+    python scripts/bench_splitter.py ko_gsd-ud-dev.conllu [MORE …] [--without FILE …] [--no-peers]
 
-A CoNLL-U file gives its `# text` lines, any other file its lines, a JSON Lines file (.jsonl, .jsonl.zst) the lines of
-its `text` fields. 20 sentences at a time are joined by single spaces into running text, which every tool splits again.
+A CoNLL-U file gives its `# text` lines, any other file its lines. 20 sentences at a time are joined by single spaces
+into running text, which every tool splits again.
 
 A boundary is the end of a sentence but the last, as an offset into the text without its white space; this holds for
 the treebank and for every tool. A tool that gives strings is aligned by finding each in turn; what is skipped is lost.
 The tools see the same texts: the whole file, or, where it is longer than --peer-sentences, every k-th text of it, and
-then Hunmin is measured on the whole file as well. Rates are UTF-8 bytes a second of CPU time on one core, the median
-of three thirds of the texts: no text is seen twice, since kss keeps its last results.
+then Hunmin is measured on the whole file as well. Rates are UTF-8 bytes a second of CPU time on one core.
 
 The rules were tuned on GSD train, Kaist train, the first half of KSL and unpunctuated chat. `--without` leaves out the
 sentences that a file tuned on holds too: 97% of the Kaist dev file's are in what is called Kaist train here.
@@ -17,77 +16,67 @@ sentences that a file tuned on holds too: 97% of the Kaist dev file's are in wha
 
 from __future__ import annotations
 
-import argparse
-import io
 import logging
-import signal
-import statistics
+import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from types import FrameType
 
-import orjson
-import zstandard
-from timing import hardware
+from timing import hardware, number, parser_of, time_limit
 
 from data.splitting import split_sentences
 
 GROUP = 20
 CASES = Path(__file__).parents[1] / "tests" / "data" / "splitting_cases.txt"
-RUNNING_CHARS = 2000
-"""Peers get running text in pieces of so many characters, at line ends: kss takes minutes for a long text."""
 CALL_SECONDS = 20
 """A call of a peer that takes longer is given up."""
-
 Split = Callable[[str], list[str]]
+HEAD = "| tool | precision | recall | F1 | MB/s | lost |\n|---|---|---|---|---|---|"
 
 
-def tools(peers: bool) -> dict[str, Split | str]:
-    """Return the splitters by name; in place of one that cannot be had, the reason."""
-    found: dict[str, Split | str] = {"hunmin": split_sentences}
-    if not peers:
-        return found
-    try:
-        from kiwipiepy import Kiwi
+def kiwi() -> Split:
+    """Return kiwipiepy's splitter, on one thread."""
+    from kiwipiepy import Kiwi
 
-        kiwi = Kiwi(num_workers=1)
-        found["kiwipiepy"] = lambda text: [text[s.start : s.end] for s in kiwi.split_into_sents(text)]
-    except Exception as error:  # a peer may fail in any way
-        found["kiwipiepy"] = f"{type(error).__name__}: {error}"
+    tool = Kiwi(num_workers=1)
+    return lambda text: [text[one.start : one.end] for one in tool.split_into_sents(text)]
+
+
+def kss(backend: str) -> Split:
+    """Return the splitter of kss with a backend, on one thread."""
+    from kss import split_sentences as split
+
     logging.disable(logging.WARNING)
-    for backend in ("mecab", "fast"):
-        try:
-            import kss
+    split("시작했다. 끝났다.", backend=backend, num_workers=1)
+    return partial(split, backend=backend, num_workers=1)
 
-            split = partial(kss.split_sentences, backend=backend, num_workers=1)
-            split("시작했다. 끝났다.")
-            found[f"kss {backend}"] = split
+
+PEERS: dict[str, Callable[[], Split]] = {
+    "kiwipiepy": kiwi,
+    "kss mecab": partial(kss, "mecab"),
+    "kss fast": partial(kss, "fast"),
+}
+
+
+def splitters(peers: bool) -> dict[str, Split]:
+    """Return the splitters by name; one that cannot be had is named with the reason."""
+    found: dict[str, Split] = {"hunmin": split_sentences}
+    for name, prepare in PEERS.items() if peers else ():
+        try:
+            found[name] = prepare()
         except Exception as error:  # a peer may fail in any way
-            found[f"kss {backend}"] = f"{type(error).__name__}: {error}"
+            print(f"{name} is left out: {type(error).__name__}: {error}")
     return found
 
 
 def sentences_of(path: Path) -> list[str]:
-    """Return the sentences of a treebank file: `# text` lines, lines of JSON Lines `text` fields, or plain lines."""
-    if path.name.endswith((".jsonl", ".jsonl.zst")):
-        lines = [line for record in _records(path) for line in record.splitlines()]
-    else:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        if path.suffix == ".conllu":
-            lines = [line[9:] for line in lines if line.startswith("# text = ")]
+    """Return the sentences of a treebank file: `# text` lines, or plain lines."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if path.suffix == ".conllu":
+        lines = [line[9:] for line in lines if line.startswith("# text = ")]
     return [line.strip() for line in lines if line.strip()]
-
-
-def _records(path: Path) -> Iterator[str]:
-    with path.open("rb") as raw:
-        packed = path.suffix == ".zst"
-        stream = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(raw) if packed else raw
-        for line in io.TextIOWrapper(stream, encoding="utf-8"):
-            yield orjson.loads(line)["text"]
 
 
 def solid(text: str) -> str:
@@ -106,100 +95,40 @@ def boundaries(text: str, sentences: list[str]) -> tuple[set[int], int]:
     return ends - {len(stream)}, len(stream) - kept
 
 
-@dataclass
-class Tally:
-    """What one tool did on one file."""
-
-    hits: int = 0
-    found: int = 0
-    true: int = 0
-    bare_hits: int = 0
-    bare: int = 0
-    lost: int = 0
-    rates: list[float] = field(default_factory=list)
-    failed: str = ""
-    missed: list[str] = field(default_factory=list)
-    invented: list[str] = field(default_factory=list)
-
-    def row(self, name: str) -> str:
-        """Return the tool's line of the table."""
-        if self.failed:
-            return f"| {name} | – | – | – | – | – | – | {self.failed} |"
-        precision, recall = self.hits / max(self.found, 1), self.hits / max(self.true, 1)
-        f1 = 2 * precision * recall / max(precision + recall, 1e-9)
-        rate = statistics.median(self.rates)
-        bare = f"{self.bare_hits / self.bare:.4f}" if self.bare else "–"
-        return f"| {name} | {precision:.4f} | {recall:.4f} | {bare} | {f1:.4f} | {rate:.3g} | {self.lost} | |"
-
-
-def limited(split: Split, text: str) -> list[str]:
-    """Return what a splitter gives; raise TimeoutError when it takes longer than CALL_SECONDS."""
-
-    def expire(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"one text of {len(text)} characters took more than {CALL_SECONDS} s")
-
-    signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, CALL_SECONDS)
+def measure(name: str, split: Split, groups: list[list[str]]) -> str:
+    """Return the row of a splitter over groups of sentences."""
+    texts = [" ".join(group) for group in groups]
+    results, began = [], time.process_time()
     try:
-        return split(text)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for text in texts:
+            with time_limit(CALL_SECONDS):
+                results.append(split(text))
+    except Exception as error:  # a peer may fail in any way
+        return f"| {name} | failed: {type(error).__name__}: {error} | | | | |"
+    seconds = time.process_time() - began
+    hits = found = true = lost = 0
+    for text, group, result in zip(texts, groups, results, strict=True):
+        (expected, _), (got, missing) = boundaries(text, group), boundaries(text, result)
+        hits, found, true, lost = hits + len(expected & got), found + len(got), true + len(expected), lost + missing
+    shares = [hits / max(found, 1), hits / max(true, 1), 2 * hits / max(found + true, 1)]
+    rate = number(sum(len(text.encode()) for text in texts) / 1e6 / seconds)
+    return f"| {name} | {' | '.join(f'{share:.4f}' for share in shares)} | {rate} | {lost} |"
 
 
-def measure(split: Split | str, groups: list[list[str]]) -> Tally:
-    """Return the tally of a splitter over groups of sentences; each third of the groups is timed by itself."""
-    tally = Tally()
-    if isinstance(split, str):
-        return Tally(failed=split)
-    for third in (groups[0::3], groups[1::3], groups[2::3]):
-        texts = [" ".join(group) for group in third]
-        try:
-            began = time.process_time()
-            results = [limited(split, text) for text in texts]
-            seconds = time.process_time() - began
-        except Exception as error:  # a peer may fail in any way
-            return Tally(failed=f"{type(error).__name__}: {error}")
-        if texts:
-            tally.rates.append(sum(len(text.encode()) for text in texts) / 1e6 / seconds)
-        for text, group, result in zip(texts, third, results, strict=True):
-            expected = boundaries(text, group)[0]
-            got, lost = boundaries(text, result)
-            tally.hits += len(expected & got)
-            tally.found, tally.true, tally.lost = tally.found + len(got), tally.true + len(expected), tally.lost + lost
-            stream = solid(text)
-            bare = {p for p in expected if stream[p - 1].isalnum()}
-            tally.bare, tally.bare_hits = tally.bare + len(bare), tally.bare_hits + len(bare & got)
-            tally.missed += [f"{stream[max(0, p - 20) : p]} | {stream[p : p + 12]}" for p in sorted(expected - got)]
-            tally.invented += [f"{stream[max(0, p - 20) : p]} | {stream[p : p + 12]}" for p in sorted(got - expected)]
-    return tally
-
-
-HEAD = "| tool | precision | recall | recall, no stop | F1 | MB/s | lost | |\n|---|---|---|---|---|---|---|---|"
-"""The third column is the recall of sentences that end in a letter or a digit: many of them are fragments, such as
-headlines and queries, whose ends no rule can see."""
-
-
-def treebank(path: Path, seen: set[str], splitters: dict[str, Split | str], peer_sentences: int, errors: int) -> None:
+def treebank(path: Path, seen: set[str], tools: dict[str, Split], peer_sentences: int) -> None:
     """Print the table of one treebank file, without the sentences seen in tuning."""
     sentences = [sentence for sentence in sentences_of(path) if sentence not in seen]
     groups = [sentences[first : first + GROUP] for first in range(0, len(sentences), GROUP)]
-    step = -(-len(sentences) // peer_sentences) if len(splitters) > 1 else 1
+    step = max(1, -(-len(sentences) // peer_sentences)) if len(tools) > 1 else 1
     sample = groups[::step]
-    bare = sum(sentence[-1].isalnum() for sentence in sentences) / max(len(sentences), 1)
-    print(f"\n{path.name}: {len(sentences)} sentences, {bare:.1%} of them end in a letter or a digit;", end=" ")
-    print(f"{sum(map(len, sample))} sentences for every tool\n{HEAD}")
-    for name, split in splitters.items():
-        tally = measure(split, sample)
-        print(tally.row(name), flush=True)
-        if step > 1 and split is split_sentences:
-            tally = measure(split, groups)
-            print(tally.row("hunmin, whole file"))
-        for title, items in (("missed", tally.missed), ("invented", tally.invented)) if errors else ():
-            for item in items[:: max(1, len(items) // errors)][:errors]:
-                print(f"  {title}: {item}")
+    print(f"\n{path.name}: {len(sentences)} sentences, {sum(map(len, sample))} of them for every tool\n{HEAD}")
+    for name, split in tools.items():
+        print(measure(name, split, sample), flush=True)
+    if step > 1:
+        print(measure("hunmin, whole file", split_sentences, groups))
 
 
-def cases(splitters: dict[str, Split | str], errors: int) -> None:
+def cases(tools: dict[str, Split]) -> None:
     """Print the share of the hard cases that each tool splits exactly as marked, by category."""
     by_category: dict[str, list[list[str]]] = {}
     for line in CASES.read_text(encoding="utf-8").splitlines():
@@ -207,91 +136,42 @@ def cases(splitters: dict[str, Split | str], errors: int) -> None:
             category = by_category.setdefault(line[2:], [])
         elif line:
             category.append(line.replace("⏎", "\n").split("¦"))
-    able = {name: split for name, split in splitters.items() if not isinstance(split, str)}
-    print(f"\nhard cases split exactly\n| category | cases | {' | '.join(able)} |\n|---|---|{'---|' * len(able)}")
-    totals = dict.fromkeys(able, 0)
-    for title, items in by_category.items():
-        right = {name: [_agrees(split, parts) for parts in items] for name, split in able.items()}
-        print(f"| {title} | {len(items)} | {' | '.join(str(sum(marks)) for marks in right.values())} |")
-        for name, marks in right.items():
-            totals[name] += sum(marks)
-            for parts, mark in zip(items, marks, strict=True) if errors else ():
-                if not mark:
-                    print(f"  {name}: {'¦'.join(parts)}")
+    print(f"\nhard cases split exactly\n| category | cases | {' | '.join(tools)} |\n|---|---|{'---|' * len(tools)}")
+    rows = {title: [sum(agrees(split, parts) for parts in items) for split in tools.values()]
+            for title, items in by_category.items()}  # fmt: skip
+    for title, right in rows.items():
+        print(f"| {title} | {len(by_category[title])} | {' | '.join(map(str, right))} |")
     count = sum(map(len, by_category.values()))
-    print(f"| all | {count} | {' | '.join(f'{right} ({right / count:.0%})' for right in totals.values())} |")
+    totals = [sum(column) for column in zip(*rows.values(), strict=True)]
+    print(f"| all | {count} | {' | '.join(f'{right} ({right / count:.0%})' for right in totals)} |")
 
 
-def _agrees(split: Split, parts: list[str]) -> bool:
-    text = "".join(parts)
-    ends = list(accumulate(len(solid(part)) for part in parts))
+def agrees(split: Split, parts: list[str]) -> bool:
+    """Return whether a text is split just as it is marked; not where the splitter fails."""
+    text, ends = "".join(parts), list(accumulate(len(solid(part)) for part in parts))
     try:
-        return boundaries(text, limited(split, text)) == (set(ends[:-1]), 0)
-    except Exception:  # a peer may fail in any way; a case that fails is not right
+        with time_limit(CALL_SECONDS):
+            return boundaries(text, split(text)) == (set(ends[:-1]), 0)
+    except Exception:  # a peer may fail in any way
         return False
 
 
-def running(path: Path, splitters: dict[str, Split | str], peer_bytes: int) -> None:
-    """Print sentences, MB/s and characters lost on running text; peers see its first part, in pieces of lines."""
-    text = "\n".join(_records(path)) if path.name.endswith((".jsonl", ".jsonl.zst")) else path.read_text("utf-8")
-    print(f"\n{path.name}: {len(text.encode()) / 1e6:.1f} MB of running text")
-    print("| tool | MB | sentences | characters a sentence | MB/s | lost | |\n|---|---|---|---|---|---|---|")
-    for name, split in splitters.items():
-        if isinstance(split, str):
-            print(f"| {name} | – | – | – | – | – | {split} |")
-            continue
-        pieces = [text] if name == "hunmin" else _pieces(text[:peer_bytes])
-        print(f"| {name} | {_run(split, pieces, rounds=3 if name == 'hunmin' else 1)} |", flush=True)
-
-
-def _pieces(text: str) -> list[str]:
-    pieces, size = [""], 0
-    for line in text.splitlines(keepends=True):
-        if size > RUNNING_CHARS:
-            pieces, size = [*pieces, ""], 0
-        pieces[-1] += line
-        size += len(line)
-    return pieces
-
-
-def _run(split: Split, pieces: list[str], rounds: int) -> str:
-    size, times = sum(len(piece.encode()) for piece in pieces), []
-    for _ in range(rounds):
-        began = time.process_time()
-        results, failed = [], ""
-        for piece in pieces:
-            try:
-                results.append(limited(split, piece))
-            except Exception as error:  # a peer may fail in any way
-                results.append([piece])
-                failed = f"{type(error).__name__}: {error}"
-        times.append(time.process_time() - began)
-    lost = sum(boundaries(piece, result)[1] for piece, result in zip(pieces, results, strict=True))
-    count, letters = sum(map(len, results)), sum(map(len, pieces))
-    rate = size / 1e6 / statistics.median(times)
-    return f"{size / 1e6:.2f} | {count} | {letters / max(count, 1):.0f} | {rate:.3g} | {lost} | {failed}"
-
-
-def main() -> None:
+def main() -> int:
     """Parse the arguments and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("treebanks", nargs="*", type=Path)
-    parser.add_argument("--running", nargs="*", type=Path, default=[], help="running text: .txt, .jsonl or .jsonl.zst")
     parser.add_argument("--without", nargs="*", type=Path, default=[], help="files whose sentences are left out")
     parser.add_argument("--peer-sentences", type=int, default=2000, help="most sentences of a file that peers get")
-    parser.add_argument("--peer-chars", type=int, default=200_000, help="characters of running text that peers get")
-    parser.add_argument("--errors", type=int, default=0, help="print as many errors of each kind and tool")
     parser.add_argument("--no-peers", action="store_true", help="measure Hunmin alone")
-    arguments = parser.parse_args()
-    seen = {sentence for path in arguments.without for sentence in sentences_of(path)}
-    splitters = tools(not arguments.no_peers)
+    options = parser.parse_args()
     print(hardware())
-    for path in arguments.treebanks:
-        treebank(path, seen, splitters, arguments.peer_sentences, arguments.errors)
-    cases(splitters, arguments.errors)
-    for path in arguments.running:
-        running(path, splitters, arguments.peer_chars)
+    seen = {sentence for path in options.without for sentence in sentences_of(path)}
+    tools = splitters(not options.no_peers)
+    for path in options.treebanks:
+        treebank(path, seen, tools, options.peer_sentences)
+    cases(tools)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

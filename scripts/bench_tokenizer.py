@@ -18,37 +18,22 @@ Exit code 1 when a bar is not reached.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one core: the library would take all
 
 import numpy as np
 import pyarrow as pa
-from timing import (
-    ChildrenPeak,
-    Row,
-    as_dicts,
-    cpu_seconds,
-    hardware,
-    in_fresh_process,
-    in_fresh_processes,
-    peak_bytes,
-    print_rows,
-)
+from timing import Measured, Row, finish, hardware, in_fresh_processes, measured, parser_of, print_rows
 
-from common.manifest import describe_outputs
-from common.settings import settings_hash
 from data.shards import read_shards
 from tokenizer.encode import EncodeSettings, encode_corpus
 from tokenizer.encoder import Encoder
@@ -60,37 +45,6 @@ ENOUGH = 200
 """Megabytes of text from which the bars hold."""
 
 
-class Measured(NamedTuple):
-    """One run in a fresh process."""
-
-    wall: float
-    cpu: float
-    own_peak: int
-    worker_peak: int
-    hash: str
-    start: float = 0.0
-
-
-def measure(
-    work: Callable[[Path], None], out: Path | None = None, prepare: Callable[[], object] | None = None
-) -> Measured:
-    """Return what `work` took, called with a folder: `out`, or one that is thrown away; the process is its alone.
-
-    What `prepare` takes before it is `start`.
-    """
-    begin = time.perf_counter()
-    if prepare:
-        prepare()
-    start = time.perf_counter() - begin
-    with tempfile.TemporaryDirectory() as spare, ChildrenPeak() as children:
-        folder = out or Path(spare) / "out"
-        folder.mkdir()
-        begin, cpu = time.perf_counter(), cpu_seconds()
-        work(folder)
-        wall, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
-        return Measured(wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder)), start)
-
-
 def load_compiled_code(tokenizer: Path) -> Encoder:
     """Return an encoder that has encoded a sentence."""
     encoder = Encoder(load_tokenizer(tokenizer), tokenizer)
@@ -98,33 +52,15 @@ def load_compiled_code(tokenizer: Path) -> Encoder:
     return encoder
 
 
-class Train:
-    """Training with so many workers."""
-
-    def __init__(self, corpus: Path, vocab_size: int, workers: int) -> None:
-        self._corpus = corpus
-        self._settings = TokenizerSettings(vocab_size=vocab_size, workers=workers)
-
-    def __call__(self, out: Path) -> None:
-        """Train into `out`."""
-        train_tokenizer(self._settings, self._corpus, out)
-
-
-class Encode:
-    """Encoding with so many workers."""
-
-    def __init__(self, corpus: Path, tokenizer: Path, workers: int) -> None:
-        self._corpus, self._tokenizer, self._workers = corpus, tokenizer, workers
-
-    def __call__(self, out: Path) -> None:
-        """Encode into `out`."""
-        encode_corpus(EncodeSettings(workers=self._workers), self._corpus, self._tokenizer, out)
-
-
 def measure_training(corpus: Path, vocab_size: int, megabytes: float, tokenizer: Path) -> list[Row]:
     """Return the rows of training; the tokenizer of one worker is left in `tokenizer`."""
-    one = in_fresh_process(measure, Train(corpus, vocab_size, 1), tokenizer)
-    two = in_fresh_process(measure, Train(corpus, vocab_size, 2))
+    one, two = (
+        in_fresh_processes(1, partial(measured, out=out), train_tokenizer, settings, corpus)[0]
+        for out, settings in (
+            (tokenizer, TokenizerSettings(vocab_size=vocab_size, workers=1)),
+            (None, TokenizerSettings(vocab_size=vocab_size, workers=2)),
+        )
+    )
     return [
         Row("one worker", one.wall, "s", note=f"{one.cpu:.0f} s processor, {megabytes / one.wall:.1f} MB/s"),
         Row("two workers", two.wall, "s", note=f"{megabytes / two.wall:.1f} MB/s"),
@@ -175,56 +111,47 @@ def measure_encoder(corpus: Path, tokenizer: Path, hf_share: float, bars: bool) 
 
 def measure_workers(corpus: Path, tokenizer: Path, repeat: int, bars: bool) -> list[Row]:
     """Return the rows of the stage with one and two workers, run in turn."""
-    runs: dict[int, list[Measured]] = {1: [], 2: []}
-    apart: list[Measured] = []
-    prepare = partial(load_compiled_code, tokenizer)
-    for _ in range(repeat):
-        for workers, done in runs.items():
-            done.append(in_fresh_process(measure, Encode(corpus, tokenizer, workers), None, prepare))
-        apart += in_fresh_processes(2, measure, Encode(corpus, tokenizer, 1), None, prepare)
-    wall = {workers: statistics.median(run.wall for run in done) for workers, done in runs.items()}
-    limit = 2 * wall[1] / statistics.median(run.wall for run in apart)
-    hashes = {run.hash for run in chain(*runs.values(), apart)}
+
+    def run(workers: int, at_once: int) -> list[Measured]:
+        run = partial(measured, before=partial(load_compiled_code, tokenizer))
+        return in_fresh_processes(at_once, run, encode_corpus, EncodeSettings(workers=workers), corpus, tokenizer)
+
+    rounds = [(run(1, 1), run(2, 1), run(1, 2)) for _ in range(repeat)]
+    ones, twos, apart = (list(chain(*runs)) for runs in zip(*rounds, strict=True))
+    one, two, each = (statistics.median(done.wall for done in runs) for runs in (ones, twos, apart))
+    different = len({done.hash for done in (*ones, *twos, *apart)}) - 1
     return [
-        *(Row(f"encode stage, {n} worker{'s' if n > 1 else ''}", seconds, "s") for n, seconds in wall.items()),
-        Row("two workers beside one", wall[1] / wall[2], "x", 1.8 if bars else None, note=f"{os.cpu_count()} cores"),
-        Row("limit: two processes that share nothing", limit, "x"),
-        Row("loading of compiled code, before", statistics.median(run.start for run in runs[1]), "s"),
-        *(Row(f"memory with {n}", max(run.own_peak for run in done) / 1e9, "GB") for n, done in runs.items()),
-        Row("different results among these runs", len(hashes) - 1, "", 0, most=True),
+        Row("encode stage, 1 worker", one, "s"),
+        Row("encode stage, 2 workers", two, "s"),
+        Row("two workers beside one", one / two, "x", 1.8 if bars else None, note=f"{os.cpu_count()} cores"),
+        Row("limit: two processes that share nothing", 2 * one / each, "x"),
+        Row("loading of compiled code, before", statistics.median(done.start for done in ones), "s"),
+        Row("memory with 1", max(done.own_peak for done in ones) / 1e9, "GB"),
+        Row("memory with 2", max(done.own_peak for done in twos) / 1e9, "GB"),
+        Row("different results among these runs", different, "", 0, most=True),
     ]
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, json=True)
     parser.add_argument("--corpus", type=Path, required=True, help="finished corpus folder")
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--hf-share", type=float, default=0.1, help="share of the text that HF encodes, too")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (default 3)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     options = parser.parse_args()
-    if not (options.corpus / "statistics.json").is_file():
-        parser.error(f"{options.corpus} holds no statistics.json: --corpus is a finished corpus folder (RUN/corpus)")
-    print(hardware())
-    statistics_file = json.loads((options.corpus / "statistics.json").read_bytes())
-    megabytes = statistics_file["total"]["kept"]["bytes"] / 1e6
+    corpus, facts = options.corpus, options.corpus / "statistics.json"
+    if not facts.is_file():
+        parser.error(f"{corpus} holds no statistics.json: --corpus is a finished corpus folder (RUN/corpus)")
+    megabytes = json.loads(facts.read_bytes())["total"]["kept"]["bytes"] / 1e6
     bars = megabytes >= ENOUGH
-    print(f"corpus: {megabytes:.0f} MB of text")
-    rows: list[Row] = []
+    print(f"{hardware()}\ncorpus: {megabytes:.0f} MB of text")
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = Path(folder) / "tokenizer"
-        for title, part in (
-            ("train", lambda: measure_training(options.corpus, options.vocab_size, megabytes, tokenizer)),
-            ("encode, a core", lambda: measure_encoder(options.corpus, tokenizer, options.hf_share, bars)),
-            ("encode, workers", lambda: measure_workers(options.corpus, tokenizer, options.repeat, bars)),
-        ):
-            found = part()
-            print_rows(title, found)
-            rows += found
-    if options.json:
-        print(json.dumps({"hardware": hardware(), "rows": as_dicts(rows)}, ensure_ascii=False))
-    return 1 if any(row.reached is False for row in rows) else 0
+        rows = print_rows("train", measure_training(corpus, options.vocab_size, megabytes, tokenizer))
+        rows += print_rows("encode, a core", measure_encoder(corpus, tokenizer, options.hf_share, bars))
+        rows += print_rows("encode, workers", measure_workers(corpus, tokenizer, options.repeat, bars))
+    return finish(rows, options.json)
 
 
 if __name__ == "__main__":

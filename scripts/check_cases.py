@@ -19,6 +19,8 @@ import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 MINI = """
@@ -50,25 +52,25 @@ corpus:
   decontaminate: {{enabled: false}}
 """
 QUICK = ("training.epochs=1", "training.max_train_examples=64", "training.evaluations_per_epoch=1", "published=false")
-Done = subprocess.CompletedProcess[str]
 
 
 class Cases:
-    """The inputs, and a small run whose export they are tried on.
-
-    Args:
-        cases: the folder with the inputs.
-        work: a folder to work in.
-    """
+    """The folder with the inputs, and a folder to work in, with a small run whose export they are tried on."""
 
     def __init__(self, cases: Path, work: Path) -> None:
         self.cases, self.work = cases, work
         self.export = work / "run" / "export"
 
-    def hunmin(self, *words: object, stdin: str | None = None) -> Done:
-        """Run a command and return what it printed."""
-        command = [str(BIN / "hunmin"), *map(str, words)]
-        return subprocess.run(command, cwd=self.work, env=environment(), input=stdin, capture_output=True, text=True)
+    def run(self, *command: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a program of this clone, offline, and return what it printed."""
+        mine = {"HF_HUB_OFFLINE": "1", "WANDB_MODE": "offline", "HUNMIN_BIN": str(BIN), "HUNMIN_ROOT": str(ROOT)}
+        surroundings = {**os.environ, **mine, "COLUMNS": "200"}
+        words = [str(word) for word in command]
+        return subprocess.run(words, cwd=self.work, env=surroundings, input=stdin, capture_output=True, text=True)
+
+    def hunmin(self, *words: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command of the program and return what it printed."""
+        return self.run(BIN / "hunmin", *words, stdin=stdin)
 
     def prepare(self) -> None:
         """Make the sample, and train and export a tiny model."""
@@ -80,8 +82,6 @@ class Cases:
 
     def documents(self, file: str) -> list[str]:
         """Return the texts of the corpus that a file gives."""
-        import pyarrow.parquet as pq
-
         name = Path(file).stem
         recipe = CORPUS.format(name=name, input=self.cases / file)
         (self.work / f"{name}.yaml").write_text(recipe, encoding="utf-8")
@@ -91,21 +91,23 @@ class Cases:
         shards = sorted((self.work / f"run-{name}" / "corpus" / "shards").glob("*.parquet"))
         return [" ".join(one) for shard in shards for one in pq.read_table(shard)["sentences"].to_pylist()]
 
+    def wrong_number(self, file: str, *right: int) -> str:
+        """Return the first texts of a corpus that has another number of documents than is right."""
+        texts = self.documents(file)
+        return "" if len(texts) in right else str(texts[:3])
+
     def f01_onnx_inputs(self) -> str:
         """The graph asks for what the export's tokenizer gives."""
         [checkpoint] = sorted((self.work / "run/pretrain/checkpoints").glob("step-*"))[-1:]
         done = self.hunmin("export", checkpoint, "--out", "onnx", "--onnx")
-        check = [sys.executable, str(self.cases / "f01_onnx_inputs/check.py"), "onnx"]
-        ran = subprocess.run(check, cwd=self.work, env=environment(), capture_output=True, text=True)
+        ran = self.run(sys.executable, self.cases / "f01_onnx_inputs/check.py", "onnx")
         return "" if ran.returncode == 0 and "(" in ran.stdout else done.stderr + ran.stderr
 
     def f02_nfd_reading(self) -> str:
         """The same on composed and decomposed text."""
         folder = self.cases / "f02_nfd_reading"
-        found = []
-        for form in ("nfc", "nfd"):
-            done = self.hunmin("klue", "ceiling", self.export, "--data", folder / form, "--task", "mrc", "--json")
-            found.append(done.stdout)
+        found = [self.hunmin("klue", "ceiling", self.export, "--data", folder / form, "--task", "mrc", "--json").stdout
+                 for form in ("nfc", "nfd")]  # fmt: skip
         if not found[0].strip() or found[0] != found[1]:
             return f"ceiling differs: {found}"
         for task in ("mrc", "ner"):
@@ -136,8 +138,9 @@ class Cases:
 
     def f03_unknown_tokenizer(self) -> str:
         """Refused, or a warning with the share of [UNK]."""
-        make = [sys.executable, str(self.cases / "f03_unknown_tokenizer/make.py"), str(self.export), "unknown"]
-        subprocess.run(make, cwd=self.work, env=environment(), check=True, capture_output=True)
+        self.run(
+            sys.executable, self.cases / "f03_unknown_tokenizer/make.py", self.export, "unknown"
+        ).check_returncode()
         for name in ("bare", "spiece"):
             done = self.hunmin("klue", "finetune", f"unknown/{name}", "--data", "sample/klue", "--out", f"f03-{name}",
                                "--task", "nli", *QUICK)  # fmt: skip
@@ -170,21 +173,18 @@ class Cases:
 
     def f10_upper_suffix(self) -> str:
         """Two documents."""
-        texts = self.documents("f10_upper_suffix/POSTS.JSONL.GZ")
-        return "" if len(texts) == 2 else str(texts)
+        return self.wrong_number("f10_upper_suffix/POSTS.JSONL.GZ", 2)
 
     def f12_early_nul(self) -> str:
         """49 or 50 documents."""
-        texts = self.documents("f12_early_nul/early.txt")
-        return "" if len(texts) in (49, 50) else str(texts[:3])
+        return self.wrong_number("f12_early_nul/early.txt", 49, 50)
 
     def f14_changed_batch(self) -> str:
         """The setting, its old and its new value, and the ways on are named; nothing is replaced."""
         (self.work / "f14.yaml").write_text(MINI.replace("out: run", "out: run14"), encoding="utf-8")
         self.hunmin("run", "f14.yaml", "--until", "pretrain")
-        (self.work / "run14/pretrain").rename(self.work / "run14/pretrain.partial")
-        mark = json.loads((self.work / "run14/pretrain.partial/manifest.json").read_bytes())
-        partial = self.work / "run14/pretrain.partial"
+        partial = (self.work / "run14/pretrain").rename(self.work / "run14/pretrain.partial")
+        mark = json.loads((partial / "manifest.json").read_bytes())
         (partial / ".work.json").write_text(json.dumps({k: mark[k] for k in ("settings", "inputs", "rules")}))
         (partial / "manifest.json").unlink()
         os.utime(partial / ".work.json", (1, 1))  # work of more than a minute
@@ -194,16 +194,9 @@ class Cases:
 
     def safety(self, script: Path) -> str:
         """Return what a script says that does not end with OK."""
-        command = ["bash" if script.suffix == ".sh" else sys.executable, str(script)]
-        done = subprocess.run(command, cwd=self.work, env=environment(), capture_output=True, text=True)
+        done = self.run("bash" if script.suffix == ".sh" else sys.executable, script)
         lines = [line for line in done.stdout.splitlines() if line.startswith(("OK", "FAIL"))]
         return "" if lines and lines[-1].startswith("OK") else done.stdout[-500:] + done.stderr[-500:]
-
-
-def environment() -> dict[str, str]:
-    """Return what every command runs under: offline, from this clone."""
-    mine = {"HF_HUB_OFFLINE": "1", "WANDB_MODE": "offline", "HUNMIN_BIN": str(BIN), "HUNMIN_ROOT": str(ROOT)}
-    return {**os.environ, **mine, "COLUMNS": "200"}
 
 
 def main() -> None:
@@ -229,9 +222,7 @@ def main() -> None:
             except Exception as error:
                 problem = repr(error)
             wrong += bool(problem)
-            print(
-                f"{'FAIL' if problem else 'OK':4} {name}" + (f"\n     {problem.strip()}" if problem else ""), flush=True
-            )
+            print(f"FAIL {name}\n     {problem.strip()}" if problem else f"OK   {name}", flush=True)
     print(f"{len(chosen) - wrong} passed, {wrong} failed")
     sys.exit(wrong > 0)
 

@@ -22,18 +22,16 @@ COLUMNS = (
 """Key of a row → head of its column, format."""
 
 
+def device() -> str:
+    """Return the name of the GPU, or the machine's where there is none."""
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else hardware().partition(", load")[0]
+
+
 def conditions_of(shape: str) -> dict[str, str]:
     """Return what a figure depends on beside its row: the device, the versions, and the shape of the model."""
-    cuda = torch.cuda.is_available()
-    return {
-        "device": torch.cuda.get_device_name() if cuda else hardware().partition(", load")[0],
-        "torch": torch.__version__,
-        "CUDA": str(torch.version.cuda),
-        "cuDNN": str(torch.backends.cudnn.version()),
-        **{name: metadata.version(name) for name in ("transformers", "deepspeed")},
-        "Python": platform.python_version(),
-        "shape": shape,
-    }
+    versions = {name: metadata.version(name) for name in ("torch", "transformers", "deepspeed")}
+    given = {"CUDA": str(torch.version.cuda), "cuDNN": str(torch.backends.cudnn.version())}
+    return {"device": device(), **versions, **given, "Python": platform.python_version(), "shape": shape}
 
 
 def read_report(path: Path) -> dict[str, Any]:
@@ -65,26 +63,22 @@ def put_row(held: dict[str, Any], row: dict[str, Any], conditions: dict[str, str
 
 def write_report(path: Path, held: dict[str, Any]) -> str:
     """Write the report, JSON to `path` and Markdown beside it, and return the Markdown."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    parts = [_table(rows) for rows in _by_conditions(held["rows"])]
-    if held["run"]:
-        run = held["run"]
-        lines = [f"{row['name']}: {row['value']:,.4g} {row['unit']} {row['note']}".strip() for row in run["rows"]]
-        parts.append("\n".join([f"Killed and resumed ({_text(run)}):", "", *(f"- {line}" for line in lines)]))
-    text = "\n\n".join(parts) + "\n"
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(held, indent=1, ensure_ascii=False) + "\n")
-    with atomic_write(path.with_suffix(".md")) as stream:
-        stream.write(text)
-    return text
-
-
-def _by_conditions(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return the rows in groups that can be compared."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
+    for row in held["rows"]:  # rows of other conditions never stand in one table
         groups.setdefault(json.dumps(row["conditions"]), []).append(row)
-    return list(groups.values())
+    parts = [_table(rows) for rows in groups.values()]
+    if run := held["run"]:
+        lines = [f"- {row['name']}: {row['value']:,.4g} {row['unit']} {row['note']}".strip() for row in run["rows"]]
+        parts.append("\n".join([f"Killed and resumed ({_text(run)}):", "", *lines]))
+    text = "\n\n".join(parts) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for file, content in (
+        (path, json.dumps(held, indent=1, ensure_ascii=False) + "\n"),
+        (path.with_suffix(".md"), text),
+    ):
+        with atomic_write(file) as stream:
+            stream.write(content)
+    return text
 
 
 def _text(measured: dict[str, Any]) -> str:
@@ -96,12 +90,8 @@ def _text(measured: dict[str, Any]) -> str:
 def _table(rows: list[dict[str, Any]]) -> str:
     """Return rows that were measured under the same conditions as a Markdown table."""
     heads = " | ".join(head for _, head, _ in COLUMNS)
-    lines = [
-        f"{_text(max(rows, key=lambda row: row['date']))}:",
-        "",
-        f"| | {heads} |",
-        "|---" * (len(COLUMNS) + 1) + "|",
-    ]
+    latest = max(rows, key=lambda row: row["date"])
+    lines = [f"{_text(latest)}:", "", f"| | {heads} |", "|---" * (len(COLUMNS) + 1) + "|"]
     best = rows[0].get("tokens_per_second")
     for row in rows:
         if missing := row.get("error") or row.get("skipped"):
@@ -114,6 +104,6 @@ def _table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         if row.get("kernels"):
             shares = ", ".join(f"{kind} {share:.0%}" for kind, share in row["kernels"].items())
-            lines += ["", f"Time of the GPU, {row['name']}: {shares}."]
-            lines += [f"Its attention ran in {', '.join(row['attention_kernels']) or 'no kernel of that name'}."]
+            ran = ", ".join(row["attention_kernels"]) or "no kernel of that name"
+            lines += ["", f"Time of the GPU, {row['name']}: {shares}.", f"Its attention ran in {ran}."]
     return "\n".join(lines)

@@ -11,7 +11,6 @@ trained already is refused: it would be resumed, not begun.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -22,9 +21,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
-from gpu_report import conditions_of, read_report, write_report
-from timing import Row, as_dicts, hardware, print_rows
+from gpu_report import conditions_of, device, read_report, write_report
+from timing import Row, as_dicts, parser_of, print_rows
 
 from common.errors import HunminError
 from hunmin.recipe import load_recipe
@@ -35,12 +33,8 @@ ROOT = Path(__file__).parents[1]
 
 def logged(run: Path) -> list[dict[str, Any]]:
     """Return the whole lines of a run's training log that tell of steps."""
-    for folder in ("pretrain.partial", "pretrain"):  # while the stage works, and after it
-        if (log := run / folder / LOG).exists():
-            text = log.read_text()
-            break
-    else:
-        return []
+    logs = [run / folder / LOG for folder in ("pretrain.partial", "pretrain")]  # while the stage works, and after it
+    text = next((log.read_text() for log in logs if log.exists()), "")
     lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return [line for line in lines if "tokens_per_second" in line]
 
@@ -71,14 +65,9 @@ def finish(process: subprocess.Popen[bytes]) -> None:
         raise SystemExit(code)
 
 
-def device() -> str:
-    """Return what trains."""
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else hardware()
-
-
 def main() -> int:
     """Run, kill, resume, score and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="settings that override the recipe's")
     parser.add_argument("--out", type=Path, help="JSON file for the figures, and a Markdown file beside it")
@@ -118,7 +107,7 @@ def main() -> int:
     for task in json.loads((run / "klue" / "summary.json").read_text()):
         name = f"{task['task']}, {task['init']}"
         rows += [Row(f"{name}: {metric}", score["mean"], "") for metric, score in task["best"].items()]
-    print_rows(f"{device()}; torch {torch.__version__}", rows)
+    print_rows(device(), rows)
     if options.out:
         held = read_report(options.out)
         model = recipe.pretrain.model

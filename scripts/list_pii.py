@@ -10,17 +10,20 @@ are, which is the only way to judge some of them; it is meant for a screen, and 
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
+from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import accumulate
 
 import orjson
+from timing import parser_of
 
 from common.compressed import decompression_errors
 from common.files import open_bytes
-from data.pii import PII_TYPES, find_many
+from data.pii import PII_TYPES, Span, find_many
 from data.readers import stem
 
 AROUND = 24
@@ -31,21 +34,17 @@ BATCH = 2000
 
 def read(paths: list[str], limit: float) -> dict[str, list[str]]:
     """Return file → texts, at most `limit` bytes in all and as many from each file where it has them."""
-    sizes = {}
     texts: dict[str, list[str]] = {}
     for path in paths:
         with decompression_errors(path), open_bytes(path) as stream:
             texts[stem(path)] = [orjson.loads(line)["text"] for line in stream]
-        sizes[stem(path)] = sum(len(text.encode("utf-8", "replace")) for text in texts[stem(path)])
-    left = limit
-    for number, name in enumerate(sorted(sizes, key=lambda name: sizes[name])):
-        share, size = left / (len(sizes) - number), 0
-        for count, text in enumerate(texts[name], 1):
-            size += len(text.encode("utf-8", "replace"))
-            if size >= share:
-                texts[name] = texts[name][:count]
-                break
-        left -= size
+    sizes = {
+        name: list(accumulate(len(text.encode("utf-8", "replace")) for text in some)) for name, some in texts.items()
+    }
+    for number, name in enumerate(sorted(sizes, key=lambda name: sizes[name][-1:])):
+        count = bisect_left(sizes[name], limit / (len(sizes) - number)) + 1
+        texts[name] = texts[name][:count]
+        limit -= sum(sizes[name][:count][-1:])
     return texts
 
 
@@ -55,9 +54,14 @@ def mask(value: str, kept: int = 2) -> str:
     return value[:kept] + form
 
 
+def located(texts: list[str]) -> Iterator[tuple[str, Span]]:
+    """Yield each span found with its text."""
+    return ((text, span) for text, spans in zip(texts, find_many(texts), strict=True) for span in spans)
+
+
 def main() -> int:
     """Search and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--megabytes", type=float, default=100, help="how much text (default 100)")
     parser.add_argument("--sample", type=int, default=20, help="samples of each type (default 20)")
@@ -69,20 +73,17 @@ def main() -> int:
     spans: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
     size = documents = 0
     for name, texts in read(options.files, options.megabytes * 1e6).items():
-        size += sum(len(text.encode("utf-8", "replace")) for text in texts)
-        documents += len(texts)
-        for start in range(0, len(texts), BATCH):
-            batch = texts[start : start + BATCH]
-            for text, located in zip(batch, find_many(batch), strict=True):
-                for first, last, kind in located:
-                    before, after = text[max(first - AROUND, 0) : first], text[last : last + AROUND]
-                    spans[kind].append((name, before, text[first:last], after))
+        size, documents = size + sum(len(text.encode("utf-8", "replace")) for text in texts), documents + len(texts)
+        found = (pair for at in range(0, len(texts), BATCH) for pair in located(texts[at : at + BATCH]))
+        for text, (first, last, kind) in found:
+            before, after = text[max(first - AROUND, 0) : first], text[last : last + AROUND]
+            spans[kind].append((name, before, text[first:last], after))
     print(f"{size / 1e6:.1f} MB in {documents:,} documents; {sum(map(len, spans.values())):,} spans")
     for kind in options.type:
-        found = spans[kind]
-        files = ", ".join(f"{name} {count}" for name, count in Counter(row[0] for row in found).most_common(6))
-        print(f"\n{kind}: {len(found):,} spans, {len({row[2] for row in found}):,} distinct; {files or 'nowhere'}")
-        for name, before, value, after in random.Random(options.seed).sample(found, min(options.sample, len(found))):
+        rows = spans[kind]
+        files = ", ".join(f"{name} {count}" for name, count in Counter(row[0] for row in rows).most_common(6))
+        print(f"\n{kind}: {len(rows):,} spans, {len({row[2] for row in rows}):,} distinct; {files or 'nowhere'}")
+        for name, before, value, after in random.Random(options.seed).sample(rows, min(options.sample, len(rows))):
             parts = (before, value, after) if options.originals else (mask(before, 0), mask(value), mask(after, 0))
             line = "{}⟦{}⟧{}".format(*parts).replace("\n", "⏎")
             print(f"  {name:20} {line}")

@@ -25,32 +25,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-NEEDED = {
-    "torch": "must be there",
-    "transformers": "the model",
-    "accelerate": "transformers wants it for some ways of loading",
-    "tokenizers": "transformers imports it",
-    "safetensors": "checkpoints",
-    "deepspeed": "ZeRO",
-    "numpy": "batches",
-    "numba": "masks and layouts",
-    "pydantic": "settings",
-    "pyyaml": "recipes",
-    "rich": "progress",
-    "xxhash": "checkpoints",
-    "zstandard": "files",
-    "fsspec": "files",
-    "orjson": "files",
-    "pyarrow": "manifests of a corpus",
-    "psutil": "DeepSpeed imports it",
-    "typer": "the command line",
-    "google-re2": "the command line",
-    "python-mecab-ko": "morphemes of the KLUE tasks' texts",
-    "pytest": "the tests",
-    "hypothesis": "the tests",
-}
-"""Distribution → what `make gpu` needs it for."""
-OPTIONAL = {"torchao": "rows in FP8"}
+NEEDED = (
+    *("torch", "transformers", "accelerate", "tokenizers", "safetensors", "deepspeed", "psutil", "xxhash"),  # training
+    *("numpy", "numba", "pyarrow", "orjson", "fsspec", "zstandard"),  # batches and files
+    *("pydantic", "pyyaml", "rich", "typer", "google-re2"),  # recipes and the command line
+    "python-mecab-ko",  # morphemes of the KLUE tasks' texts
+    *("pytest", "hypothesis"),
+)
+"""Distributions that `make gpu` imports; torch must be there."""
 GIVEN = re.compile(r"torch|triton|nvidia-.*|cuda-.*")
 """Distributions that are never fetched."""
 MOST_BYTES = 64 << 20
@@ -58,19 +40,13 @@ PLATFORMS = [f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 27, 24, 17,
 
 
 def normal(name: str) -> str:
-    """Return a distribution's name as indexes compare it.
-
-    >>> normal("Typing_Extensions")
-    'typing-extensions'
-    """
+    """Return a distribution's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def describe() -> dict[str, Any]:
     """Return what this machine has."""
-    there = {
-        normal(found.metadata["Name"]): found.version for found in metadata.distributions() if found.metadata["Name"]
-    }
+    there = {normal(found.name): found.version for found in metadata.distributions() if found.name}
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "machine": platform.machine(),
@@ -127,18 +103,15 @@ def fetch_wheel(requirement: str, python: str, out: Path) -> tuple[Path, list[st
         quiet = ["--no-deps", "--quiet", "--disable-pip-version-check", "-c", str(constraints)]
         platforms = [f"--platform={tag}" for tag in PLATFORMS]
         only = ["--only-binary=:all:", f"--python-version={python}", "--implementation=cp", *platforms]
-        done = subprocess.run(
-            [*pip, "download", *quiet, *only, "-d", folder, requirement], capture_output=True, text=True
-        )
-        if done.returncode:
-            built = subprocess.run([*pip, "wheel", *quiet, "-w", folder, requirement], capture_output=True, text=True)
-            if built.returncode:
-                raise SystemExit(f"{requirement}: {(built.stderr.strip().splitlines() or ['no message'])[-1]}")
+        for command in (["download", *only, "-d", folder], ["wheel", "-w", folder]):
+            done = subprocess.run([*pip, *command, *quiet, requirement], capture_output=True, text=True)
+            if not done.returncode:
+                break
+        else:
+            raise SystemExit(f"{requirement}: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
         (wheel,) = Path(folder).glob("*.whl")
-        if done.returncode and not wheel.name.endswith("-none-any.whl"):
-            raise SystemExit(
-                f"{requirement} has no wheel for Python {python}, and {wheel.name} is for this machine alone"
-            )
+        if command[0] == "wheel" and not wheel.name.endswith("-none-any.whl"):
+            raise SystemExit(f"{requirement} has no wheel for Python {python}, and {wheel.name} is for this one alone")
         target = out / wheel.name
         target.write_bytes(wheel.read_bytes())
     with zipfile.ZipFile(target) as archive:
@@ -162,7 +135,7 @@ def main() -> int:
         print(json.dumps(found, indent=1))
         return int(bool(found["missing"]))
     have = json.loads(options.have.read_bytes())
-    wanted = [*have["missing"], *(OPTIONAL if options.with_fp8 else [])]
+    wanted = [*have["missing"], *(["torchao"] if options.with_fp8 else [])]
     options.out.mkdir(parents=True, exist_ok=True)
     wheels, refused = close(wanted, have, lambda text: fetch_wheel(text, have["python"], options.out))
     sizes = {path.name: path.stat().st_size for path in wheels.values()}
@@ -170,11 +143,12 @@ def main() -> int:
         print(f"{size / 2**20:7.2f} MiB  {name}")
     total = sum(sizes.values())
     print(f"{total / 2**20:7.2f} MiB in all")
-    for requirement in refused:
-        print(f"error: {requirement} must be there already", file=sys.stderr)
+    wrong = [f"{requirement} must be there already" for requirement in refused]
     if total > MOST_BYTES:
-        print(f"error: more than {MOST_BYTES >> 20} MiB together; carry the largest by another way", file=sys.stderr)
-    return 2 if refused or total > MOST_BYTES else 0
+        wrong.append(f"more than {MOST_BYTES >> 20} MiB together; carry the largest by another way")
+    for line in wrong:
+        print(f"error: {line}", file=sys.stderr)
+    return 2 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Print docs/recipe.md, the reference of all settings of a recipe, from the settings classes and their docstrings, or
-its Korean twin, with `recipe_reference.ko.yaml` for the texts:
+its Korean twin, with `recipe_reference.ko.yaml` for the texts (a list of `en` and `ko`, found by the English, so that a
+text that changes has no Korean until somebody has read it again):
 
     python -m scripts.recipe_reference > docs/recipe.md
     python -m scripts.recipe_reference --language ko > docs/recipe.ko.md
@@ -11,16 +12,19 @@ its Korean twin, with `recipe_reference.ko.yaml` for the texts:
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import re
 import sys
 import types
 import typing
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -29,8 +33,8 @@ from common.errors import UserError
 from common.settings import Settings
 from hunmin.instruct.recipe import InstructRecipe
 from hunmin.recipe import INSTRUCT_SECTIONS, Recipe
-from scripts.recipe_texts import KOREAN, Texts, one_line, read_texts
 
+KOREAN = Path(__file__).with_name("recipe_reference.ko.yaml")
 BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 ENTRY = "[]"
 """Ends the name of the section of what a list holds."""
@@ -58,10 +62,55 @@ The sections below are those of a recipe that tunes a decoder. It has `name`, `o
 and `instruct`, `tune` and `leaderboard` instead of the other sections."""
 
 
-def all_sections() -> Iterator[tuple[str, type[BaseModel]]]:
-    """Yield the sections of both kinds of recipe, what they share once."""
-    yield from sections()
-    yield from (found for found in sections(InstructRecipe) if found[0].split(".")[0] in INSTRUCT_SECTIONS)
+class Texts:
+    """What a page says, by a file of Korean texts or (None) in English; remembers what it was asked for."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._asked: dict[str, str] = {}
+        self._korean: dict[str, str] | None = None
+        if file is None:
+            return
+        self._name = f"scripts/{file.name}"
+        try:
+            entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+            pairs = [(one_line(entry["en"]), entry["ko"].strip()) for entry in entries]
+        except (yaml.YAMLError, TypeError, KeyError, AttributeError) as error:
+            what = f"{self._name} cannot be read: {type(error).__name__}: {error}"
+            raise UserError(what, "it is a YAML list of entries with `en` and `ko`", f"fix {self._name}") from error
+        self._korean = dict(pairs)
+        english, count = Counter(english for english, _ in pairs).most_common(1)[0]
+        if count > 1:
+            what = f"{self._name} has two entries of '{english}'"
+            raise UserError(what, "a text has one translation", "delete one of them")
+
+    def __call__(self, english: str, of: str) -> str:
+        """Return a text of a setting, or part of the page, in its language; English where `check` misses it."""
+        key = one_line(english)
+        self._asked.setdefault(key, of)
+        return english if self._korean is None else self._korean.get(key, english)
+
+    def check(self) -> None:
+        """Raise UserError for a docstring or a translation that is missing, or a translation that is of no text."""
+        if "" in self._asked:
+            what = f"{self._asked['']} has no docstring"
+            raise UserError(what, "the reference says of every setting what it means", "write one below the setting")
+        if self._korean is None:
+            return
+        left_over = [key for key in self._korean if key not in self._asked]
+        wrong = []
+        for key, of in self._asked.items():
+            if not self._korean.get(key):
+                near = difflib.get_close_matches(key, left_over, n=1, cutoff=0.5)
+                wrong.append(f"{of} has no Korean: '{key}'" + "".join(f"\n  it was: '{was}'" for was in near))
+        wrong = wrong or [f"of no setting: '{key}'" for key in left_over]
+        if wrong:
+            rule = f"{self._name} has the Korean of every text of the reference, found by its English, and no others"
+            raise UserError("\n".join(wrong), rule, f"edit `en` and `ko` in {self._name}; add or delete entries")
+
+
+def one_line(text: str) -> str:
+    """Return a text with every run of white space as one blank, none at its ends."""
+    return " ".join(text.split())
 
 
 def sections(kind: type[BaseModel] = Recipe, name: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -172,7 +221,8 @@ def page(say: Texts) -> str:
     """
     told: dict[type[BaseModel], str] = {}
     parts = [say(part, "the head of the page") + "\n" for part in HEAD]
-    for name, kind in all_sections():
+    decoder = [found for found in sections(InstructRecipe) if found[0].split(".")[0] in INSTRUCT_SECTIONS]
+    for name, kind in [*sections(), *decoder]:
         if name == "instruct":
             parts.append(say(DECODER, "the head of a decoder's sections") + "\n")
         if name:
@@ -210,7 +260,7 @@ def main(arguments: Sequence[str] | None = None, file: Path = KOREAN) -> int:
     parser.add_argument("--language", choices=["en", "ko"], default="en")
     try:
         korean = parser.parse_args(arguments).language == "ko"
-        print(page(Texts(read_texts(file) if korean else None, file)), end="")
+        print(page(Texts(file if korean else None)), end="")
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code

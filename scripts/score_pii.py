@@ -1,6 +1,7 @@
 """Precision, recall and F1 of PII detection by type.
 
-Usage: python scripts/score_pii.py [FILE …] [--errors] [--originals]
+    python scripts/score_pii.py [FILE …] [--errors] [--originals]
+
 FILE is JSON Lines, one object a line. Two kinds are known:
 
 * {"text", "spans": [{"start", "end", "type"}]}: a value counts as found where span and type are exact;
@@ -17,7 +18,6 @@ Exit code 1 when precision or recall over all types of a file is below 0.98, 2 w
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from list_pii import AROUND, mask
+from timing import parser_of
 
 from common.files import open_bytes
 from data.pii import PII_TYPES, Span, find_many
@@ -95,9 +96,7 @@ def shown(text: str, span: Span, originals: bool) -> str:
 
 def score(path: str, errors: bool, originals: bool) -> bool:
     """Print one line a type, and errors where asked, and return whether precision and recall are above the floor."""
-    right: Counter[str] = Counter()
-    missed: Counter[str] = Counter()
-    false: Counter[str] = Counter()
+    right, missed, false = (Counter[str]() for _ in range(3))
     with open_bytes(path) as stream:
         cases = [json.loads(line) for line in stream if line.strip()]
     for case, spans in zip(cases, find_many([case["text"] for case in cases]), strict=True):
@@ -122,7 +121,7 @@ def score(path: str, errors: bool, originals: bool) -> bool:
 
 def main() -> int:
     """Score the files and return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("files", nargs="*", help="JSON Lines with text and spans, or text and pii")
     parser.add_argument("--errors", action="store_true", help="print each miss and false alarm, masked")
     parser.add_argument("--originals", action="store_true", help="with --errors: print values as they are")

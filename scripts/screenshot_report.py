@@ -7,7 +7,6 @@ Needs a Chromium (Debian: apt install chromium). Prints the size of the picture,
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -15,51 +14,39 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
+from timing import parser_of
 
 from hunmin.page.page import write_page
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-def take(page: Path, out: Path, width: int, height: int) -> None:
-    """Write a picture of a page as a PNG.
-
-    Args:
-        page: HTML file.
-        out: file to write.
-        width: of the window, in pixels.
-        height: of the window.
-    """
-    program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
-    if program is None:
-        sys.exit("no Chromium here: apt install chromium")
-    with tempfile.TemporaryDirectory() as folder:
-        shot = Path(folder) / "shot.png"
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                   f"--user-data-dir={folder}/profile", f"--window-size={width},{height}", f"--screenshot={shot}",
-                   page.resolve().as_uri()]  # fmt: skip
-        subprocess.run(command, check=True, capture_output=True, timeout=300)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with Image.open(shot) as picture:
-            picture.convert("RGB").quantize(256).save(out, optimize=True)
-    print(f"{out}: {out.stat().st_size:,} bytes")
-
-
 def main() -> None:
     """Read the command line and take the picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="run folder")
     parser.add_argument("--out", type=Path, default=Path("docs/report.png"))
     parser.add_argument("--sections", nargs="+", default=["overview", "training"], help="those that are shown")
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--height", type=int, default=1080)
     options = parser.parse_args()
+    program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+    if program is None:
+        sys.exit("no Chromium here: apt install chromium")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         write_page(options.run, page)
         others = f"<style>section:not({', '.join(f'#{name}' for name in options.sections)}) {{ display: none }}</style>"
         page.write_text(page.read_text(encoding="utf-8").replace("</head>", f"{others}</head>", 1), encoding="utf-8")
-        take(page, options.out, options.width, options.height)
+        shot = Path(folder) / "shot.png"
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                   f"--user-data-dir={folder}/profile", f"--window-size={options.width},{options.height}",
+                   f"--screenshot={shot}", page.resolve().as_uri()]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with Image.open(shot) as picture:
+            picture.convert("RGB").quantize(256).save(options.out, optimize=True)
+    print(f"{options.out}: {options.out.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

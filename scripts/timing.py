@@ -1,7 +1,9 @@
-"""What the benchmarks share: processor time, medians, peak memory, the hardware, tables of figures and their bars."""
+"""What the benchmarks share: medians, time limits, peak memory, the machine, tables of figures and their bars."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import multiprocessing
 import os
 import platform
@@ -9,15 +11,19 @@ import re
 import resource
 import signal
 import statistics
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from common.manifest import describe_outputs
+from common.settings import settings_hash
 
 R = TypeVar("R")
 
@@ -41,14 +47,30 @@ class Row:
         return self.value <= self.bar if self.most else self.value >= self.bar
 
 
-def print_rows(title: str, rows: list[Row]) -> None:
-    """Print figures in aligned columns, each with its bar and whether it is reached."""
+def parser_of(doc: str | None, json: bool = False) -> argparse.ArgumentParser:
+    """Return a parser that prints a script's docstring as its help, with the option --json where that is asked for."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if json:
+        parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    return parser
+
+
+def print_rows(title: str, rows: list[Row]) -> list[Row]:
+    """Print figures in aligned columns, each with its bar and whether it is reached; return them."""
     print(f"\n{title}")
     for row in rows:
-        bar = f"{'<=' if row.most else '>='} {_number(row.bar)}" if row.bar is not None else ""
+        bar = f"{'<=' if row.most else '>='} {number(row.bar)}" if row.bar is not None else ""
         verdict = {None: "", True: "yes", False: "NO"}[row.reached]
-        line = f"  {row.name:44} {_number(row.value):>12} {row.unit:14} {bar:>12} {verdict:4} {row.note}"
+        line = f"  {row.name:44} {number(row.value):>12} {row.unit:14} {bar:>12} {verdict:4} {row.note}"
         print(line.rstrip(), flush=True)
+    return rows
+
+
+def finish(rows: list[Row], as_json: bool) -> int:
+    """Print figures as one JSON object where that is asked for; return 1 when a bar is not reached, else 0."""
+    if as_json:
+        print(json.dumps({"hardware": hardware(), "rows": as_dicts(rows)}, ensure_ascii=False))
+    return int(any(row.reached is False for row in rows))
 
 
 def as_dicts(rows: list[Row]) -> list[dict[str, Any]]:
@@ -56,36 +78,32 @@ def as_dicts(rows: list[Row]) -> list[dict[str, Any]]:
     return [{**asdict(row), "reached": row.reached} for row in rows]
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a figure in three digits, or whole from 1,000 on."""
     if value != value:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def median_seconds(work: Callable[[], object], repeat: int, limit: float | None = None) -> float:
-    """Return the median processor seconds of this process over `repeat` runs of `work`.
-
-    Raises:
-        TimeoutError: a run took more than `limit` seconds of wall time.
-    """
+def median_seconds(work: Callable[[], object], repeat: int) -> float:
+    """Return the median processor seconds of this process over `repeat` runs of `work`."""
     times = []
     for _ in range(repeat):
-        with time_limit(limit):
-            start = time.process_time()
-            work()
-            times.append(time.process_time() - start)
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
     return statistics.median(times)
 
 
 @contextmanager
-def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TimeoutError in the body after so many seconds of wall time; None is no limit."""
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the body after so many seconds of wall time."""
 
     def expire(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"more than {seconds:.0f} s")
 
     before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
@@ -93,15 +111,47 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def in_fresh_process(work: Callable[..., R], *arguments: object) -> R:
-    """Return what `work` returns for the arguments, all of them picklable, called in a process of its own."""
-    return in_fresh_processes(1, work, *arguments)[0]
-
-
 def in_fresh_processes(count: int, work: Callable[..., R], *arguments: object) -> list[R]:
     """Return what `work` returns in each of so many processes of its own, all of them at work at once."""
     with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
         return [done.result() for done in [pool.submit(work, *arguments) for _ in range(count)]]
+
+
+class Measured(NamedTuple):
+    """One run of a stage: seconds, peak memory of its process and of a worker, hash of every file it wrote."""
+
+    wall: float
+    cpu: float
+    own_peak: int
+    worker_peak: int
+    hash: str
+    start: float
+    """Seconds of what came before it."""
+
+
+def measured(
+    work: Callable[..., object], *given: Any, out: Path | None = None, before: Callable[[], object] | None = None
+) -> Measured:
+    """Return what a stage took; the process is its alone.
+
+    Args:
+        work: called with what is given, and the folder to write.
+        given: the stage's settings and inputs.
+        out: the folder; None takes one that is thrown away.
+        before: what is not counted.
+    """
+    begin = time.perf_counter()
+    if before:
+        before()
+    start = time.perf_counter() - begin
+    with tempfile.TemporaryDirectory() as spare, ChildrenPeak() as children:
+        folder = out or Path(spare) / "out"
+        folder.mkdir()
+        begin, cpu = time.perf_counter(), cpu_seconds()
+        work(*given, folder)
+        wall, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
+        time.sleep(0.2)  # the last look at the workers
+        return Measured(wall, cpu, peak_bytes(), children.largest, settings_hash(describe_outputs(folder)), start)
 
 
 def cpu_seconds() -> float:
@@ -111,21 +161,18 @@ def cpu_seconds() -> float:
 
 
 class ChildrenPeak:
-    """For a `with` block: the peak resident memory of each process started in it by this one or its children (Linux).
+    """For a `with` block: the peak resident memory of each process below this one (Linux).
 
     It is the kernel's high-water mark of the process itself, asked for ten times a second until the process ends. The
     last answer counts: the mark only rises, but before its own program begins a process answers for its parent.
     """
 
     def __init__(self) -> None:
-        self.peaks: dict[int, int] = {}
-        self._earlier: set[int] = set()
-
-    def __enter__(self) -> ChildrenPeak:
-        self._look("self")
-        self._earlier, self.peaks = set(self.peaks), {}
+        self.peaks: dict[str, int] = {}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> ChildrenPeak:
         self._thread.start()
         return self
 
@@ -135,28 +182,28 @@ class ChildrenPeak:
 
     def _watch(self) -> None:
         while not self._end.wait(0.1):
-            self._look("self")
+            self.note(children_of("self"))
 
-    def _look(self, process: str) -> None:
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            try:
-                found = children.read_text().split()
-            except OSError:  # the thread has ended since
-                continue
-            for child in found:
-                if int(child) not in self._earlier:
-                    self.note(child)
-                    self._look(child)
-
-    def note(self, child: str) -> None:
-        """Keep what a process holds at its most so far; what it held stays when it has ended."""
-        if peak := peak_bytes(child):
-            self.peaks[int(child)] = peak
+    def note(self, processes: Iterable[str]) -> None:
+        """Keep what processes hold at their most so far; what one held stays when it has ended."""
+        self.peaks |= {process: peak for process in processes if (peak := peak_bytes(process))}
 
     @property
     def largest(self) -> int:
         """Return the most any of the processes held, in bytes."""
         return max(self.peaks.values(), default=0)
+
+
+def children_of(process: str) -> Iterator[str]:
+    """Yield the processes below one, at any depth (Linux)."""
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            found = children.read_text().split()
+        except OSError:  # the thread has ended since
+            continue
+        for child in found:
+            yield child
+            yield from children_of(child)
 
 
 def peak_bytes(process: int | str = "self") -> int:
@@ -169,16 +216,8 @@ def peak_bytes(process: int | str = "self") -> int:
 
 
 def hardware() -> str:
-    """Return one line on the machine: processor, cores this process may use, memory, load, Python."""
-    name = platform.processor() or platform.machine()
-    memory = ""
-    if Path("/proc/cpuinfo").exists():
-        models = re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-        name = models[0] if models else name
-        size = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-        memory = f"{int(size.group(1)) / 1e6:.0f} GB memory, " if size else ""
-    load = os.getloadavg()[0]
-    return (
-        f"{name}, {len(os.sched_getaffinity(0))} cores, {memory}"
-        f"load {load:.1f} before the start, Python {platform.python_version()}"
-    )
+    """Return one line on the machine: processor, cores this process may use, load, Python."""
+    name, facts = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    models = re.findall(r"model name\s*:\s*(.+)", facts.read_text()) if facts.exists() else []
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+    return f"{[*models, name][0]}, {cores} cores, load {load:.1f} before the start, Python {platform.python_version()}"

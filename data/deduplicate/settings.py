@@ -15,7 +15,7 @@ class DeduplicateSettings(Settings):
     near: bool = False
     """Drop documents nearly equal to an earlier one that stays: the same page with another date, a quoted copy, an
     edited reprint. Off: the paper does not do it, and a corpus made for comparison with KLUE keeps what KLUE kept. On,
-    it is worth its time for crawled text (web, news); it costs workers' time (see `scripts/bench_deduplicate.py`) and
+    it is worth its time for crawled text (web, news); it costs workers' time (see `scripts/bench_corpus.py`) and
     about 1,300 bytes of disk a document while the stage runs."""
     near_threshold: float = Field(0.8, ge=0.5, le=1)
     """Least share of common shingles (Jaccard similarity of the sets of 5 characters in a row, blanks left out; 0.5 to

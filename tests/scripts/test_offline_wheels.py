@@ -64,14 +64,14 @@ def test_everything_that_is_imported_is_on_the_list() -> None:
     modules = imported(entries)
     assert {"torch", "transformers", "pydantic", "zstandard"} <= modules  # what the test rests on
     own = {"test_attention", "training_runs", "warm_start", "bench_pretrain", "gpu_report", "timing"}
-    missing = {DISTRIBUTIONS.get(name, name) for name in modules - own} - NEEDED.keys() - NOT_THERE.keys()
+    missing = {DISTRIBUTIONS.get(name, name) for name in modules - own} - {*NEEDED} - NOT_THERE.keys()
     assert not missing
 
 
 def test_what_was_prepared_elsewhere_is_not_made_again_where_its_readers_are_missing() -> None:
     """The versions of what reads texts are among a corpus's rules, and none of it is carried."""
     recipe = load_recipe(ROOT / "configs" / "gpu-check.yaml")
-    assert stage_named("corpus").keeps(recipe) and not {"selectolax", "mwparserfromhell"} & NEEDED.keys()
+    assert stage_named("corpus").keeps(recipe) and not {"selectolax", "mwparserfromhell"} & {*NEEDED}
 
 
 HAVE: dict[str, Any] = {

@@ -1,34 +1,21 @@
 """What the benchmarks measure with: medians, limits, peaks of children, bars."""
 
-import importlib.util
 import os
 import subprocess
 import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+@pytest.fixture
+def timing(load_script):
+    """The script as a module."""
+    return load_script("timing")
 
 
-def load(name):
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-        return module
-    finally:
-        sys.path.remove(str(SCRIPTS))
-
-
-timing = load("timing")
-
-
-def test_a_bar_is_reached_from_below_or_above():
+def test_a_bar_is_reached_from_below_or_above(timing):
     assert timing.Row("speed", 5, "MB/s", 5).reached is True
     assert timing.Row("speed", 4.9, "MB/s", 5).reached is False
     assert timing.Row("memory", 1.6, "GB", 1.5, most=True).reached is False
@@ -36,7 +23,7 @@ def test_a_bar_is_reached_from_below_or_above():
     assert timing.Row("speed", 1, "MB/s").reached is None
 
 
-def test_rows_are_printed_with_their_bars(capsys):
+def test_rows_are_printed_with_their_bars(timing, capsys):
     timing.print_rows("title", [timing.Row("a", 1234.5, "MB/s", 2000, note="why"), timing.Row("b", 0.5, "s")])
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == ["title", lines[2], lines[3]]
@@ -44,40 +31,36 @@ def test_rows_are_printed_with_their_bars(capsys):
     assert lines[3].split() == ["b", "0.5", "s"]
 
 
-def test_a_run_over_the_limit_is_given_up():
-    with pytest.raises(TimeoutError):
-        timing.median_seconds(lambda: time.sleep(5), 1, limit=0.1)
-    assert timing.median_seconds(lambda: sum(range(100_000)), 3, limit=30) > 0
+def test_a_run_over_the_limit_is_given_up(timing):
+    with pytest.raises(TimeoutError), timing.time_limit(0.1):
+        time.sleep(5)
+    with timing.time_limit(30):
+        assert timing.median_seconds(lambda: sum(range(100_000)), 3) > 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
-def test_the_peak_of_a_child_is_its_own():
+def test_the_peak_of_a_child_is_its_own(timing):
     ballast = bytearray(200_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
-    hold = "x = bytearray({} * 10**6); import time; time.sleep({})"
-    earlier = subprocess.Popen([sys.executable, "-c", hold.format(160, 60)])  # is none of those that are started within
-    time.sleep(0.3)
+    hold = "x = bytearray(60 * 10**6); import time; time.sleep(0.5)"
     with timing.ChildrenPeak() as peak:
-        subprocess.run([sys.executable, "-c", hold.format(60, 0.5)], check=True)
-    earlier.kill()
-    earlier.wait()
+        subprocess.run([sys.executable, "-c", hold], check=True)
     assert 60e6 < peak.largest < 150e6 < timing.peak_bytes()
 
 
-def test_what_a_child_held_before_its_own_program_began_is_not_its_peak(monkeypatch):
+def test_what_a_child_held_before_its_own_program_began_is_not_its_peak(timing, monkeypatch):
     """Between vfork and exec a child shows its parent's memory."""
     answers = {"41": [200, 60, 70], "42": [30, 0, 0]}
     monkeypatch.setattr(timing, "peak_bytes", lambda child: answers[child].pop(0))
     peak = timing.ChildrenPeak()
     for _ in range(3):
-        for child in answers:
-            peak.note(child)
-    assert peak.peaks == {41: 70, 42: 30}
+        peak.note(answers)
+    assert peak.peaks == {"41": 70, "42": 30}
     assert peak.largest == 70
 
 
-def test_a_sample_is_spread_evenly_and_the_same_again():
-    bench = load("bench_corpus")
+def test_a_sample_is_spread_evenly_and_the_same_again(load_script):
+    bench = load_script("bench_corpus")
     items, sizes = list(range(1000)), [1000 + n % 7 for n in range(1000)]
     chosen = bench.sample(items, sizes, 0.1)
     assert abs(sum(sizes[n] for n in chosen) - 100_000) < 2000
@@ -86,6 +69,13 @@ def test_a_sample_is_spread_evenly_and_the_same_again():
     assert bench.sample(items, sizes, 100) == items
 
 
-def test_a_fresh_process_is_another_one():
-    assert timing.in_fresh_process(divmod, 17, 5) == (3, 2)
-    assert timing.in_fresh_process(os.getpid) != os.getpid()
+def test_a_fresh_process_is_another_one(timing):
+    assert timing.in_fresh_processes(1, divmod, 17, 5) == [(3, 2)]
+    assert os.getpid() not in timing.in_fresh_processes(1, os.getpid)
+
+
+def test_a_bar_that_is_not_reached_is_the_exit_code(timing, capsys):
+    good, bad, without = (timing.Row("a", 5, "s", bar) for bar in (4, 6, None))
+    assert [timing.finish(rows, False) for rows in ([good, without], [good, bad])] == [0, 1]
+    assert capsys.readouterr().out == ""
+    assert timing.finish([bad], True) == 1 and '"reached": false' in capsys.readouterr().out

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.decontaminate.containment import build_containment_index, search_containment, window_lengths
-from data.decontaminate.oracle import contained_share, weigh_sentences
 from data.decontaminate.terms import fold_sentences, hash_words
+from tests.data.decontaminate.oracle import contained_share, weigh_sentences
 
 WORDS = st.lists(st.sampled_from(list("가나다라마바사아자차")), max_size=12).map(" ".join)
 

@@ -8,9 +8,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from data.decontaminate.fragments import build_fragment_index, search_fragments
-from data.decontaminate.oracle import fragment_share
 from data.decontaminate.settings import DecontaminateSettings
 from data.decontaminate.terms import fold_sentences
+from tests.data.decontaminate.oracle import fragment_share
 
 PASSAGE = "".join(chr(0xAC00 + random.Random(7).randrange(11172)) for _ in range(200))
 

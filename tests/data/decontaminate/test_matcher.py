@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.decontaminate import DecontaminateSettings, Decontaminator, Hit
 from data.decontaminate.matcher import BATCH, distinct_sentences, fragment_sources
-from data.decontaminate.oracle import Oracle
+from tests.data.decontaminate.oracle import Oracle
 
 SHARED = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[4] / "shared" / "data")
 SENTENCE = "경찰은 어제 저녁 시청 앞에서 길을 잃은 아이를 찾아 부모에게 돌려보냈다고 밝혔다."

@@ -4,8 +4,8 @@ import pytest
 
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.matcher import Hit
-from data.decontaminate.oracle import Oracle, contained_share, fragment_share
 from data.decontaminate.settings import DecontaminateSettings
+from tests.data.decontaminate.oracle import Oracle, contained_share, fragment_share
 
 
 def test_contained_share_adds_weights_of_one_window() -> None:
