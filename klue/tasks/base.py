@@ -10,8 +10,8 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from klue.composed import cut_rows
 from klue.tasks.fields import finite, one_of
+from klue.tokens import cut_rows
 
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
