@@ -70,16 +70,13 @@ class Scores:
         return max((value for value in found if value is not None), default=None)
 
 
-def published_rows(path: Path | None = None) -> dict[str, Any]:
+def published_rows() -> dict[str, Any]:
     """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names.
 
     Each is {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task:
     {metric: flag}}}]}, with flags where a score is doubtful.
-
-    Args:
-        path: another file of the same form; None = the one that comes with the package.
     """
-    return json.loads((path or Path(__file__).with_name("published.json")).read_text(encoding="utf-8"))
+    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
 def published_for(rows: Sequence[dict[str, Any]], wanted: bool = True) -> dict[str, Any] | None:
