@@ -18,6 +18,8 @@ from common.files import atomic_write, hash_file, sha256_file, xxh3_file
 from common.settings import settings_hash
 
 MANIFEST = "manifest.json"
+WORK_MARK = ".work.json"
+"""File in the folder of a stage at work: its settings and inputs, by which an unfinished attempt is known again."""
 
 
 class Manifest(BaseModel):

@@ -134,7 +134,10 @@ def commit_of(hub: HubName, part: Part, commits: Commits | None = None) -> str:
     Raises:
         UserError: the hub does not know it, or is not reached.
     """
-    commit = _known(hub, commits) or _cached_commit(hub, part) or str(_ask(hub, part, hub.revision).sha)
+    commit = _known(hub, commits)
+    if commit is None:
+        folder = _snapshot(hub, part)
+        commit = folder.name if folder else str(_ask(hub, part, hub.revision).sha)
     if commits is not None:
         commits[hub.key] = commit
     return commit
@@ -217,40 +220,31 @@ def _kind(part: Part) -> str:
     return "dataset" if part == "dataset" else "model"
 
 
-def _storage(hub: HubName, part: Part) -> Path:
-    """Return the folder of a repository in the hub's cache."""
-    from huggingface_hub import constants
+def _snapshot(hub: HubName, part: Part, commit: str | None = None, whole: bool = False) -> Path | None:
+    """Return the folder that the hub's cache has of a commit, else of a branch or tag ("main" where none is named).
 
-    return Path(constants.HF_HUB_CACHE) / f"{_kind(part)}s--{hub.repository.replace('/', '--')}"
+    `whole` refuses one that lacks files of the repository, as far as the version of the library knows.
+    """
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
-
-def _cached_commit(hub: HubName, part: Part) -> str | None:
-    """Return the commit that the cache has of a branch or tag, "main" where none is named."""
     try:
-        found = (_storage(hub, part) / "refs" / (hub.revision or "main")).read_text(encoding="utf-8").strip()
-    except OSError:
+        found = snapshot_download(
+            hub.repository, repo_type=_kind(part), revision=commit or hub.revision, local_files_only=True,
+            allow_patterns=None if whole else [],
+        )  # fmt: skip
+    except (LocalEntryNotFoundError, HFValidationError):
         return None
-    return found if COMMIT.fullmatch(found) else None
+    folder = Path(constants.HF_HUB_CACHE).joinpath(*Path(found).parts[-3:])  # the library follows links to the cache
+    return folder if COMMIT.fullmatch(folder.name) else None
 
 
 def _cached(hub: HubName, part: Part, commits: Commits | None) -> Path | None:
     """Return the folder of a name in the hub's cache, if it holds what is needed."""
-    commit = _known(hub, commits) or _cached_commit(hub, part)
-    folder = _storage(hub, part) / "snapshots" / (commit or "-")
-    if not folder.is_dir():
-        return None
-    if part == "dataset":
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import LocalEntryNotFoundError
-
-        try:  # later versions of the library know whether it is whole
-            snapshot_download(hub.repository, repo_type="dataset", revision=commit, local_files_only=True,
-                              cache_dir=_storage(hub, part).parent)  # fmt: skip
-        except LocalEntryNotFoundError:
-            return None
+    folder = _snapshot(hub, part, _known(hub, commits), whole=part == "dataset")
+    if folder is None or part == "dataset" or _is_whole([path.name for path in folder.iterdir()], part):
         return folder
-    names = [path.name for path in folder.iterdir()]
-    return folder if _is_whole(names, part) else None
+    return None
 
 
 def _is_whole(names: list[str], part: Part) -> bool:
@@ -276,7 +270,8 @@ def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
         UserError: it cannot be fetched.
     """
     # what the cache has of it, a tokenizer say, is of the commit that is fetched
-    revision = commit or _cached_commit(hub, part) or hub.revision
+    held = None if commit else _snapshot(hub, part)
+    revision = commit or (held.name if held else hub.revision)
     found = _ask(hub, part, revision)
     names = [one.rfilename for one in found.siblings or []]
     wanted: list[str] | None = None
@@ -290,10 +285,7 @@ def _fetched(hub: HubName, part: Part, commit: str | None) -> Path:
     limit_calls()
     try:
         with _bars_on_a_terminal():
-            folder = snapshot_download(
-                hub.repository, repo_type=_kind(part), revision=revision, allow_patterns=wanted,
-                cache_dir=_storage(hub, part).parent,
-            )  # fmt: skip
+            folder = snapshot_download(hub.repository, repo_type=_kind(part), revision=revision, allow_patterns=wanted)
     except Exception as error:  # of many kinds, by version and network
         raise _unreachable(hub, part, error) from None
     if part != "dataset" and not _is_whole([path.name for path in Path(folder).iterdir()], part):

@@ -74,12 +74,7 @@ def running_children(pid: int) -> bool:
     return True
 
 
-def run_child(
-    command: Sequence[str],
-    environment: dict[str, str] | None = None,
-    log: Path | None = None,
-    idle: float | None = None,
-) -> int:
+def run_child(command: Sequence[str], environment: dict[str, str] | None = None, idle: float | None = None) -> int:
     """Run a child to its end and return its exit code; Ctrl-C and SIGTERM are passed on, and the child is waited for.
 
     A first signal lets the child save and leave; the child's own exit code says what became of it.
@@ -87,30 +82,18 @@ def run_child(
     Args:
         command: program and arguments.
         environment: variables on top of this process's.
-        log: file that takes the child's output; None leaves it on this process's streams.
         idle: seconds after which the child is killed when it has had children of its own, and none of them runs any
             more; None: never.
     """
-    stream = log.open("ab") if log else None
+    child = subprocess.Popen(list(command), env={**os.environ, **(environment or {})}, preexec_fn=die_with_parent)
+    signals = (signal.SIGINT, signal.SIGTERM)
+    # a terminal's Ctrl-C reaches the child as well; a plain `kill` of this process does not, so it is passed on
+    before = {number: signal.signal(number, lambda n, _: child.send_signal(n)) for number in signals}
     try:
-        child = subprocess.Popen(
-            list(command),
-            env={**os.environ, **(environment or {})},
-            stdout=stream,
-            stderr=stream,
-            preexec_fn=die_with_parent,
-        )
-        signals = (signal.SIGINT, signal.SIGTERM)
-        # a terminal's Ctrl-C reaches the child as well; a plain `kill` of this process does not, so it is passed on
-        before = {number: signal.signal(number, lambda n, _: child.send_signal(n)) for number in signals}
-        try:
-            return child.wait() if idle is None else _wait_while_busy(child, idle)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return child.wait() if idle is None else _wait_while_busy(child, idle)
     finally:
-        if stream:
-            stream.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait_while_busy(child: subprocess.Popen[bytes], idle: float) -> int:

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from common.errors import HunminError
 from data.benchmark import load_benchmark
-from data.composed import pseudonymize
 from data.decontaminate import DecontaminateSettings, Decontaminator
 from data.lines import LINE_BYTES, line_batches
+from data.nfc import pseudonymize
 from data.pii import Pseudonymizer
 from data.readers import TOO_DEEP, UnreadableError, load_json
 from data.splitting import split_sentences

@@ -1,17 +1,27 @@
-"""Unicode's composed form (NFC), in linear time whatever the text, and where its characters stood before."""
+"""Unicode's composed form (NFC), in linear time whatever the text, and where its characters stood before.
+
+`nfc` composes all of Unicode, as corpora are; `composed` only Hangul and accents, as what tokenizers read.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from data.pii import Pseudonymizer, Replacement
 
 MOST_MARKS = 30
 """Combining marks kept in a row, as in Unicode's stream-safe text (UAX #15, section 13): no script needs as many, and
 to put them in order takes the square of their number."""
 _NO_MARKS_FROM = 0x20000
 """First character of the ideographic planes; from there on no character combines (the tests look at each)."""
+_DECOMPOSED = re.compile(
+    "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|[가-힣][\u11a8-\u11c2]|[A-Za-z][\u0300-\u036f]+"
+)
 
 
 def nfc(text: str) -> str:
@@ -46,7 +56,7 @@ class Composed(NamedTuple):
         return (self.starts[start], self.ends[end - 1]) if end > start else (self.starts[start],) * 2
 
 
-def composed(text: str) -> Composed:
+def nfc_places(text: str) -> Composed:
     """Return a text in NFC with the places of its characters; what composes together has the place of the whole."""
     pieces: list[str] = []
     starts: list[int] = []
@@ -67,12 +77,69 @@ def composed(text: str) -> Composed:
 @cache
 def _followers() -> frozenset[str]:
     """Return the characters that may compose or change places with what stands before them."""
-    found = set()
-    for code in range(_NO_MARKS_FROM):
-        character = chr(code)
-        parts = unicodedata.decomposition(character).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            found.add(chr(int(parts[1], 16)))
-        if unicodedata.combining(character):
-            found.add(character)
+    characters = [chr(code) for code in range(_NO_MARKS_FROM)]
+    pairs = (parts for parts in (unicodedata.decomposition(one).split() for one in characters) if len(parts) == 2)
+    found = {chr(int(second, 16)) for first, second in pairs if not first.startswith("<")}
+    found.update(filter(unicodedata.combining, characters))
     return frozenset(found) | set(map(chr, range(0x1161, 0x1200))) | set(map(chr, range(0xD7B0, 0xD7FC)))
+
+
+def pseudonymize(pseudonymizer: Pseudonymizer, texts: list[str]) -> list[tuple[str, list[Replacement]]]:
+    """Return what `pseudonymizer.apply_many` does of texts in any form; places are those in the texts as given.
+
+    Its patterns are of composed text; macOS and PDFs decompose Hangul.
+    """
+    apart = {place: nfc_places(text) for place, text in enumerate(texts) if not unicodedata.is_normalized("NFC", text)}
+    results = pseudonymizer.apply_many([apart[n].text if n in apart else text for n, text in enumerate(texts)])
+    for place, whole in apart.items():
+        text, pieces, done, found = texts[place], [], 0, []
+        for one in results[place][1]:
+            start, end = whole.given(one.start, one.end)
+            found.append(one._replace(start=start, end=end))
+            pieces += [text[done:start], one.surrogate]
+            done = end
+        results[place] = "".join([*pieces, text[done:]]), found
+    return results
+
+
+def composed(text: str) -> str:
+    r"""Return the text with Hangul and accents composed.
+
+    Nothing else of NFC is done: a text that is composed stays as it is, and so do its tokens.
+
+    >>> len("\u1100\u1161\u11a8"), composed("\u1100\u1161\u11a8") == "\uac01"
+    (3, True)
+    """
+    return text if _DECOMPOSED.search(text) is None else _DECOMPOSED.sub(_compose, text)
+
+
+def origins(text: str) -> list[int]:
+    r"""Return where each character of the composed text begins in the text as given, and the given length.
+
+    >>> origins("\u1100\u1161\u11a8 a")
+    [0, 3, 4, 5]
+    """
+    found: list[int] = []
+    done = 0
+    for match in _DECOMPOSED.finditer(text):
+        found += range(done, match.start() + len(_compose(match)))  # more than one: marks that nothing composes with
+        done = match.end()
+    return [*found, *range(done, len(text) + 1)]
+
+
+def composed_span(start: int, end: int, text: str) -> tuple[int, int]:
+    """Return where a span of characters stands in the composed text, a character that it cuts being whole.
+
+    Args:
+        start: first character in the text as given.
+        end: behind the last one.
+        text: as given.
+    """
+    if _DECOMPOSED.search(text) is None:
+        return start, end
+    at = origins(text)
+    return bisect_right(at, start) - 1, bisect_left(at, end)
+
+
+def _compose(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", found[0])

@@ -12,7 +12,6 @@ OF_PARTS = (
     *(
         "benchmark",
         "cleaning",
-        "composed",
         "decontaminate",
         "deduplicate",
         "filters",

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import remove_folder
-from common.manifest import MANIFEST, added_files, edited_files, made_by, read_manifest
+from common.manifest import MANIFEST, WORK_MARK, added_files, edited_files, made_by, read_manifest
 from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
 from hunmin.stages import Stage
-from hunmin.state import BEGUN, RULES, WORK_MARK, RunFolder, Verdict
+from hunmin.state import BEGUN, RULES, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""

@@ -12,7 +12,7 @@ from typing import Any
 from common.errors import UserError
 from common.files import atomic_write, publish_folder, remove_folder, remove_leftovers
 from common.lock import locked
-from common.manifest import Manifest, describe_outputs, package_versions, read_manifest, write_manifest
+from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
 from hunmin.recipe import RunSettings, save_recipe
 from hunmin.refusals import refuse_shared_executor
@@ -27,7 +27,7 @@ from hunmin.replacing import (
     work_seconds,
 )
 from hunmin.stages import Stage, Work, stage_named, stages_of
-from hunmin.state import BEGUN, WORK_MARK, RunFolder, Verdict, begun_with, differences, judge, listed
+from hunmin.state import BEGUN, RunFolder, Verdict, begun_with, differences, judge, listed
 
 
 def selected(recipe: RunSettings, first: str | None, last: str | None) -> tuple[Stage, ...]:

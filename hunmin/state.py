@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from common.errors import HunminError
 from common.files import atomic_write, expand, is_remote, sha256_file
-from common.manifest import Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
+from common.manifest import WORK_MARK, Manifest, damaged_outputs, missing_outputs, read_manifest, refuse_damaged
 from common.secrets import masked_urls
 from common.settings import changed_keys, class_at, settings_hash
 from data.readers import HUB
@@ -17,7 +17,6 @@ from data.readers.volume import file_version
 from hunmin.recipe import RunSettings
 from hunmin.stages import Stage, stage_named
 
-WORK_MARK = ".work.json"
 BEGUN = "begun"
 """Key of the mark: when the work began, in seconds; the file's own time is that of a copy in a copied run."""
 UNKNOWN = "remote"

@@ -14,7 +14,7 @@ from klue.grid import Grid
 from klue.metrics.confidence import chance_of_difference, drawn_scores, middle
 from klue.results import chosen, metrics_of, spread
 from klue.score import DRAWS, defined
-from klue.tables import TITLES
+from klue.tables import named
 from klue.tasks import TASKS
 
 HOW = (
@@ -40,7 +40,7 @@ class System:
     @property
     def title(self) -> str:
         """Return model and initialisation, for people."""
-        return f"{self.model}, {TITLES[self.init]}" if self.model else TITLES[self.init]
+        return named(self.model, self.init)
 
     @property
     def lists(self) -> list[list[Any]]:
@@ -65,8 +65,8 @@ def read_models(
         taken = set().union(*names[:number], *names[number + 1 :])
         for row in own:
             model = row.get("model", "")
-            named = f"{model} ({place})" if model in taken or not model else model
-            rows.append({**row, "model": named if len(found) > 1 else model, "folder": str(folder)})
+            told = f"{model} ({place})" if model in taken or not model else model
+            rows.append({**row, "model": told if len(found) > 1 else model, "folder": str(folder)})
     return rows
 
 
@@ -171,8 +171,8 @@ def comparison_grids(found: dict[str, Any]) -> list[Grid]:
         found: what `compare` returns.
     """
     intervals = [
-        [_metric(row), f"{row['model']}, {TITLES[row['init']]}" if row["model"] else TITLES[row["init"]],
-         f"{row['seeds']}", f"{row['examples']:,}", _number(row["score"]), _between(row)]
+        [_metric(row), named(row["model"], row["init"]), f"{row['seeds']}", f"{row['examples']:,}",
+         _number(row["score"]), _between(row)]
         for row in found["intervals"]
     ]  # fmt: skip
     differences = [

@@ -12,7 +12,7 @@ from common.errors import UserError
 from common.files import open_bytes, sha256_file
 from common.progress import say
 from common.settings import settings_hash
-from klue.composed import composed
+from data.nfc import composed
 from klue.hub import SPLITS, SUFFIX, hub_records
 from klue.synthetic import NOTE, is_synthetic
 from klue.tasks.base import Example, Task

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UserError
-from klue.composed import composed
+from data.nfc import composed
 from klue.model_folder import ModelFacts
 from klue.tasks.base import Example, Features, Task
 from tokenizer.coverage import check_share, sample, unread_share

@@ -11,7 +11,7 @@ import numpy as np
 from klue.compare import systems_of
 from klue.details import confusion, details, errors_of, has_labels
 from klue.grid import Grid
-from klue.tables import TITLES, cell
+from klue.tables import cell, named
 from klue.tasks import TASKS
 from klue.tasks.base import Example
 
@@ -52,7 +52,7 @@ def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
     for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
         mine = [row for row in found if (row["model"], row["init"]) == (model, init)]
         names = [name for name in mine[0] if name not in ("model", "init", "split", "group", "count")]
-        title = f"{TASKS[task].title}, {mine[0]['split']}: {_named(model, init)}"
+        title = f"{TASKS[task].title}, {mine[0]['split']}: {named(model, init)}"
         body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in mine]
         grids.append((title, ["", "in gold", *names], body))
     return grids
@@ -95,12 +95,8 @@ def worst_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
             for row in found if (row["model"], row["init"]) == (model, init)
         ]  # fmt: skip
         head = ["guid", "error", "text", "gold", "predictions"]
-        grids.append((f"{TASKS[task].title}, most error: {_named(model, init)}", head, body))
+        grids.append((f"{TASKS[task].title}, most error: {named(model, init)}", head, body))
     return grids
-
-
-def _named(model: str, init: str) -> str:
-    return f"{model}, {TITLES[init]}" if model else TITLES[init]
 
 
 def _short(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
 from common.lock import LOCK, locked
+from common.manifest import WORK_MARK
 from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from data.executors.slurm import ArrayElement, ShareDone
@@ -95,7 +96,7 @@ def _refuse_foreign(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file", "jobs write a folder", "name a new folder")
     names = {path.name for path in out.iterdir()} - {RECORD} if out.is_dir() else set()
-    if names and not names & {LOCK, ".work.json"}:
+    if names and not names & {LOCK, WORK_MARK}:
         raise UserError(
             f"{out} holds other files ({sorted(names)[0]} …)", "jobs write a folder of their own", "name a new folder"
         )

@@ -70,16 +70,13 @@ class Scores:
         return max((value for value in found if value is not None), default=None)
 
 
-def published_rows(path: Path | None = None) -> dict[str, Any]:
+def published_rows() -> dict[str, Any]:
     """Return the paper's dev scores, and under `suites` the published scores of other suites, by their names.
 
     Each is {"source", "flags": {flag: text}, "rows": [{"model", "scores": {task: {metric: number}}, "flags": {task:
     {metric: flag}}}]}, with flags where a score is doubtful.
-
-    Args:
-        path: another file of the same form; None = the one that comes with the package.
     """
-    return json.loads((path or Path(__file__).with_name("published.json")).read_text(encoding="utf-8"))
+    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
 def published_for(rows: Sequence[dict[str, Any]], wanted: bool = True) -> dict[str, Any] | None:
@@ -148,14 +145,13 @@ def tabulate(
         header.append(f"{_title(name, metric, shown, which)}{split}{marks.get(name, '')}")
     lines, beside = [], []
     for model in dict.fromkeys(entry["model"] for entry in summary):
-        for init, title in TITLES.items():
+        for init in TITLES:
             entries = {e["task"]: e for e in summary if (e["model"], e["init"]) == (model, init)}
             if entries:
                 seeds = sorted({entry["n"] for entry in entries.values()})
                 cells = [_cell(entries.get(name), metric, shown) for name, metric, shown in columns]
                 values = [_value(entries.get(name), metric, shown) for name, metric, shown in columns]
-                named = f"{model}, {title}" if model else title
-                lines.append(Line(named, init, "–".join(map(str, seeds)), cells, values, model=model))
+                lines.append(Line(named(model, init), init, "–".join(map(str, seeds)), cells, values, model=model))
                 beside.append([_cell(entries.get(name), metric, shown) for name, metric, shown in extra])
     published_lines, flags = _published_lines(beside_it, published_in, [column[:2] for column in columns])
     lines += published_lines
@@ -193,6 +189,11 @@ def tabulate(
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
     title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
     return Scores(which, header, lines, notes, beside_them, numbers, title)
+
+
+def named(model: str, init: str) -> str:
+    """Return what a model is called with its initialisation, and the initialisation alone where it has no name."""
+    return f"{model}, {TITLES[init]}" if model else TITLES[init]
 
 
 def raised(number: int) -> str:

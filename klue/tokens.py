@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from tokenizers import pre_tokenizers
 
+from data.nfc import composed, origins
+
 SIGNS = "▁Ġ"
 """What stands for a space before a word."""
 ANCHOR = "가"
@@ -54,6 +56,42 @@ def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
     if any(ids[: len(anchor)] != anchor for ids in behind):  # the anchor is not written alike: text as it begins
         return list(tokenizer(list(texts), **plain)["input_ids"])
     return [ids[len(anchor) :] for ids in behind]
+
+
+def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
+    """Return what the tokenizer makes of the composed texts; its offsets are in characters of the texts as given.
+
+    Args:
+        texts: as given.
+        tokenizer: one that says where its tokens stand.
+        how: passed on to it.
+    """
+    whole = [composed(text) for text in texts]
+    encoded = tokenizer(whole, return_offsets_mapping=True, return_attention_mask=False, **how)
+    for number, text in enumerate(texts):
+        if whole[number] is not text:
+            at = origins(text)
+            encoded["offset_mapping"][number] = [(at[a], at[b]) for a, b in encoded["offset_mapping"][number]]
+    return encoded
+
+
+def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], tokenizer: Any, room: int) -> list[bool]:
+    """Return which inputs a tokenizer has cut.
+
+    Args:
+        rows: ids of the inputs, `room` tokens at most.
+        texts: what they were made of: one list of texts, or two, a pair an input.
+        tokenizer: what made them.
+        room: the longest input.
+    """
+    full = [number for number, row in enumerate(rows) if len(row) >= room]
+    found = [False] * len(rows)
+    if full:
+        columns = [[column[number] for number in full] for column in texts]
+        whole = tokenizer(*columns, return_attention_mask=False, verbose=False)["input_ids"]
+        for number, row in zip(full, whole, strict=True):
+            found[number] = len(row) > len(rows[number])
+    return found
 
 
 def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], spaces: set[int]) -> list[Piece]:

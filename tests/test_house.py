@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,35 @@ def test_imports_run_down(path: Path) -> None:
     names = set(imported(path))
     assert not names & above
     assert not names & REFUSED.get(floor, set())
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_first(statements: Iterable[ast.stmt], modules: set[str]) -> Iterator[str]:
+    """Names of what must be imported before the file with these statements is."""
+    for node in statements:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in modules else str(node.module) for name in names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            yield from imported_first(node.orelse, modules)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for part in ("body", "handlers", "orelse", "finalbody"):
+                yield from imported_first(getattr(node, part, []), modules)
+
+
+def test_imports_have_no_circle() -> None:
+    """Of top-level imports; those in functions and for type checks alone are made when all modules are there."""
+    modules = {module_of(path) for path in FILES}
+    graph = {
+        module_of(path): {*imported_first(ast.parse(path.read_text("utf-8")).body, modules)} & modules for path in FILES
+    }
+    assert sum(map(len, graph.values())) > len(graph)
+    TopologicalSorter(graph).prepare()  # its error names the circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))

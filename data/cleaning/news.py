@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import re2
 
-if TYPE_CHECKING:
-    from data.cleaning.settings import CleanSettings
+from data.cleaning.settings import CleanSettings
 
 _SURNAME = (
     "[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석"

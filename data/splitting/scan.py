@@ -12,7 +12,7 @@ import re
 import string
 import unicodedata
 
-from data.nfc import composed
+from data.nfc import nfc_places
 from data.splitting.endings import FINAL, FUSED, LEANS
 
 QUOTE_CHARS = 300
@@ -103,7 +103,7 @@ def split_sentences(text: str) -> list[str]:
 
 def _split_decomposed(text: str) -> list[str]:
     """Return the sentences of a text that is not in NFC, as they stand in it."""
-    whole = composed(text)
+    whole = nfc_places(text)
     sentences, place = [], 0
     for sentence in split_sentences(whole.text):
         place = whole.text.index(sentence, place)

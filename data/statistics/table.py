@@ -71,9 +71,8 @@ def format_sources(statistics: Counters) -> Table:
     """Return the sizes of what was kept and read, the largest source first (Table 28 of the paper)."""
     everything = statistics["total"]
     divisor, unit = (1e9, "GB") if everything["read"].get("bytes", 0) >= 1e10 else (1e6, "MB")
-    table = _table("Corpus by source, largest first", "source")
-    for name in ("documents", "sentences", "words", unit, f"{unit} read", "kept"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = "documents", "sentences", "words", unit, f"{unit} read", "kept"
+    table = _table("Corpus by source, largest first", "source", *columns)
     for name, counts in [*largest(statistics["sources"]), ("all", everything)]:
         if name == "all":
             table.add_section()
@@ -92,9 +91,8 @@ def format_mixture(statistics: Counters) -> list[Table]:
     """Return how often each source comes in a pass, the largest share first; no table where there is no mixture."""
     if "mixture" not in statistics:
         return []
-    table = _table("Mixture: what a pass of the training goes through", "source")
-    for name in ("MB", "share", "times", "held out", "left out", "MB a pass", "share "):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = "MB", "share", "times", "held out", "left out", "MB a pass", "share "
+    table = _table("Mixture: what a pass of the training goes through", "source", *columns)
     sources: Counters = statistics["mixture"]
     sums: Counters = {}
     for of_source in sources.values():
@@ -126,9 +124,8 @@ def largest(sources: Counters) -> list[tuple[str, Counters]]:
 
 
 def _cleaning(statistics: Counters) -> Table:
-    table = _table("Cleaning: documents changed or sentences dropped", "rule")
-    for name in ("hits", "characters", "of the text read"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = "hits", "characters", "of the text read"
+    table = _table("Cleaning: documents changed or sentences dropped", "rule", *columns)
     read = statistics["total"]["read"].get("characters", 0)
     for rule, counts in sorted(statistics["cleaning"].items(), key=lambda item: -item[1]["characters"]):
         table.add_row(
@@ -138,9 +135,7 @@ def _cleaning(statistics: Counters) -> Table:
 
 
 def _personal_data(statistics: Counters) -> Table:
-    table = _table("Personal data replaced", "type")
-    for name in ("replaced", "in a million words"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table("Personal data replaced", "type", "replaced", "in a million words")
     words = statistics["total"]["read"].get("words", 0)
     for kind, count in _by_count(statistics["pii"]):
         table.add_row(_name(kind), f"{count:,}", f"{1e6 * count / words:,.2f}" if words else "-")
@@ -150,9 +145,8 @@ def _personal_data(statistics: Counters) -> Table:
 def _benchmark(statistics: Counters) -> Table:
     tasks = statistics["decontamination"]
     rules = sorted({rule for counts in tasks.values() for rule in counts})
-    table = _table("Benchmark sentences taken out, by the rule that found them", "task")
-    for name in (*rules, "all", "of the sentences"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = *rules, "all", "of the sentences"
+    table = _table("Benchmark sentences taken out, by the rule that found them", "task", *columns)
     for task, count in _by_count({task: sum(counts.values()) for task, counts in tasks.items()}):
         found = [f"{tasks[task].get(rule, 0):,}" for rule in rules]
         table.add_row(_name(task), *found, f"{count:,}", _share(count, statistics["split"], 4))
@@ -160,19 +154,13 @@ def _benchmark(statistics: Counters) -> Table:
 
 
 def _left_out(statistics: Counters) -> Table:
-    table = _table("Left out", "what")
-    for name in ("count", "share"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table("Left out", "what", "count", "share")
     documents = statistics["total"]["read"].get("documents", 0)
     lines = documents + sum(statistics["rejects"].values())
-    for reason, count in _by_count(statistics["rejects"]):
-        table.add_row(_name(f"line rejected: {reason}"), f"{count:,}", _share(count, lines, 3))
-    for reason, count in _by_count(statistics["damaged"]):
-        table.add_row(_name(f"file: {reason}"), f"{count:,}", "-")
-    for reason, count in _by_count(statistics["skipped"]):
-        table.add_row(_name(f"no document: {reason}"), f"{count:,}", "-")
-    for reason, count in _by_count(statistics["dropped"]):
-        table.add_row(_name(f"document: {reason}"), f"{count:,}", _share(count, documents, 3))
+    wholes = {"rejects": ("line rejected", lines), "damaged": ("file", 0), "skipped": ("no document", 0)}
+    for part, (what, whole) in {**wholes, "dropped": ("document", documents)}.items():
+        for reason, count in _by_count(statistics[part]):
+            table.add_row(_name(f"{what}: {reason}"), f"{count:,}", _share(count, whole, 3))
     for kind, count in _by_count(statistics["duplicates"]):
         # paragraphs are not counted as they are read, so what they are a share of is not known
         whole = {"sentences": statistics["split"], "paragraphs": 0}.get(kind, documents)
@@ -185,9 +173,8 @@ def format_filters(statistics: Counters) -> list[Table]:
     if "filters" not in statistics:
         return []
     read = statistics["total"]["read"]
-    by_measure = _table("Documents dropped by filters", "filter")
-    for name in ("documents", "share", "characters", "of the text read"):
-        by_measure.add_column(name, justify="right", no_wrap=True)
+    columns = "documents", "share", "characters", "of the text read"
+    by_measure = _table("Documents dropped by filters", "filter", *columns)
     sources: dict[str, dict[str, int]] = {}
     for title, measures in statistics["filters"].items():
         for measure, found in measures.items():
@@ -203,9 +190,8 @@ def format_filters(statistics: Counters) -> list[Table]:
                 f"{whole['characters']:,}",
                 _share(whole["characters"], read.get("characters", 0), 2),
             )
-    by_source = _table("Documents dropped by filters, by source", "source")
-    for title in (*statistics["filters"], "all", "share"):
-        by_source.add_column(title, justify="right", no_wrap=True)
+    columns = *statistics["filters"], "all", "share"
+    by_source = _table("Documents dropped by filters, by source", "source", *columns)
     for source, count in _by_count({source: sum(counts.values()) for source, counts in sources.items()})[:MOST_SOURCES]:
         documents = statistics["sources"].get(source, {}).get("read", {}).get("documents", 0)
         found = [f"{sources[source].get(title, 0):,}" for title in statistics["filters"]]
@@ -215,9 +201,7 @@ def format_filters(statistics: Counters) -> list[Table]:
 
 def format_lengths(name: str, bins: list[dict[str, int]]) -> Table:
     """Return a length histogram with bars."""
-    table = _table(f"Length of {name} in characters", "characters")
-    table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
+    table = _table(f"Length of {name} in characters", "characters", name, "share")
     table.add_column("", no_wrap=True)
     whole, highest = sum(one["count"] for one in bins), max(one["count"] for one in bins)
     for one in bins:
@@ -231,9 +215,11 @@ def bin_name(one: Counters) -> str:
     return f"{one['from']:,}–{one['to'] - 1:,}" if one["to"] is not None else f"{one['from']:,} and more"
 
 
-def _table(title: str, first: str) -> Table:
+def _table(title: str, first: str, *numbers: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(first, justify="left", max_width=48)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

@@ -24,12 +24,11 @@ from common.errors import HunminError, UserError
 from common.files import atomic_write
 from common.secrets import masked_urls
 from data.cleaning import CleanSettings, clean, keep_sentences
-from data.composed import pseudonymize
 from data.decontaminate import Decontaminator
 from data.deduplicate import DeduplicateSettings, keys_of
 from data.deduplicate.sides import Sides
 from data.filters import NO_FILTERS, FilterChain
-from data.nfc import nfc
+from data.nfc import nfc, pseudonymize
 from data.pii import Pseudonymizer
 from data.readers import (
     Block,

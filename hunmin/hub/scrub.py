@@ -10,12 +10,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 
-from common.manifest import read_manifest
+from common.manifest import WORK_MARK, read_manifest
 from common.names import pinned_name
 from common.settings import dump_settings
 from data.readers import HUB
 from hunmin.recipe import Recipe
-from hunmin.state import WORK_MARK
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 """Of a model on the hub: NAME or OWNER/NAME."""

@@ -41,19 +41,12 @@ def intervals(
     Raises:
         ValueError: the lengths differ, nothing is there, or `draws` or `level` is out of range.
     """
-    same_length(gold, predictions)
     if draws < 1:
         raise ValueError(f"draws is {draws}: at least 1")
     if not 0 < level < 1:
         raise ValueError(f"level is {level}: above 0 and below 1")
-    generator = np.random.default_rng(seed)
-    scores: dict[str, list[float]] = {}
-    for _ in range(draws):
-        chosen = generator.integers(len(gold), size=len(gold)).tolist()
-        for name, value in score([gold[i] for i in chosen], [predictions[i] for i in chosen]).items():
-            scores.setdefault(name, []).append(value)
-        each()
-    return {name: _middle(np.array(values), level) for name, values in scores.items()}
+    drawn = drawn_scores(score, gold, [[predictions]], draws, seed, each)
+    return {name: middle(scores[:, 0], level) for name, scores in drawn.items()}
 
 
 def drawn_scores(
@@ -98,7 +91,11 @@ def drawn_scores(
 
 def middle(scores: np.ndarray, level: float = 0.95) -> tuple[float, float]:
     """Return the ends of the middle `level` of some draws' scores, (draws,); nan where all are undefined."""
-    return _middle(scores, level)
+    scores = scores[~np.isnan(scores)]
+    if not len(scores):
+        return float("nan"), float("nan")
+    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def chance_of_difference(differences: np.ndarray) -> float:
@@ -113,11 +110,3 @@ def chance_of_difference(differences: np.ndarray) -> float:
         return float("nan")
     rarer = min(int((differences <= 0).sum()), int((differences >= 0).sum()))
     return min(1.0, 2 * (rarer + 1) / (len(differences) + 1))
-
-
-def _middle(scores: np.ndarray, level: float) -> tuple[float, float]:
-    scores = scores[~np.isnan(scores)]
-    if not len(scores):
-        return float("nan"), float("nan")
-    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)

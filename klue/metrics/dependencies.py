@@ -7,6 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from klue.metrics.pairs import f1_by_class, same_lengths
+from klue.metrics.sentence import accuracy, macro_f1
 
 OTHERS_FROM = 15
 """Labels from this place of the benchmark's order on (VP_CMP to NP_SVJ) are one class, `OTHERS`."""
@@ -37,9 +38,7 @@ def uas_macro_f1(gold: Sequence[Parse], predicted: Sequence[Parse]) -> float:
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    gold_heads, predicted_heads = _heads(gold, predicted)
-    scores = f1_by_class(gold_heads, predicted_heads)
-    return 100.0 * sum(scores.values()) / len(scores)
+    return macro_f1(*_heads(gold, predicted))
 
 
 def uas_micro_f1(gold: Sequence[Parse], predicted: Sequence[Parse]) -> float:
@@ -52,8 +51,7 @@ def uas_micro_f1(gold: Sequence[Parse], predicted: Sequence[Parse]) -> float:
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    gold_heads, predicted_heads = _heads(gold, predicted)
-    return 100.0 * sum(g == p for g, p in zip(gold_heads, predicted_heads, strict=True)) / len(gold_heads)
+    return accuracy(*_heads(gold, predicted))
 
 
 def las_macro_f1(gold: Sequence[Parse], predicted: Sequence[Parse], labels: Sequence[str]) -> float:
@@ -71,8 +69,7 @@ def las_macro_f1(gold: Sequence[Parse], predicted: Sequence[Parse], labels: Sequ
     Raises:
         ValueError: the lengths differ, nothing is there, or a label is not in `labels`.
     """
-    scores = f1_by_class(*_classes(gold, predicted, labels))
-    return 100.0 * sum(scores.values()) / len(scores)
+    return macro_f1(*_classes(gold, predicted, labels))
 
 
 def las_macro_f1_without_pad(gold: Sequence[Parse], predicted: Sequence[Parse], labels: Sequence[str]) -> float:
@@ -104,8 +101,7 @@ def las_micro_f1(gold: Sequence[Parse], predicted: Sequence[Parse], labels: Sequ
     Raises:
         ValueError: the lengths differ, nothing is there, or a label is not in `labels`.
     """
-    gold_classes, predicted_classes = _classes(gold, predicted, labels)
-    return 100.0 * sum(g == p for g, p in zip(gold_classes, predicted_classes, strict=True)) / len(gold_classes)
+    return accuracy(*_classes(gold, predicted, labels))
 
 
 def _heads(gold: Sequence[Parse], predicted: Sequence[Parse]) -> tuple[list[int], list[int]]:

@@ -6,7 +6,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from klue.composed import composed
+from data.nfc import composed
 from klue.metrics.pairs import same_length
 
 _BLANKED = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))

@@ -6,7 +6,7 @@ import string
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
-from klue.composed import composed
+from data.nfc import composed
 from klue.metrics.pairs import same_length
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)

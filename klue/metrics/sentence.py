@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ SIMILAR_FROM = 3.0
 """KLUE-STS: a pair scored at or above this (0 to 5) counts as "similar" in the F1."""
 
 
-def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> float:
+def accuracy(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
     """Return the share of equal labels × 100.
 
     Args:
@@ -26,7 +26,7 @@ def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> float:
     return 100.0 * sum(g == p for g, p in zip(gold, predicted, strict=True)) / len(gold)
 
 
-def macro_f1(gold: Sequence[str], predicted: Sequence[str]) -> float:
+def macro_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
     """Return the mean F1 × 100 over the labels that occur in gold or prediction.
 
     A label that occurs on one side only has F1 0 and counts; one that occurs on neither does not.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from klue.composed import cut_rows
+from klue.metrics import accuracy, macro_f1, pearsonr, spearmanr
 from klue.tasks.fields import finite, one_of
+from klue.tokens import cut_rows
 
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
@@ -286,8 +287,20 @@ class Task(ABC):
         """Return the task's metrics × 100 for gold labels and predictions in the same order."""
 
 
+_METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
+    "accuracy": accuracy,
+    "macro_f1": macro_f1,
+    "pearsonr": pearsonr,
+    "spearmanr": spearmanr,
+}
+
+
 class Sentences(Task):
     """A task with one output for a text or a pair of texts."""
+
+    def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """Return the metrics and extra metrics of the task by their keys."""
+        return {key: _METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
 
     @abstractmethod
     def target(self, example: Example) -> int | float:

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.composed import cut_rows
 from klue.tasks.base import Classification, Example
+from klue.tokens import cut_rows
 
 
 class Choice(Classification):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from klue.composed import composed
+from data.nfc import composed
 
 
 def text_field(record: dict[str, Any], name: str) -> str:

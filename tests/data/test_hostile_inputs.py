@@ -18,7 +18,7 @@ from data import nfc as nfc_module
 from data.cleaning import CleanSettings, clean, keep_sentences
 from data.deduplicate import keys_of
 from data.deduplicate.near import signatures
-from data.nfc import MOST_MARKS, composed, nfc
+from data.nfc import MOST_MARKS, nfc, nfc_places
 from data.pii import find_many
 from data.readers import Block, Document, InputFile, Reject, SourceSettings, list_files, parse_block, read_blocks
 from data.splitting import split_sentences
@@ -233,7 +233,7 @@ def test_one_outlying_row_id_leaves_the_rows_in_blocks(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("\u1100\u1161\u11a8\u0301\u0323é각가"), max_size=40))
 def test_composed_text_knows_its_places(text: str) -> None:
-    whole = composed(text)
+    whole = nfc_places(text)
     assert whole.text == nfc(text)
     assert len(whole.starts) == len(whole.ends) == len(whole.text)
     assert whole.starts == sorted(whole.starts) and whole.ends == sorted(whole.ends)

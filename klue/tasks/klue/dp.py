@@ -7,7 +7,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from klue.composed import composed
+from data.nfc import composed
 from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import one_of, shown, text_field

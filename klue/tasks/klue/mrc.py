@@ -12,12 +12,12 @@ from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from data.nfc import composed
 from klue.authors.mrc import final_text, joined, words_around
-from klue.composed import composed, with_places
 from klue.metrics import exact_match, overlap_f1_as_published, rouge_w
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text
-from klue.tokens import marks_continuations, only_space
+from klue.tokens import marks_continuations, only_space, with_places
 
 STEP = 128
 """Tokens from one window's start to the next's."""

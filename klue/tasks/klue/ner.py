@@ -14,13 +14,13 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from data.nfc import composed, origins
 from klue.authors.ner import token_places
-from klue.composed import composed, cut_rows, origins, with_places
 from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
 from klue.metrics.entities import LABELS, TYPES
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of
-from klue.tokens import marks_continuations, only_space
+from klue.tokens import cut_rows, marks_continuations, only_space, with_places
 from klue.tsv import Sentence, read_sentences
 
 IGNORED = -100

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics import accuracy
 from klue.tasks.base import AuthorsValues, Classification, Example
 from klue.tasks.fields import one_of, text_field
 
@@ -33,7 +31,3 @@ class Nli(Classification):
         pair = (text_field(record, "premise"), text_field(record, "hypothesis"))
         label = record["label" if "label" in record else "gold_label"]
         return [Example(record.get("guid", guid), pair, one_of(label, self.labels, self.name))]
-
-    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
-        """Return accuracy."""
-        return {"accuracy": accuracy(gold, predictions)}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any, ClassVar
 
-from klue.composed import composed, composed_span
+from data.nfc import composed, composed_span
 from klue.metrics import auprc, micro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
 from klue.tasks.fields import finite, given_text, one_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, ClassVar
 
-from klue.composed import composed
+from data.nfc import composed
 from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field

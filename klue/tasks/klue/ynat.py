@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics import macro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example
 from klue.tasks.fields import one_of, text_field
 
@@ -38,7 +36,3 @@ class Ynat(Classification):
                 one_of(record["label"], self.labels, self.name),
             )
         ]
-
-    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
-        """Return macro F1 over the labels that occur in gold or prediction."""
-        return {"macro_f1": macro_f1(gold, predictions)}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from klue.metrics import accuracy, macro_f1
 from klue.tasks.base import AuthorsValues
 from klue.tasks.table import LabelTable
 
@@ -16,10 +14,6 @@ class KobestTask(LabelTable):
     files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1", "accuracy": "accuracy"}
     selection = "macro_f1"
-
-    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
-        """Return macro F1 over the labels that occur in gold or prediction, and accuracy."""
-        return {"macro_f1": macro_f1(gold, predictions), "accuracy": accuracy(gold, predictions)}
 
 
 def own_values(max_length: int) -> AuthorsValues:

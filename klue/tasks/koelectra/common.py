@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from klue.metrics import accuracy
 from klue.tasks.base import AuthorsValues
 from klue.tasks.table import LabelTable
 
@@ -15,10 +13,6 @@ class Accuracy(LabelTable):
 
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "accuracy"
-
-    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
-        """Return accuracy."""
-        return {"accuracy": accuracy(gold, predictions)}
 
 
 def koelectra_values(

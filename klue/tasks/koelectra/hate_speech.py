@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from klue.metrics import accuracy, macro_f1
 from klue.tasks.koelectra.common import koelectra_values
 from klue.tasks.table import LabelTable
 
@@ -27,7 +25,3 @@ class HateSpeech(LabelTable):
     extra_metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "macro_f1"
     authors = koelectra_values()
-
-    def score(self, gold: Sequence[str], predictions: Sequence[str]) -> dict[str, float]:
-        """Return macro F1 over the labels that occur in gold or prediction, and accuracy."""
-        return {"macro_f1": macro_f1(gold, predictions), "accuracy": accuracy(gold, predictions)}

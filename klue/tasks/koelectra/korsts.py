@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar
 
-from klue.metrics import pearsonr, spearmanr
 from klue.tasks.base import Regression
 from klue.tasks.koelectra.common import koelectra_values
 from klue.tasks.table import Table
@@ -41,7 +39,3 @@ class KorSts(Table, Regression):
         if not math.isfinite(rating):
             raise ValueError(f"score {value!r} is not a finite number")
         return rating
-
-    def score(self, gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
-        """Return Spearman's rank correlation and Pearson's r."""
-        return {"spearmanr": spearmanr(gold, predictions), "pearsonr": pearsonr(gold, predictions)}

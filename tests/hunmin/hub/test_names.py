@@ -93,6 +93,19 @@ def test_what_the_cache_holds_is_taken_without_a_connection(
     assert find("klue/klue", "dataset") == data
 
 
+def test_a_cache_behind_a_link_and_a_broken_ref(
+    tmp_path: Path, cache: Path, offline: None, tokenizer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store(cache, "klue/roberta-base", COMMIT, model_files(tokenizer))
+    (tmp_path / "link").symlink_to(cache)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "link"))
+    assert find("klue/roberta-base", "model") == tmp_path / "link" / folder.relative_to(cache)
+    for written in ("", "abc"):
+        (folder.parents[1] / "refs" / "main").write_text(written, encoding="utf-8")
+        assert find_here("klue/roberta-base", "model") is None and find_here("한글/이름", "model") is None
+    assert find(f"klue/roberta-base@{COMMIT}", "model").name == COMMIT
+
+
 def test_offline_one_error_says_what_to_fetch(cache: Path, offline: None, tokenizer: Path) -> None:
     for name, part, command in (
         ("klue/roberta-base", "model", "hf download klue/roberta-base"),
