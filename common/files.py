@@ -256,11 +256,15 @@ def remove_leftovers(folder: str | Path) -> None:
 def fsync_folder(folder: str | Path) -> None:
     """Make the names in a folder durable."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _fsync(folder)
+
+
+def _fsync(path: str | Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def publish_folder(temporary: str | Path, final: str | Path, replace: bool = False) -> None:
@@ -283,11 +287,7 @@ def publish_folder(temporary: str | Path, final: str | Path, replace: bool = Fal
     with disk_errors(final):
         for file in temporary.rglob("*"):
             if file.is_file():
-                descriptor = os.open(file, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+                _fsync(file)
         if replace and final.exists():
             old = free_name(final.with_name(f".{final.name}.old"))
             final.rename(old)

@@ -18,7 +18,7 @@ import numpy as np
 
 from data.deduplicate.exact import KEY, repeated
 from data.deduplicate.groups import Group, firsts_of, groups_of, work_folder
-from data.deduplicate.tables import read_slice, read_table_counts, write_table_of
+from data.deduplicate.tables import numbered, read_slice, read_table_counts, write_table_of
 from data.executors import Executor
 from data.shards import read_numbers
 
@@ -55,7 +55,7 @@ class GatherKeys:
 
     def __call__(self, group: Group) -> np.ndarray:
         """Return the number of documents of each part, int64 [parts]; the file is written unless it is there."""
-        path = _keys(self.folder, group.number)
+        path = numbered("keys", self.folder, group.number)
         if not path.exists():
             loaded = [_part_keys(part) for part in group.parts]
             keys = np.empty(sum(map(len, loaded)), PLACED)
@@ -83,13 +83,13 @@ class FindTwins:
 
     def __call__(self, partition: Partition) -> int:
         """Return how many documents go; the files are written unless they are there."""
-        path = _twins(self.folder, partition.number)
+        path = numbered("twins", self.folder, partition.number)
         if not path.exists():
             found, places = [np.empty(0, KEY)], [np.empty(0, np.int64)]
             for group, first in enumerate(self.firsts[:-1]):
-                borders = read_table_counts(_keys(self.folder, group))
+                borders = read_table_counts(numbered("keys", self.folder, group))
                 span = borders[partition.first], borders[partition.last]
-                keys = read_slice(_keys(self.folder, group), PLACED, *span)
+                keys = read_slice(numbered("keys", self.folder, group), PLACED, *span)
                 found.append(np.empty(len(keys), KEY))
                 for half in ("high", "low"):
                     found[-1][half] = keys[half]
@@ -100,7 +100,8 @@ class FindTwins:
             order = np.argsort(dropped)
             twins["dropped"], twins["kept"] = dropped[order], kept[order]
             wanted = np.unique(twins["kept"])
-            write_table_of(_wanted(self.folder, partition.number), np.searchsorted(wanted, self.firsts), wanted)
+            copied = numbered("wanted", self.folder, partition.number)
+            write_table_of(copied, np.searchsorted(wanted, self.firsts), wanted)
             write_table_of(path, np.searchsorted(twins["dropped"], self.firsts), twins)
         return int(read_table_counts(path)[-1])
 
@@ -119,17 +120,17 @@ class Twins:
 
     def of_group(self, group: int) -> np.ndarray:
         """Return those of a group that go, as `TWINS`, `dropped` ascending."""
-        twins = self._gather(group, _twins, TWINS)
+        twins = self._gather(group, "twins", TWINS)
         return twins[np.argsort(twins["dropped"])]
 
     def wanted_of_group(self, group: int) -> np.ndarray:
         """Return the places of those of a group that others are copies of, ascending."""
-        return np.sort(self._gather(group, _wanted, np.dtype("<i8")))
+        return np.sort(self._gather(group, "wanted", np.dtype("<i8")))
 
-    def _gather(self, group: int, path: Callable[[Path, int], Path], kind: np.dtype) -> np.ndarray:
+    def _gather(self, group: int, name: str, kind: np.dtype) -> np.ndarray:
         found = [np.empty(0, kind)]
         for number in range(self.partitions):
-            file = path(self.folder, number)
+            file = numbered(name, self.folder, number)
             borders = read_table_counts(file)
             found.append(read_slice(file, kind, borders[group], borders[group + 1]))
         return np.concatenate(found)
@@ -163,7 +164,7 @@ class ExactDuplicates:
     def __iter__(self) -> Iterator[np.ndarray]:
         """Yield the duplicates of each partition as `TWINS`, `dropped` ascending in each."""
         for number in range(self.found.partitions):
-            path = _twins(self.folder, number)
+            path = numbered("twins", self.folder, number)
             yield read_slice(path, TWINS, 0, int(read_table_counts(path)[-1]))
 
 
@@ -177,15 +178,3 @@ def _part_keys(part: Path) -> np.ndarray:
     keys = np.empty(len(high), KEY)
     keys["high"], keys["low"] = high, low
     return keys
-
-
-def _keys(folder: Path, group: int) -> Path:
-    return folder / f"keys-{group:06d}"
-
-
-def _twins(folder: Path, partition: int) -> Path:
-    return folder / f"twins-{partition:06d}"
-
-
-def _wanted(folder: Path, partition: int) -> Path:
-    return folder / f"wanted-{partition:06d}"

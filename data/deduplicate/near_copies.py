@@ -23,7 +23,7 @@ from data.deduplicate.equal_documents import Twins
 from data.deduplicate.groups import Group, firsts_of, groups_of, work_folder
 from data.deduplicate.near import PERMUTATIONS, band_keys, choose_bands
 from data.deduplicate.sides import SIGNATURES, load_side
-from data.deduplicate.tables import map_rows, read_slice, read_table_counts, write_table_of
+from data.deduplicate.tables import map_rows, numbered, read_slice, read_table_counts, write_table_of
 from data.executors import Executor
 
 PARTITION = 1 << 22
@@ -70,11 +70,11 @@ class GatherBands:
 
     def __call__(self, group: Group) -> None:
         """Write the files unless they are there."""
-        path = _borders(self.folder, group.number)
+        path = numbered("borders", self.folder, group.number)
         if path.exists():
             return
         loaded = [load_side(part, SIGNATURES) for part in group.parts]
-        with atomic_write(_signatures(self.folder, group.number), "wb") as stream:
+        with atomic_write(numbered("signatures", self.folder, group.number), "wb") as stream:
             for signatures in loaded:
                 stream.write(np.ascontiguousarray(signatures).view(np.uint8).data)
         stays = np.ones(sum(map(len, loaded)), bool)
@@ -84,7 +84,7 @@ class GatherBands:
         bands = choose_bands(self.threshold)[0]
         at_once = max(1, GATHERED // max(1, len(stays)))
         borders = [np.zeros(1, np.int64)]
-        with atomic_write(_bands(self.folder, group.number), "wb") as stream:
+        with atomic_write(numbered("bands", self.folder, group.number), "wb") as stream:
             for first in range(0, bands, at_once):
                 chosen = range(first, min(first + at_once, bands))
                 keys = np.concatenate([band_keys(one, self.threshold, chosen) for one in loaded], axis=1)[:, rows]
@@ -116,14 +116,15 @@ class FindLike:
 
     def __call__(self, partition: Range) -> None:
         """Write the file unless it is there."""
-        path = _pairs(self.folder, partition.number)
+        path = numbered("pairs", self.folder, partition.number)
         if path.exists():
             return
         keys, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
         for group, first in enumerate(self.firsts[:-1]):
-            begin, end = np.load(_borders(self.folder, group), mmap_mode="r")[partition.number :][:2].tolist()
+            borders = np.load(numbered("borders", self.folder, group), mmap_mode="r")
+            begin, end = borders[partition.number :][:2].tolist()
             offset = begin * BANDED.itemsize
-            banded = np.fromfile(_bands(self.folder, group), BANDED, end - begin, offset=offset)
+            banded = np.fromfile(numbered("bands", self.folder, group), BANDED, end - begin, offset=offset)
             keys.append(banded["key"])
             places.append(banded["row"].astype(np.int64) + first)
         # within a partition of a group rows ascend, and groups do: so do the places of a key
@@ -142,12 +143,12 @@ class FindCopies:
 
     def __call__(self, chosen: Range) -> None:
         """Write the file unless it is there."""
-        path = _copies(self.folder, chosen.number)
+        path = numbered("copies", self.folder, chosen.number)
         if path.exists():
             return
-        borders = read_table_counts(_clusters(self.folder))
+        borders = read_table_counts(self.folder / "clusters")
         span = borders[chosen.number], borders[chosen.number + 1]
-        clustered = read_slice(_clusters(self.folder), CLUSTERED, *span)
+        clustered = read_slice(self.folder / "clusters", CLUSTERED, *span)
         found = copies(clustered, Comparer(self.folder, self.firsts), least_equal(self.threshold))
         write_table_of(path, np.empty(0, np.int64), found)
 
@@ -171,7 +172,7 @@ class Comparer:
         for group in np.flatnonzero(np.diff(cuts)).tolist():
             here = slice(cuts[group], cuts[group + 1])
             # mapped anew each time: what was read through a map that stays counts as memory of this process
-            signed = np.memmap(_signatures(self._folder, group), np.uint32, "r").reshape(-1, PERMUTATIONS)
+            signed = np.memmap(numbered("signatures", self._folder, group), np.uint32, "r").reshape(-1, PERMUTATIONS)
             rows[here] = signed[wanted[here] - self._firsts[group]]
         equal: np.ndarray = (rows[numbers[: len(ones)]] == rows[numbers[len(ones) :]]).sum(axis=1)
         return equal
@@ -244,9 +245,10 @@ class NearCopies:
 
     def _cluster(self, partitions: int, documents: int) -> int:
         """Write the clusters unless they are there, and return into how many ranges they are cut."""
-        path = _clusters(self.folder)
+        path = self.folder / "clusters"
         if not path.exists():
-            found = clusters(lambda: (map_rows(_pairs(self.folder, n), LIKE) for n in range(partitions)), documents)
+            pairs = [numbered("pairs", self.folder, number) for number in range(partitions)]
+            found = clusters(lambda: (map_rows(one, LIKE) for one in pairs), documents)
             starts = np.flatnonzero(np.concatenate(([True], found["root"][1:] != found["root"][:-1]))[: len(found)])
             at = np.searchsorted(starts, np.arange(0, len(found), CLUSTERS))
             borders = np.unique(np.append(starts[at[at < len(starts)]], len(found)))
@@ -257,7 +259,8 @@ class NearCopies:
         """Write all copies in order of the documents, and what they are copies of, unless they are there."""
         if (self.folder / "copies").exists():
             return
-        found = np.concatenate([np.empty(0, COPY), *(map_rows(_copies(self.folder, n), COPY) for n in range(cut))])
+        parts = (map_rows(numbered("copies", self.folder, number), COPY) for number in range(cut))
+        found = np.concatenate([np.empty(0, COPY), *parts])
         found = found[np.argsort(found["dropped"])]
         wanted = np.unique(found["kept"])
         write_table_of(self.folder / "wanted", np.searchsorted(wanted, firsts), wanted)
@@ -267,27 +270,3 @@ class NearCopies:
 def ranges_of(documents: float) -> int:
     """Return into how many partitions the keys of each band of so many documents are shared out."""
     return int(max(-(-documents // PARTITION), 1))
-
-
-def _signatures(folder: Path, group: int) -> Path:
-    return folder / f"signatures-{group:06d}"
-
-
-def _bands(folder: Path, group: int) -> Path:
-    return folder / f"bands-{group:06d}"
-
-
-def _borders(folder: Path, group: int) -> Path:
-    return folder / f"borders-{group:06d}"
-
-
-def _pairs(folder: Path, partition: int) -> Path:
-    return folder / f"pairs-{partition:06d}"
-
-
-def _clusters(folder: Path) -> Path:
-    return folder / "clusters"
-
-
-def _copies(folder: Path, number: int) -> Path:
-    return folder / f"copies-{number:06d}"

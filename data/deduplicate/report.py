@@ -21,6 +21,7 @@ from data.deduplicate.equal_documents import Twins
 from data.deduplicate.groups import Group, firsts_of, groups_of, ids_of, work_folder
 from data.deduplicate.near import PERMUTATIONS
 from data.deduplicate.near_copies import Copies
+from data.deduplicate.tables import numbered
 from data.executors import Executor
 
 PAIR = np.dtype([("dropped", "<i8"), ("kept", "<i8"), ("similarity", "<f8"), ("near", "?")])
@@ -45,7 +46,7 @@ class WriteNames:
 
     def __call__(self, group: Group) -> None:
         """Write places and ids, places ascending, unless they are there."""
-        path = _names(self.folder, group.number)
+        path = numbered("names", self.folder, group.number)
         if path.exists():
             return
         wanted = [found.wanted_of_group(group.number) for found in (self.twins, self.near) if found]
@@ -66,13 +67,13 @@ class WriteReport:
 
     def __call__(self, group: Group) -> None:
         """Write the lines in order of the documents, unless they are there."""
-        path = _lines(self.folder, group.number)
+        path = numbered("lines", self.folder, group.number)
         if path.exists():
             return
         pairs = self._pairs(group.number)
         kept = np.empty(len(pairs), object)
         for other, here in self._by_group(pairs["kept"]):
-            with pa.memory_map(str(_names(self.folder, other))) as source:
+            with pa.memory_map(str(numbered("names", self.folder, other))) as source:
                 names = pa.ipc.open_file(source).read_all()
                 at = np.searchsorted(names.column("place").to_numpy(), pairs["kept"][here])
                 kept[here] = names.column("id").take(pa.array(at)).to_pylist()
@@ -160,7 +161,7 @@ def write_report(
         execute(function(folder, firsts, twins, near), groups, progress)
     with atomic_write(path, "wb") as stream:
         for group in groups:
-            with _lines(folder, group.number).open("rb") as lines:
+            with numbered("lines", folder, group.number).open("rb") as lines:
                 shutil.copyfileobj(lines, stream, 1 << 20)
 
 
@@ -169,11 +170,3 @@ def write_lines(stream: IO[bytes], lines: Iterable[tuple[str, str, str, float]])
     for dropped, kept, rule, similarity in lines:
         line = {"id": dropped, "kept": kept, "rule": rule, "similarity": round(similarity, 4)}
         stream.write(orjson.dumps(line) + b"\n")
-
-
-def _names(folder: Path, group: int) -> Path:
-    return folder / f"names-{group:06d}"
-
-
-def _lines(folder: Path, group: int) -> Path:
-    return folder / f"lines-{group:06d}"

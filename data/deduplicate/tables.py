@@ -9,6 +9,11 @@ import numpy as np
 from common.files import atomic_write
 
 
+def numbered(name: str, folder: Path, number: int) -> Path:
+    """Return the file of that name and number in a folder."""
+    return folder / f"{name}-{number:06d}"
+
+
 def write_table_of(path: Path, counts: np.ndarray, rows: np.ndarray) -> None:
     """Write numbers (int64) and an array into a file, by one rename.
 
