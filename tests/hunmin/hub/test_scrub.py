@@ -17,7 +17,8 @@ from hunmin.recipe import Recipe, load_recipe
 from hunmin.sample import write_sample
 
 KEY = "the-key-of-the-pseudonyms"
-CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
+RECIPES = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
+CONFIGS = [path for path in RECIPES if "\ncorpus:" in path.read_text(encoding="utf-8")]
 
 
 def recipe(*inputs: Any, **changes: Any) -> Recipe:
