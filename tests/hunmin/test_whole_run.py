@@ -146,7 +146,8 @@ def test_watch_scores_each_checkpoint_once(finished: Path, capfd: pytest.Capture
     rows = [json.loads(line) for line in (run / "watch" / "scores.jsonl").read_text("utf-8").splitlines()]
     checkpoints = sorted((run / "pretrain" / "checkpoints").glob("step-*"))
     assert [row["step"] for row in rows] == [int(path.name.removeprefix("step-")) for path in checkpoints]
-    assert len(rows) > 1 and [row["tokens"] for row in rows] == [row["step"] * 16 * 32 for row in rows]
+    # of an epoch's samples only the last is short
+    assert len(rows) > 1 and all(0 <= row["step"] * 16 * 32 - row["tokens"] < 32 for row in rows)
     assert (run / "watch" / "scores.png").stat().st_size > 5000
     assert not list((run / "watch").glob("step-*/model"))
     capfd.readouterr()
