@@ -50,7 +50,7 @@ def test_accumulation(sixteen: Path, bases: dict[str, Path], run: Any, tmp_path:
         assert_equal(whole, run(bases["llama"], tmp_path / f"by-{size}", instructions=sixteen, **changes))
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 @pytest.mark.parametrize(("zero", "lora"), [(0, None), (1, None), (2, None), (3, None), (3, LORA)])
 def test_two_processes_and_their_resume(
     zero: int, lora: dict[str, Any] | None, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path
@@ -69,7 +69,7 @@ def test_two_processes_and_their_resume(
     assert (tmp_path / "run" / "model" / "model.safetensors").read_bytes() == written
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 @pytest.mark.parametrize("zero", [0, 2])
 def test_torchrun_and_a_lone_process_with_zero(
     zero: int, sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path
