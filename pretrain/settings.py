@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from common.settings import Settings, runtime
+
+Wandb = Annotated[
+    Literal["auto", "offline", "off"],
+    BeforeValidator(lambda value: "off" if value is False else value),  # YAML takes off for a truth value
+]
 
 
 class ModelSettings(Settings):
@@ -229,15 +234,10 @@ class PretrainSettings(Settings):
     """Training processes on this machine (one a GPU; on a CPU one is best)."""
     threads: int | None = runtime(None, ge=1)
     """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
-    wandb: Literal["auto", "offline", "off"] = runtime("auto")
+    wandb: Wandb = runtime("auto")
     """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
     """Project name in wandb."""
-
-    @field_validator("wandb", mode="before")
-    @classmethod
-    def _off_is_a_word(cls, value: object) -> object:
-        return "off" if value is False else value  # YAML takes it for a truth value
 
     @model_validator(mode="after")
     def _one_beginning(self) -> PretrainSettings:

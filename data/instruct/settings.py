@@ -41,7 +41,7 @@ class InstructSettings(Settings):
     """Share of a file's records that may be rejected (unknown label, wrong number of columns, empty text); unless it is
     0, one may. More end the build: columns are swapped, or it is another file."""
     workers: int | None = runtime(None, ge=1)
-    """Processes that read uses side by side; None takes all cores. The rows are the same with any number."""
+    """Worker processes, each reading a use; None takes all cores. The rows are the same with any number."""
 
     @field_validator("uses")
     @classmethod

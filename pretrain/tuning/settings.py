@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from common.settings import Settings, runtime
+from pretrain.settings import Wandb
 
 
 class LoraSettings(Settings):
@@ -77,15 +78,10 @@ class TuneSettings(Settings):
     """Checkpoints kept."""
     log_every: int = runtime(10, ge=1)
     """Steps between two lines of metrics."""
-    wandb: Literal["auto", "offline", "off"] = runtime("auto")
+    wandb: Wandb = runtime("auto")
     """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
     wandb_project: str = runtime("hunmin")
     """Project name in wandb."""
-
-    @field_validator("wandb", mode="before")
-    @classmethod
-    def _off_is_a_word(cls, value: object) -> object:
-        return "off" if value is False else value  # YAML takes it for a truth value
 
     @model_validator(mode="after")
     def _batches_divide(self) -> TuneSettings:

@@ -69,8 +69,8 @@ def main(job: str, processes: int = 1) -> int:
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        say("the device's memory does not hold a micro-batch\n  remedy: lower tune.micro_batch, or set tune.lora, "
-            "tune.zero_stage or tune.gradient_checkpointing", style="red")  # fmt: skip
+        fix = "lower tune.micro_batch, or set tune.lora, tune.zero_stage or tune.gradient_checkpointing"
+        say(str(UserError("the device's memory does not hold a micro-batch", remedy=fix)), style="red")
         return UserError.exit_code
 
 

@@ -186,7 +186,13 @@ def ip(text: str, match: re.Match[str]) -> Extent | None:
     return (start, end) if octets[3] or labelled(IP_LABEL, text, start, end) else None
 
 
+def _plain_slashes(value: str) -> str:
+    return value.replace("\\/", "/")
+
+
 def _make_url(value: str, normal: str, draw: Draw) -> str:
+    if "\\/" in value:
+        return _make_url(_plain_slashes(value), normal, draw).replace("/", "\\/")
     match = _URL_PARTS.fullmatch(value)
     if match is None:
         raise ValueError("not a URL")
@@ -216,7 +222,7 @@ URL = PiiType(
     _URL_GATE,
     _make_url,
     check=url,
-    normalise=str.lower,
+    normalise=lambda value: _plain_slashes(value).lower(),
 )
 MAC = PiiType(
     "MAC",

@@ -323,3 +323,11 @@ def test_offsets_stay_right_after_folding(ends: str) -> None:
         "010-2345-6789",
         "０２－１２３－４５６７",
     ]
+
+
+def test_url_with_escaped_slashes_has_the_pseudonym_of_the_plain_one() -> None:
+    [plain], [escaped] = (
+        Pseudonymizer(KEY).apply(f"주소 {url} 에서")[1]
+        for url in ("https://api.example.kr/v2/items", r"https:\/\/api.example.kr\/v2\/items")
+    )
+    assert escaped.surrogate == plain.surrogate.replace("/", r"\/") and escaped.surrogate.startswith(r"https:\/\/")
