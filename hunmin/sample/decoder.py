@@ -1,22 +1,33 @@
-"""A tiny decoder of random weights, whose tokenizer is trained on the instruction sample."""
+"""A small decoder of random weights, whose tokenizer is trained on texts: the instruction sample's base."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 END = "<|endoftext|>"
-VOCABULARY, POSITIONS = 3000, 512
-SHAPE = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
 
 
-def write_decoder(out: Path, texts: list[str], seed: int) -> int:
+def write_decoder(
+    out: Path,
+    texts: Iterable[str],
+    seed: int,
+    vocabulary: int = 3000,
+    positions: int = 512,
+    layers: int = 2,
+    hidden: int = 128,
+) -> int:
     """Write a GPT-NeoX of random weights whose end mark is its padding, as Polyglot-Ko's, and return its parameters.
 
     Args:
         out: folder for transformers.
         texts: that its tokenizer is trained on.
         seed: of the weights.
+        vocabulary: entries, at most.
+        positions: tokens that the model takes.
+        layers: of the model.
+        hidden: its width, of four heads.
     """
     os.environ.setdefault("DS_ACCELERATOR", "cpu")  # DeepSpeed, which transformers imports, warns without a GPU
     import torch
@@ -29,20 +40,21 @@ def write_decoder(out: Path, texts: list[str], seed: int) -> int:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY, special_tokens=[END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=vocabulary, special_tokens=[END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )  # fmt: skip
     tokenizer.train_from_iterator(texts, trainer)
     end = tokenizer.token_to_id(END)
     config = GPTNeoXConfig(
-        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=POSITIONS, bos_token_id=end, eos_token_id=end,
-        initializer_range=0.05, **SHAPE,
+        vocab_size=tokenizer.get_vocab_size(), max_position_embeddings=positions, bos_token_id=end, eos_token_id=end,
+        initializer_range=0.05, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=4,
+        intermediate_size=4 * hidden,
     )  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = GPTNeoXForCausalLM(config)
     model.save_pretrained(out)
     PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token=END, pad_token=END, model_max_length=POSITIONS
+        tokenizer_object=tokenizer, eos_token=END, pad_token=END, model_max_length=positions
     ).save_pretrained(out)
     return sum(weights.numel() for weights in model.parameters())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ class Inputs:
         if not kept:
             raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.length")
         self.batches = MicroBatches(kept, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
+        by_use = groupby(sorted(self.held_out.kept, key=lambda x: (x.use, len(x.ids))), key=lambda x: x.use)
+        groups = [list(group) for _, group in by_use]
+        self.held_out_batches = [of[n : n + s.micro_batch] for of in groups for n in range(0, len(of), s.micro_batch)]
         with torch.device("meta"):
             weights = list(with_lora(AutoModelForCausalLM.from_config(self.config), s).parameters())
         self.counts: dict[str, Any] = {

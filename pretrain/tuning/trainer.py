@@ -49,15 +49,18 @@ class Tuner(Trainer):
     @torch.no_grad()
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the loss of a held-out token, of all and of each use; no random number is drawn."""
-        examples, world, model = self.eval_dataset, self.args.world_size, self.model_wrapped
-        uses = sorted({example.use for example in examples})
+        batches, world, model = self.eval_dataset, self.args.world_size, self.model_wrapped
+        uses = sorted({batch[0].use for batch in batches})
         sums = torch.zeros(len(uses), 2, device=self.args.device)
         model.eval()
-        for start in range(0, len(examples), world):  # as many passes on each process: ZeRO gathers weights in each
+        for start in range(0, len(batches), world):  # as many passes on each process: ZeRO gathers weights in each
             index = start + self.args.process_index
-            example = examples[index % len(examples)]
-            loss, count = model(**self._prepare_inputs(arguments_of([example]))).loss, len(example.ids) - example.prompt
-            sums[uses.index(example.use)] += torch.tensor([loss * count, count]).to(sums) * (index < len(examples))
+            batch = batches[index % len(batches)]
+            loss, count = (
+                model(**self._prepare_inputs(arguments_of(batch))).loss,
+                sum(len(x.ids) - x.prompt for x in batch),
+            )
+            sums[uses.index(batch[0].use)] += torch.tensor([loss * count, count]).to(sums) * (index < len(batches))
         sums = self.accelerator.reduce(sums)
         metrics = {f"eval_loss_{use}": (a / b).item() for use, (a, b) in zip(uses, sums, strict=True)}
         metrics["eval_loss"] = (sums[:, 0].sum() / sums[:, 1].sum()).item()
@@ -119,7 +122,7 @@ def train_to_end(
         lr_scheduler_type=o.schedule, warmup_steps=o.warmup_share, bf16=dtype == "bf16", fp16=dtype == "fp16",
         save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
         gradient_accumulation_steps=s.global_batch // (s.micro_batch * world), use_cpu=not torch.cuda.is_available(),
-        eval_strategy="steps" if inputs.held_out.kept else "no", eval_steps=inputs.batches.steps,
+        eval_strategy="steps" if inputs.held_out_batches else "no", eval_steps=inputs.batches.steps,
         deepspeed={**fixed["deepspeed"], "zero_optimization": stage} if s.zero_stage else None,
     )  # fmt: skip
     with arguments.distributed_state.main_process_first():
@@ -140,8 +143,8 @@ def train_to_end(
                 recompute_layers(model)
             follow = Follow(s, out, stop, done, steps, rank == 0)
             trainer = Tuner(
-                base.with_lora(model, s), arguments, lambda items: dict(*items), inputs.batches, inputs.held_out.kept,
-                callbacks=[follow],
+                base.with_lora(model, s), arguments, lambda items: dict(*items), inputs.batches,
+                inputs.held_out_batches, callbacks=[follow],
             )  # fmt: skip
             trainer.remove_callback(PrinterCallback)
             if not trainer.model_accepts_loss_kwargs:

@@ -43,9 +43,8 @@ def test_the_peak_of_a_child_is_its_own(timing):
     ballast = bytearray(200_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
     hold = "x = bytearray(60 * 10**6); import time; time.sleep(0.5)"
-    with timing.ChildrenPeak() as peak:
-        with subprocess.Popen([sys.executable, "-c", hold]) as child:  # other tests may have left children here too
-            pass
+    with timing.ChildrenPeak() as peak, subprocess.Popen([sys.executable, "-c", hold]) as child:
+        child.wait()  # other tests may have left children here, too
     assert child.returncode == 0
     assert 60e6 < peak.peaks[str(child.pid)] < 150e6 < timing.peak_bytes()
 
