@@ -14,8 +14,6 @@ from leaderboard.rows import read_rows
 from leaderboard.suites import SUITES, TASKS, scale_of
 
 FACTS = ["95% interval", "n", "best constant", "prompts cut", "settings", "rows (SHA-256)", "versions"]
-
-
 USUAL = ["acc_norm,none", "acc,none", "exact_match,none"]  # of other tasks, the first that is there
 
 
