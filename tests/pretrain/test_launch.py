@@ -78,19 +78,20 @@ def test_a_stop_waits_for_processes_that_are_starting_and_is_ignored_by_those_th
         """
 import os, sys, time
 from pathlib import Path
-mark = lambda name: (Path(__file__).parent / (name + os.environ["RANK"])).touch()
-def until(name):
-    while len(list(Path(__file__).parent.glob(name + "*"))) < 2:
-        time.sleep(0.01)
-mark("up"); until("sent"); time.sleep(0.2)
+folder = Path(__file__).parent
+def meet(name, other, folder=folder, rank=os.environ["RANK"], sleep=time.sleep):
+    (folder / (name + rank)).touch()
+    while not (folder / (other + rank)).exists():
+        sleep(0.01)
+meet("up", "sent")
 from pretrain.launch import ignore_stops
 from pretrain.train import StopFlag
 stop = StopFlag()
 while not stop.asked:
     time.sleep(0.01)
 class Slow:
-    def __del__(self, mark=mark, until=until):
-        mark("late"); until("again")
+    def __del__(self, meet=meet):
+        meet("late", "again")
 ignore_stops()
 slow = Slow()
 """
