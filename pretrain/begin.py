@@ -33,11 +33,10 @@ from pretrain.loader import Loader, plan_samples, read_vocabulary
 from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.peak import device_name
 from pretrain.precision import half_type, resolve_dtype
-from pretrain.processes import Process
+from pretrain.processes import Process, require_shared_folder
 from pretrain.rehearsal import rehearse
 from pretrain.samples import filled
 from pretrain.settings import PretrainSettings
-from pretrain.shared_folder import probe_shared_folder
 from pretrain.speed import is_compiled, speed_up
 from tokenizer.shards import TokenShards
 
@@ -90,7 +89,7 @@ def begin(
     if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
     check_device(settings, process.device)
-    probe_shared_folder(out, process.rank, process.host, process.lifeline)
+    require_shared_folder(out, process)
     metadata = _metadata(settings, tokens, process)
     # before anything that takes long: a run that cannot go on says so at once
     name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))

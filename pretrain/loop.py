@@ -73,7 +73,7 @@ class Loop:
                 self._validate()
             self._window.restart()
             own, before = self._window.own, self._done
-            self._run.process.lifeline.follow(lambda: before + own.parts())
+            self._run.process.monitor.follow(lambda: before + own.parts())
             while self._done < s.steps and not (stopped and self._saved == self._done):
                 with self._window.waiting():
                     micro_batches = next(batches)
@@ -174,7 +174,7 @@ class Loop:
         }
         figures = {name: round(value, 6) for name, value in figures.items()}
         if spread.rank is not None:
-            figures |= {"slowest_rank": spread.rank, "slowest_host": process.hosts[spread.rank]}
+            figures |= {"slowest_rank": spread.rank, "slowest_host": process.monitor.hosts[spread.rank]}
         return figures
 
     def _check_skipped(self) -> GuardFigures:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from klue.tasks import TASKS
-from pretrain.heartbeat import report
 from pretrain.metrics import read_metrics
+from pretrain.monitor import report
 
 sys.path.insert(0, str(Path(__file__).parent / "pretrain"))
 from small_tokens import make_tokenizer, make_tokens
@@ -56,7 +56,7 @@ def test_what_training_logs_is_defined(logged: set[str], page: str, heading: str
 
 @pytest.mark.parametrize(("page", "heading"), [("metrics.md", "A running"), ("metrics.ko.md", "학습 중")])
 def test_the_heartbeat_is_defined(page: str, heading: str) -> None:
-    assert named(page, heading) == {"time", "state", "steps", *report([], [], 0, 0.0, 1.0)}
+    assert named(page, heading) == {"time", "state", "steps", *report([], [], [], 0, 0)}
 
 
 @pytest.mark.parametrize("page", ["metrics.md", "metrics.ko.md"])

@@ -19,8 +19,8 @@ from klue.search import tried_values
 from klue.settings import KlueSettings
 from klue.tables import published_for
 from klue.tasks import get_task
-from pretrain.heartbeat import HEARTBEAT
 from pretrain.metrics import STARTS
+from pretrain.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
 
 

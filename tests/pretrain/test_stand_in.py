@@ -99,7 +99,7 @@ def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer
     trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path)
     loop, votes = cast(Any, Loop.__new__(Loop)), []
     trainer.engine.later = lambda value: lambda: votes.append(value) or 0.0  # type: ignore[method-assign, func-returns-value]
-    process = SimpleNamespace(world=2, first=False, lifeline=SimpleNamespace(follow=lambda progress: None))
+    process = SimpleNamespace(world=2, first=False, monitor=SimpleNamespace(follow=lambda progress: None))
     loop._run = SimpleNamespace(engine=trainer.engine, loader=trainer.loader, process=process)
     loop._settings, loop._trainer, loop._journal = trainer.settings, trainer, None
     loop._window, loop._done, loop._saved, loop._votes = LogWindow(META, {}), 1, 0, deque()

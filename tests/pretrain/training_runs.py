@@ -86,13 +86,13 @@ def start(
 
 
 def finish(process: Process) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=240)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode is not None
     return process.returncode, errors.decode()
 
 
 def wait_for(path: Path, process: Process) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while not path.exists():
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)
