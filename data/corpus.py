@@ -28,13 +28,14 @@ from common.files import atomic_write, remove_leftovers
 from common.process import available_cores
 from common.progress import say
 from common.settings import Settings, dump_settings, runtime, settings_hash
+from common.slurm_array import ArrayElement, ShareDone
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
 from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
 from data.decontaminate import NOT_DECONTAMINATED, DecontaminateSettings, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.limits import memory_here, refuse_beyond
-from data.executors import Crew, ExecutorName, crew_of, open_executor
+from data.executors import ExecutorName, open_executor
 from data.filters import FilterSettings, build_filters
 from data.mixture import MixtureSettings
 from data.nfc import nfc
@@ -53,7 +54,7 @@ from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
-from data.units.runs import STAGE_DONE, do_units
+from data.units.runs import do_units
 from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
@@ -108,7 +109,8 @@ class CorpusSettings(Settings):
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")
     """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process
-    is an element of a Slurm array and does its share. It does not change the output."""
+    is an element of a Slurm array and does its units, and a later command ends the stage. It does not change the
+    output."""
     ray_address: str = runtime("auto", min_length=1)
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
@@ -144,18 +146,20 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         UserError: an input is missing; nothing was read, or nothing is left; no key.
         HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
             others are done first.
-        ShareDone: this is an element of an array, and others are still at work or have to end the stage; or the
-            units alone were asked for, and are done.
+        ShareDone: this is an element of an array, or the units alone were asked for, and they are done.
         DiskFullError: no space; what was finished stays.
     """
-    out, crew = Path(out), crew_of(settings.executor)
+    out = Path(out)
+    element = ArrayElement.from_environment() if settings.executor == "slurm-array" else None
     if (out / STATISTICS).exists():
-        crew.ended("the shards are written; should no other element be left, --executor local ends the stage")
+        if element:
+            raise ShareDone(_what_follows(element))
         return _finish(out)
     files = corpus_files(settings)
     check_fields(files)
     check_unnamed(files)
-    _refuse_beyond(settings.deduplicate, files)
+    if not element:  # it compares no documents
+        _refuse_beyond(settings.deduplicate, files)
     for rules in (settings.clean, *(file.settings.clean for file in files)):
         if rules and rules.old_hangul:
             require_old_hangul()
@@ -163,16 +167,17 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
     with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
-        function = _unit_work(settings, key, work, crew)
+        function = _unit_work(settings, key, work)
         set_aside = SetAside(len(files), settings.max_bad_files)
-        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside)
-        do_units(catalog, function, execute, crew, units_only)
+        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)
+        do_units(catalog, function, execute)
+        if element or units_only:
+            raise ShareDone(_what_follows(element))
         catalog.refuse_unfit_inputs()
         units = catalog.parts()
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))
         _check(counts, settings, out)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
-        execute = crew.together(function.folder, execute)
         chosen = settings.deduplicate, settings.shard_mb
         assembly = assemble(units, out, function.folder, *chosen, execute, schema, settings.mixture)
     if not assembly.shards:
@@ -183,6 +188,16 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         )
     _write_reports(counts, damaged, assembly, out, key, bool(settings.filters))
     return _finish(out)
+
+
+def _what_follows(element: ArrayElement | None) -> str:
+    """Return what is said when the units are done, and a later command ends the stage."""
+    if element is None:
+        return "all units are done; the same command without --units-only ends the stage"
+    return (
+        f"element {element.rank} of {element.count} is done with its units; when all elements are, one job ends the "
+        f"stage:\n  sbatch --dependency=afterok:{element.job} --wrap 'hunmin corpus build RECIPE --executor local'"
+    )
 
 
 def _refuse_beyond(settings: DeduplicateSettings, files: list[InputFile]) -> None:
@@ -214,7 +229,7 @@ def reopen_corpus(out: Path) -> None:
     (out / STATISTICS).unlink(missing_ok=True)
 
 
-def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Crew) -> UnitWork:
+def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
     benchmark = _benchmark(settings, key)
     filters = build_filters(settings.filters)
@@ -228,14 +243,10 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Cr
         "filters": filters.identity,
     }
     folder = work / settings_hash(identity)
-    try:
-        for other in work.iterdir():
-            if other.is_dir() and other != folder:
-                shutil.rmtree(other, ignore_errors=True)
-        folder.mkdir(exist_ok=True)
-    except FileNotFoundError:
-        crew.ended(STAGE_DONE)
-        raise
+    for other in work.iterdir():
+        if other.is_dir() and other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
     decontaminator = None
     if settings.decontaminate.applies:
         threads = settings.workers or available_cores()
@@ -282,7 +293,7 @@ def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> t
     what filters dropped, in input order.
 
     Raises:
-        TooManyDamagedError: as elements of an array found, too many files are.
+        TooManyDamagedError: too many files are damaged.
     """
     counts: Counters = {}
     damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]
