@@ -12,7 +12,7 @@ Slurm array is a local pool that has a part of the units (`data.units.catalog`).
 
 from data.executors.choice import ExecutorName, open_executor
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
-from data.executors.local import run_local
+from data.executors.local import LocalPool
 from data.executors.protocol import Executor, workers_of
 
 __all__ = [
@@ -20,11 +20,11 @@ __all__ = [
     "ExecutorName",
     "Failure",
     "Failures",
+    "LocalPool",
     "Task",
     "WorkFailed",
     "failure_of",
     "open_executor",
     "raise_failures",
-    "run_local",
     "workers_of",
 ]

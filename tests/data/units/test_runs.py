@@ -1,4 +1,4 @@
-"""A Slurm array in little: each element does its units, killed or requeued or not, and a later command ends the stage."""
+"""A Slurm array in little: elements do their units, killed or requeued or not, and a later command ends the stage."""
 
 import gzip
 from pathlib import Path
@@ -11,9 +11,10 @@ from common.errors import UserError
 from common.manifest import describe_outputs
 from common.settings import parse_settings
 from common.slurm_array import ArrayElement, ShareDone
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.readers import damage, ranges
 from data.readers.records import InputFile
+from data.settings import CorpusSettings
 from data.units import work
 from data.units.catalog import Catalog
 from data.units.set_aside import SetAside
@@ -50,7 +51,7 @@ def settings(folder: Path, executor: str = "local") -> CorpusSettings:
 def element(monkeypatch, inputs: Path, out: Path, rank: int, count: int) -> None:
     for name, value in (("TASK_ID", rank), ("TASK_MIN", 0), ("TASK_COUNT", count), ("JOB_ID", 12)):
         monkeypatch.setenv(f"SLURM_ARRAY_{name}", str(value))
-    with pytest.raises(ShareDone, match="--dependency=afterok:12 .* --executor local"):
+    with pytest.raises(ShareDone, match=r"--dependency=afterok:12 .* --executor local"):
         build_corpus(settings(inputs, "slurm-array"), out)
 
 
