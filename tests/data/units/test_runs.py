@@ -12,11 +12,12 @@ from common.manifest import describe_outputs
 from common.settings import parse_settings
 from common.slurm_array import ArrayElement, ShareDone
 from data.corpus import build_corpus
-from data.readers import damage, ranges
+from data.readers import Sought, damage, ranges
 from data.readers.records import InputFile
 from data.settings import CorpusSettings
 from data.units import work
 from data.units.catalog import Catalog
+from data.units.ranged import LookTask, LookThrough
 from data.units.set_aside import SetAside
 
 
@@ -31,7 +32,8 @@ def inputs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def settled(monkeypatch) -> None:
+def small_and_settled(monkeypatch) -> None:
+    monkeypatch.setattr("data.units.ranged.LOOK_BYTES", 50_000)
     monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
 
 
@@ -149,6 +151,20 @@ def test_elements_read_a_large_file_twice_in_all_however_many_they_are(tmp_path,
     assert sum(one.get("plain", 0) for one in taken) == 2 * len(text)
     assert max(one.get("plain", 0) for one in taken[1:]) < 0.35 * len(text)
     assert [one.get("archive", 0) for one in taken if one.get("archive", 0) > 1 << 18] == [len(text)]
+
+
+def test_what_a_range_holds_is_noted_for_one_content_of_a_file_alone(tmp_path):
+    look, path = LookThrough(100, tmp_path), tmp_path / "a.txt"
+    path.write_text("글\n" * 30, encoding="utf-8")
+
+    def found(version: int, settled: bool) -> int:
+        task = LookTask(0, str(path), (version,), settled, Sought("text", path.stat().st_size, 0, "utf-8"), 0, 1)
+        return sum(lines.lines for lines in look(task) or ())
+
+    assert found(1, False) == 26 and not list(tmp_path.glob("lines-*"))
+    assert found(1, True) == 26 and len(list(tmp_path.glob("lines-*"))) == 1
+    path.write_text("글이다\n" * 12, encoding="utf-8")
+    assert found(2, True) == 11 and found(1, True) == 26
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(1, 9), st.lists(st.integers(0, 50)))
