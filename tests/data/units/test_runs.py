@@ -63,12 +63,14 @@ def parts(out: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_elements_do_their_units_and_a_local_run_ends_the_stage(count, inputs, tmp_path, monkeypatch):
-    out, done = tmp_path / "out", 0
+    out, done = tmp_path / "out", {}
     for rank in reversed(range(count)):
+        before = len(parts(out))
         element(monkeypatch, inputs, out, rank, count)
-        assert len(parts(out)) > done or count == 9
-        done = len(parts(out))
+        done[rank] = len(parts(out)) - before
     before = parts(out)
+    units = [*range(len(before) - 3), 1, 2, 3]  # of file 0, and the others, of one unit each
+    assert len(units) > 5 and done == {rank: sum(unit % count == rank for unit in units) for rank in range(count)}
     element(monkeypatch, inputs, out, 0, count)  # requeued, it finds its units done
     assert parts(out) == before
     assert not (out / "shards").exists()
@@ -93,8 +95,10 @@ def test_a_killed_element_leaves_its_units_to_whoever_comes(inputs, tmp_path, mo
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(work.UnitWork, "__call__", killed)
             element(monkeypatch, inputs, out, 0, 2)
+        left = parts(out)
         for rank, count in {"requeued": [(0, 2)], "another array": [(2, 3), (0, 3), (1, 3)], "local": []}[name]:
             element(monkeypatch, inputs, out, rank, count)
+        assert left.items() <= parts(out).items()
         build_corpus(settings(inputs), out)
         assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
 
