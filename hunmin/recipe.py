@@ -13,8 +13,8 @@ from common.control_characters import one_line
 from common.errors import UserError, nearest
 from common.files import atomic_write
 from common.settings import REMEDY, Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime, under
-from data.corpus import CorpusSettings
 from data.decontaminate import NOT_DECONTAMINATED
+from data.settings import CorpusSettings
 from hunmin.hub.settings import HubSettings
 from hunmin.pins import pin_names
 from hunmin.shipped import recipe_file, shipped_recipes

@@ -25,17 +25,15 @@ def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | N
     Raises:
         UserError: it is the recipe's, and there are other stages.
     """
-    from data.executors import is_shared
-
     if not isinstance(recipe, Recipe):
         return False
     executor = recipe.corpus.executor
-    share = is_shared(executor)
+    share = executor == "slurm-array"
     if share and (first or last != SHARED_STAGE):
         raise UserError(
             f"corpus.executor={executor} in a run of other stages",
             f"the elements of an array do the stage '{SHARED_STAGE}' alone",
-            f"submit hunmin corpus build RECIPE --executor {executor}; then run the recipe without it",
+            f"submit hunmin corpus build RECIPE --executor {executor}; then run the recipe with corpus.executor=local",
         )
     return share
 

@@ -124,7 +124,7 @@ def run(
             replace what is not its own, or more than a minute of work that nobody gave up.
         HunminError: what a stage reads is damaged.
         Interrupted: a stage was asked to stop; its state is saved.
-        ShareDone: this process is an element of an array, and another one finishes the stage.
+        ShareDone: this process is an element of an array, and a later command finishes the stage.
     """
     works = works or {}
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(recipe, first, last)]

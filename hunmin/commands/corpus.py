@@ -30,7 +30,8 @@ def build(
         typer.Option(
             "--executor",
             metavar="local|ray|slurm-array",
-            help="Processes here, tasks of a Ray cluster, or this element's share of a Slurm array; same bytes.",
+            help="Processes here; tasks of a Ray cluster; or the units of this element of a Slurm array, and one job "
+            "after it ends the stage (sbatch --dependency=afterok:ARRAY, --executor local). Same bytes.",
         ),
     ] = None,
     ray_address: Annotated[
@@ -41,14 +42,14 @@ def build(
         bool,
         typer.Option(
             "--units-only",
-            help="End when all texts are cleaned; duplicates and shards follow by the same command without this. "
-            "Of a Slurm array, so that all elements of a second one do those together.",
+            help="End when all texts are cleaned, as elements of a Slurm array do; duplicates and shards follow by the "
+            "same command without this.",
         ),
     ] = False,
 ) -> None:
     """Do the corpus stage of a recipe; resumes."""
+    from common.slurm_array import ShareDone
     from data.corpus import build_corpus
-    from data.executors.slurm import ShareDone
     from hunmin.recipe import load_recipe
     from hunmin.refusals import refuse_moved
     from hunmin.run import run

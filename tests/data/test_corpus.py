@@ -17,8 +17,9 @@ from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
 from common.manifest import describe_outputs
 from common.settings import parse_settings
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.executors import WorkFailed
+from data.settings import CorpusSettings
 from data.shards import read_shards
 from data.units import work as units
 

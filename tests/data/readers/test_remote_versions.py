@@ -18,8 +18,9 @@ import pytest
 
 import data.readers.formats
 from common.errors import HunminError
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.readers.volume import file_version
+from data.settings import CorpusSettings
 from data.shards import read_shards
 
 from .reading import read

@@ -20,10 +20,11 @@ from fsspec.exceptions import FSTimeoutError
 from fsspec.implementations.memory import MemoryFileSystem
 
 from common.errors import HunminError
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.readers import DamagedInputError
 from data.readers.transport import ReadFailedError, Transport
 from data.readers.volume import content_hash, file_version, fingerprint
+from data.settings import CorpusSettings
 from data.shards import read_shards
 
 from .reading import read, texts
