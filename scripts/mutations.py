@@ -91,13 +91,13 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("hunmin/refusals.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
     ("hunmin/units.py", "digits = max(0, len(str(int(value))) - 3)", "digits = 0"),
 ]  # fmt: skip
-TESTED_IN = {
-    "data/splitting/scan.py": "../test_splitting.py", "hunmin/state.py": "test_run.py",
-    "hunmin/refusals.py": "test_run.py", "klue/metrics/sentence.py": "../test_metrics.py",
+TESTED_IN = {  # where the tests bear another name
+    "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
+    "pretrain/schedule.py": "test_model.py", "pretrain/packing.py": "test_layouts.py",
+    "hunmin/state.py": "test_run.py", "hunmin/refusals.py": "test_run.py", "klue/metrics/sentence.py": "../test_metrics.py",
     "leaderboard/suites.py": "test_rows.py", "leaderboard/tasks/functions.py": "../test_formulas.py",
     "tokenizer/wordpiece.py": "test_train.py",
 }  # fmt: skip
-"""File → its tests, where they bear another name."""
 
 
 def failed_test(copy: Path, tests: list[Path], marks: str = "not drill") -> str:

@@ -49,6 +49,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return {name for row in read_metrics(folder / "out" / "logs" / "metrics.jsonl") for name in row}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "heading"), [("metrics.md", "Training"), ("metrics.ko.md", "학습: ")])
 def test_what_training_logs_is_defined(logged: set[str], page: str, heading: str) -> None:
     assert named(page, heading) == logged | SLOW_ONLY

@@ -59,6 +59,7 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
     assert mark["parent"] == parent and mark["samples_seen"] == 80 * 16
 
 
+@pytest.mark.slow
 def test_a_killed_branch_goes_on_as_itself_and_needs_its_parent_no_more(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -86,6 +87,7 @@ e.Trainer.step = dying
     assert losses(run) == losses(tmp_path / "straight")
 
 
+@pytest.mark.slow
 def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_stood(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     assert taken == wanted
 
 
+@pytest.mark.slow
 def test_what_says_what_weights_and_data_are_may_not_differ(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -121,6 +124,7 @@ def test_what_says_what_weights_and_data_are_may_not_differ(
     assert code == 2 and "is not a whole checkpoint" in errors
 
 
+@pytest.mark.slow
 def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -141,6 +145,7 @@ def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     assert all((weights[0][name] - weights[1][name]).abs().max() < 1e-3 for name in weights[0])
 
 
+@pytest.mark.slow
 def test_the_remedy_for_a_run_that_diverges_can_be_taken(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """A rate a thousand times too high: the run stops, names the command that goes on, and that run ends."""
     optimizer = {"lr": 3.0, "warmup_steps": 50, "clip": 0}

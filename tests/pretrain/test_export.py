@@ -247,6 +247,7 @@ def test_files_of_other_vectors_are_refused(
     assert not (tmp_path / "other").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -267,6 +268,7 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     assert not (tmp_path / "wrong").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "objective", "special", "returned"),
     [
@@ -314,6 +316,7 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
         onnx.check_onnx(folder, model)
 
 
+@pytest.mark.slow
 def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -323,6 +326,7 @@ def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_pa
     runtime.InferenceSession(str(tmp_path / "model" / "onnx" / "model.onnx")).run(None, dict(given))
 
 
+@pytest.mark.slow
 def test_an_onnx_graph_tells_nothing_of_the_machine(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

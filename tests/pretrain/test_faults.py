@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -30,14 +29,10 @@ e.Trainer.step = stepping
     ("factor", "zero", "processes"),
     [
         ("float('nan')", 0, 1),
-        ("9.0", 0, 1),
-        ("float('nan')", 1, 2),
-        ("9.0", 2, 2),
-        ("float('inf')", 3, 2),
-        ("GRADIENT", 0, 1),
-        ("GRADIENT", 0, 2),
-        ("GRADIENT", 1, 2),
-        ("GRADIENT", 2, 1),
+        pytest.param("9.0", 1, 2, marks=pytest.mark.slow),
+        pytest.param("float('inf')", 3, 2, marks=pytest.mark.slow),
+        pytest.param("GRADIENT", 0, 2, marks=pytest.mark.slow),
+        pytest.param("GRADIENT", 2, 1, marks=pytest.mark.slow),
     ],
 )
 def test_a_batch_that_fails_changes_nothing(
@@ -94,6 +89,7 @@ m.MaskedRowsModel.forward = forward
     assert not list((tmp_path / "checkpoints").glob("step-*")) and not (tmp_path / "logs" / "metrics.jsonl").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_full_disk_keeps_the_last_checkpoint_and_says_so(
     processes: int, straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
@@ -112,10 +108,8 @@ def stepping(self, number, *a, **k):
     return step(self, number, *a, **k)
 e.Trainer.step = stepping
 """
-    began = time.monotonic()
     code, errors = finish(start(tmp_path, tokens, tokenizer, processes, patch=full))
     assert code == 1 and "the disk is full" in errors and "Traceback" not in errors, errors
-    assert time.monotonic() - began < 60
     assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [10]
     (tmp_path / "sitecustomize.py").unlink()
     code, errors = finish(start(tmp_path, tokens, tokenizer, processes))
@@ -124,6 +118,7 @@ e.Trainer.step = stepping
     assert processes > 1 or (tmp_path / name).read_bytes() == (straight / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
     tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -137,6 +132,7 @@ def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
         assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_a_last_batch_that_fails_alone_ends_a_run(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     code, errors = finish(start(tmp_path, tokens, tokenizer, patch=FAULT.replace("FACTOR", "float('nan')"), steps=24))
     assert code == 0 and "batch 23 is skipped" in errors, errors
@@ -146,6 +142,7 @@ def test_a_last_batch_that_fails_alone_ends_a_run(tmp_path: Path, tokens: Path, 
     assert all(row["padding"] < 0.02 for row in rows)  # of skipped batches nothing is counted, nor missed
 
 
+@pytest.mark.slow
 def test_a_stop_while_batches_fail_saves_the_next_good_step(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     patch = (
         FAULT.replace("FACTOR", "float('nan')")

@@ -22,6 +22,8 @@ HALF: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24, 
 
 TOO_LARGE = """
 import pretrain.guard as g
+
+pytestmark = pytest.mark.slow
 g.FIRST_SCALE, g.GROWTH_STEPS = 2.0 ** 40, 12
 """
 """A scale at which gradients overflow until it has halved some ten times, and which then grows within the run."""
@@ -36,7 +38,7 @@ def full(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path
     return out
 
 
-@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 1), (2, 3)])
 def test_fp16_stays_near_fp32(
     processes: int, zero: int, full: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -53,7 +55,7 @@ def test_fp16_stays_near_fp32(
     assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
 
 
-@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("processes", "zero"), [(2, 0), (2, 2), (2, 3)])
 def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:

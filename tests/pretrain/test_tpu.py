@@ -38,6 +38,7 @@ KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pa
 TPU = cast(torch.device, SimpleNamespace(type="tpu"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", KINDS)
 def test_a_step_compiles_nothing_new_and_reads_nothing(
     samples: str, tokens: Path, tokenizer: Path, tmp_path: Path
@@ -63,6 +64,7 @@ def settings_of(samples: str, **changes: Any) -> PretrainSettings:
     )  # type: ignore[arg-type]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", KINDS)
 def test_the_model_is_one_graph(
     samples: str, tokens: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

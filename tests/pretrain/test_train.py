@@ -63,6 +63,7 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     assert losses(tmp_path) == losses(straight)
 
 
+@pytest.mark.slow
 def test_validation_disturbs_nothing(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Its masks and its forward passes draw nothing that training would (EuroBERT)."""
     code, errors = finish(start(tmp_path, tokens, tokenizer, validate_every=7))
@@ -71,12 +72,14 @@ def test_validation_disturbs_nothing(straight: Path, tmp_path: Path, tokens: Pat
     assert (tmp_path / name).read_bytes() == (straight / name).read_bytes() and losses(tmp_path) == losses(straight)
 
 
+@pytest.mark.slow
 def test_checkpoints_along_the_way_are_kept(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     code, errors = finish(start(tmp_path, tokens, tokenizer, keep_last=1, keep_every=20, steps=50))
     assert code == 0, errors
     assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [20, 40, 50]
 
 
+@pytest.mark.slow
 def test_layers_computed_again_give_the_same_losses(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -104,6 +107,7 @@ RobertaIntermediate.forward, e.Trainer.step = counting, stepping
     assert late < early + 500  # the cycles that it leaves behind are collected
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Its first validation loss is the last one of the run that made the model, and its checkpoints can be exported."""
     source = tmp_path / "published"
@@ -128,6 +132,7 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
     assert code == 2 and "no model that transformers can load" in errors and "Traceback" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["packed", "sentence-pairs"])
 def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """KLUE-BERT's way (static masks, next-sentence prediction), and packed documents that do not see each other."""
@@ -165,6 +170,7 @@ def test_other_settings_are_refused_by_name(straight: Path, tmp_path: Path, toke
     assert not list(run.glob("samples-*"))  # nothing was worked out for it
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_other_micro_batches(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """The advice for a full memory can be taken by a run that has begun."""
     changes: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 20}
@@ -178,6 +184,7 @@ def test_a_run_goes_on_with_other_micro_batches(tmp_path: Path, tokens: Path, to
         assert one == pytest.approx(two, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -211,6 +218,7 @@ def test_exported_checkpoint_has_the_final_weights(straight: Path, tmp_path: Pat
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     terminal, theirs = pty.openpty()
     process = start(tmp_path, tokens, tokenizer, stderr=theirs)

@@ -24,6 +24,8 @@ import pretrain.speed as speed
 import pretrain.trainer as trainer
 import pretrain.engines.torch_engine as torch_engine
 
+pytestmark = pytest.mark.slow
+
 events = []
 
 # the backward pass of a layer begins: an operator that a compiler must leave in its place
