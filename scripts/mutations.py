@@ -3,8 +3,8 @@
     make mutations                                                all rooms: hours on two cores
     python scripts/mutations.py --rooms klue common [--only 2]    some rooms; the first two mutations of each
 
-Each mutation is made in a copy of the tree. The tests named after the file run first, then the room's fast ones, then
-its slow ones, up to the first failure. A fault that no test catches is "NOT CAUGHT", and the exit code is 1.
+Each mutation is made in a copy of git's index. The tests named after the file run first, then the room's fast ones,
+then its slow ones, up to the first failure. A fault that no test catches is "NOT CAUGHT", and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -94,9 +93,9 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
 TESTED_IN = {  # where the tests bear another name
     "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
     "pretrain/schedule.py": "test_model.py", "pretrain/packing.py": "test_layouts.py",
-    "hunmin/state.py": "test_run.py", "hunmin/refusals.py": "test_run.py", "klue/metrics/sentence.py": "../test_metrics.py",
-    "leaderboard/suites.py": "test_rows.py", "leaderboard/tasks/functions.py": "../test_formulas.py",
-    "tokenizer/wordpiece.py": "test_train.py",
+    "hunmin/state.py": "test_run.py", "hunmin/refusals.py": "test_run.py", "tokenizer/wordpiece.py": "test_train.py",
+    "klue/metrics/sentence.py": "../test_metrics.py", "leaderboard/suites.py": "test_rows.py",
+    "leaderboard/tasks/functions.py": "../test_formulas.py",
 }  # fmt: skip
 
 
@@ -108,7 +107,7 @@ def failed_test(copy: Path, tests: list[Path], marks: str = "not drill") -> str:
     if done.returncode in (0, 5):  # 5: no test bears the marks
         return ""
     found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return found[1] if found else f"pytest ended with {done.returncode}"
+    return found[1] if found else sys.exit(done.stdout + done.stderr)
 
 
 def caught_by(copy: Path, file: str) -> str:
@@ -116,12 +115,9 @@ def caught_by(copy: Path, file: str) -> str:
     path, room = Path(file), copy / "tests" / Path(file).parts[0]
     near = copy / "tests" / path.parent
     first = [*near.glob(f"test_*{path.stem}.py"), *near.parent.glob(f"test_metrics_{path.stem}.py")]
-    first = [near / TESTED_IN[file]] if file in TESTED_IN else first
-    return (
-        (failed_test(copy, first) if first else "")
-        or failed_test(copy, [room], "not slow and not drill")
-        or failed_test(copy, [room], "slow")
-    )
+    first = [(near / TESTED_IN[file]).resolve()] if file in TESTED_IN else first
+    found = failed_test(copy, first) if first else ""
+    return found or failed_test(copy, [room], "not slow and not drill") or failed_test(copy, [room], "slow")
 
 
 def main() -> int:
@@ -136,12 +132,10 @@ def main() -> int:
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
-        for name in subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, copy / name)
+        subprocess.run(["git", "checkout-index", "-a", f"--prefix={copy}/"], cwd=ROOT, check=True)
         for room in options.rooms:
             for file, old, new in [row for row in MUTATIONS if row[0].startswith(f"{room}/")][: options.only]:
-                text = (ROOT / file).read_text("utf-8")
+                text = (copy / file).read_text("utf-8")
                 (copy / file).write_text(text.replace(old, new), "utf-8")
                 found = caught_by(copy, file)
                 (copy / file).write_text(text, "utf-8")
