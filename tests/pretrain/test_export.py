@@ -28,7 +28,7 @@ from tokenizer.save import build_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, start
+from training_runs import train
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Pat
 def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokens: Path, vocabulary: Path) -> Path:
     """A checkpoint that stands alone: its run is gone."""
     out, alone = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("alone")
-    code, errors = finish(start(out, tokens, vocabulary, steps=10))
-    assert code == 0, errors
+    train(out, tokens, vocabulary, steps=10)
     return Path(shutil.move(complete_checkpoints(out / "checkpoints")[-1][1], alone))
 
 

@@ -16,7 +16,7 @@ from pretrain.checkpoint import complete_checkpoints
 from pretrain.export import export_checkpoint
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, losses, start
+from training_runs import RUN, losses, train
 
 EXACT: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24}
 
@@ -25,8 +25,7 @@ EXACT: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24}
 def exact(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
     """A run without dropout, of one process."""
     out = tmp_path_factory.mktemp("exact")
-    code, errors = finish(start(out, tokens, tokenizer, **EXACT))
-    assert code == 0, errors
+    train(out, tokens, tokenizer, **EXACT)
     return out
 
 
@@ -54,8 +53,7 @@ def test_engines_processes_and_accumulation_change_no_loss(
     micro_batch = RUN["global_batch"] // (processes * accumulation)
     changes = {**EXACT, "engine": engine, "zero_stage": zero, "micro_batch": micro_batch}
     real = subprocess.PIPE if engine == "torch" else None  # two as `hunmin run` starts them
-    code, errors = finish(start(tmp_path, tokens, tokenizer, processes, stderr=real, **changes))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, processes, stderr=real, **changes)
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
@@ -84,8 +82,7 @@ def note():
         open({str(tmp_path / "graphs")!r}, "w").write(str(graphs))
 atexit.register(note)
 """
-    code, errors = finish(start(tmp_path, tokens, tokenizer, processes, count, **EXACT, compile=True))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, processes, count, **EXACT, compile=True)
     # training and validation, without and with padding; and it broke nowhere into pieces but those of `compile_layers`
     graphs = int((tmp_path / "graphs").read_text())
     assert 2 <= graphs <= 4 if processes == 1 else 6 <= graphs <= 8
@@ -119,11 +116,10 @@ def test_four_processes_resume_to_the_same_bytes(
         "optimizer": {**RUN["optimizer"], "warmup_steps": 2}, "checkpoint_every": 3, "keep_last": 9,
     }  # fmt: skip
     straight, resumed = tmp_path / "straight", tmp_path / "resumed"
-    code, errors = finish(start(straight, tokens, tokenizer, 4, **changes))
-    assert code == 0, errors
+    train(straight, tokens, tokenizer, 4, **changes)
     shutil.copytree(straight / "checkpoints" / "step-00000003", resumed / "checkpoints" / "step-00000003")
-    code, errors = finish(start(resumed, tokens, tokenizer, 4, **changes))
-    assert code == 0 and "resuming at step 3" in errors, errors
+    errors = train(resumed, tokens, tokenizer, 4, **changes)
+    assert "resuming at step 3" in errors, errors
     one, two = ((folder / "model" / "model.safetensors").read_bytes() for folder in (straight, resumed))
     assert one == two
 
@@ -145,8 +141,8 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
     for number, (engine, zero, world) in enumerate(places):
         patch = STOP.replace("AT", str(8 * number + 7))
         changes = {**EXACT, "engine": engine, "zero_stage": zero}
-        code, errors = finish(start(tmp_path, tokens, tokenizer, world, patch=patch, **changes))
-        assert code == 0 and ("stopped as asked" in errors) == (number < 2) and "Traceback" not in errors, errors
+        errors = train(tmp_path, tokens, tokenizer, world, patch=patch, **changes)
+        assert ("stopped as asked" in errors) == (number < 2) and "Traceback" not in errors, errors
         assert ("resuming at step" in errors) == (number > 0)
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(exact)]
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
@@ -160,8 +156,7 @@ def test_a_run_goes_on_on_other_processes_stages_and_engines(
 
 @pytest.mark.slow
 def test_bf16_on_a_cpu_stays_near_fp32(exact: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, **EXACT, dtype="bf16"))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, **EXACT, dtype="bf16")
     for (_, one), (_, two) in zip(losses(exact), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=0.02)
     assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())

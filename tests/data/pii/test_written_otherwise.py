@@ -261,7 +261,7 @@ def test_left_alone() -> None:
 
 def test_one_number_has_one_pseudonym_in_every_form() -> None:
     made = set()
-    for marked, value in FOUND.values():
+    for marked, value in FOUND.items():
         text, start, _, kind = parse(marked)
         if kind == "TEL" and value == "010-1234-5678":
             [found] = [r for r in Pseudonymizer(KEY).apply(text)[1] if r.start == start]
