@@ -154,6 +154,7 @@ write_report(folder / "report", parts, exact.rows, exact.found, None, folder, on
 """
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
     parts = many(tmp_path / "parts")
     expected = slowly(parts, tmp_path / "oracle")
