@@ -108,7 +108,7 @@ def test_nothing(tmp_path):
     assert by_tasks([], tmp_path, True) == ([], b"")
 
 
-@pytest.mark.parametrize("executor", ["threads", "two processes", "ray"])
+@pytest.mark.parametrize("executor", ["threads", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
 def test_any_executor_gives_the_same_bytes(executor, tmp_path):
     if executor == "ray":
         pytest.importorskip("ray")
