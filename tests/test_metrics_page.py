@@ -15,7 +15,7 @@ from pretrain.monitor import report
 
 sys.path.insert(0, str(Path(__file__).parent / "pretrain"))
 from small_tokens import make_tokenizer, make_tokens
-from training_runs import finish, start
+from training_runs import train
 
 DOCS = Path(__file__).parents[1] / "docs"
 SLOW_ONLY = {"slowest_rank", "slowest_host"}
@@ -44,11 +44,11 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         "log_every": 3,
         "validate_every": 3,
     }
-    code, errors = finish(start(folder / "out", tokens, tokenizer, processes=2, stderr=subprocess.PIPE, **changes))
-    assert code == 0, errors
+    train(folder / "out", tokens, tokenizer, processes=2, stderr=subprocess.PIPE, **changes)
     return {name for row in read_metrics(folder / "out" / "logs" / "metrics.jsonl") for name in row}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "heading"), [("metrics.md", "Training"), ("metrics.ko.md", "학습: ")])
 def test_what_training_logs_is_defined(logged: set[str], page: str, heading: str) -> None:
     assert named(page, heading) == logged | SLOW_ONLY

@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
-from mini import write_mini
+from mini import write_further, write_mini
 
 from common.manifest import read_manifest
-from hunmin.main import run_command
+
+pytestmark = pytest.mark.slow
 
 HUNMIN = [sys.executable, "-c", "from hunmin.main import main; main()"]
 ENVIRONMENT = {
@@ -28,10 +29,10 @@ ENVIRONMENT = {
 
 
 @pytest.fixture(scope="module")
-def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def encoded(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose token shards are done."""
     folder = tmp_path_factory.mktemp("joint")
-    assert run_command(["run", str(write_mini(folder, micro_batch=8)), "--until", "encode"]) == 0
+    write_further(mini_run, folder, micro_batch=8)
     return folder
 
 

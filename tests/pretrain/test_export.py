@@ -28,7 +28,7 @@ from tokenizer.save import build_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, start
+from training_runs import train
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Pat
 def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokens: Path, vocabulary: Path) -> Path:
     """A checkpoint that stands alone: its run is gone."""
     out, alone = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("alone")
-    code, errors = finish(start(out, tokens, vocabulary, steps=10))
-    assert code == 0, errors
+    train(out, tokens, vocabulary, steps=10)
     return Path(shutil.move(complete_checkpoints(out / "checkpoints")[-1][1], alone))
 
 
@@ -247,6 +246,7 @@ def test_files_of_other_vectors_are_refused(
     assert not (tmp_path / "other").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -267,6 +267,7 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     assert not (tmp_path / "wrong").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "objective", "special", "returned"),
     [
@@ -314,6 +315,7 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
         onnx.check_onnx(folder, model)
 
 
+@pytest.mark.slow
 def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -323,6 +325,7 @@ def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_pa
     runtime.InferenceSession(str(tmp_path / "model" / "onnx" / "model.onnx")).run(None, dict(given))
 
 
+@pytest.mark.slow
 def test_an_onnx_graph_tells_nothing_of_the_machine(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,12 +32,13 @@ from pretrain.world import world_info
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, losses, start
+from training_runs import losses, train
 
 KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"]
 TPU = cast(torch.device, SimpleNamespace(type="tpu"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", KINDS)
 def test_a_step_compiles_nothing_new_and_reads_nothing(
     samples: str, tokens: Path, tokenizer: Path, tmp_path: Path
@@ -63,6 +64,7 @@ def settings_of(samples: str, **changes: Any) -> PretrainSettings:
     )  # type: ignore[arg-type]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", KINDS)
 def test_the_model_is_one_graph(
     samples: str, tokens: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -189,8 +191,7 @@ def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, t
     run = {"samples": samples, "length": 24, "steps": 50, "validate_every": 10, "checkpoint_every": 25, "log_every": 1}
     plain, tpu = tmp_path / "plain", tmp_path / "tpu"
     for out, how in ((plain, ""), (tpu, patch)):
-        code, errors = finish(start(out, tokens, tokenizer, patch=how, **run))
-        assert code == 0, errors
+        train(out, tokens, tokenizer, patch=how, **run)
     assert [step for step, _ in losses(tpu)] == list(range(1, 51))
     for (_, one), (_, other) in zip(losses(plain), losses(tpu), strict=True):
         assert abs(one - other) < 1e-3
@@ -199,8 +200,8 @@ def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, t
     for source, how in ((plain, patch), (tpu, "")):
         out = tmp_path / f"from-{source.name}"
         shutil.copytree(source, out, ignore=shutil.ignore_patterns("sitecustomize.py", "step-00000050", "model"))
-        code, errors = finish(start(out, tokens, tokenizer, patch=how, **run))
-        assert code == 0 and "resuming at step 25" in errors, errors
+        errors = train(out, tokens, tokenizer, patch=how, **run)
+        assert "resuming at step 25" in errors, errors
         for (_, one), (_, other) in zip(losses(plain), losses(out), strict=True):
             assert abs(one - other) < 1e-3
 

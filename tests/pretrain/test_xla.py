@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, losses, start
+from training_runs import losses, train
 
 from pretrain.metrics import read_metrics
 
@@ -55,8 +55,7 @@ def test_xla_trains_as_torch(tokens: Path, tokenizer: Path, tmp_path: Path) -> N
     def run(out: Path, by_xla: bool) -> tuple[str, list[float]]:
         counts = tmp_path / f"{out.name}.json"
         patch = BY_XLA.replace("HERE", repr(str(HERE))).replace("COUNTS", repr(str(counts))) if by_xla else ""
-        code, errors = finish(start(out, tokens, tokenizer, patch=patch, **RUN))
-        assert code == 0, errors
+        train(out, tokens, tokenizer, patch=patch, **RUN)
         if by_xla:  # forwards, backwards, validation; without them the model was not computed by XLA
             assert len(json.loads(counts.read_text())) == 3
         return errors, [loss for _, loss in losses(out)]

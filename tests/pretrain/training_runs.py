@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -89,6 +90,20 @@ def finish(process: Process) -> tuple[int, str]:
     _, errors = process.communicate(timeout=600)
     assert process.returncode is not None
     return process.returncode, errors.decode()
+
+
+def train(out: Path, tokens: Path, tokenizer: Path, processes: int = 1, patch: str = "", **changes: Any) -> str:
+    """Train to the end, and return what was said."""
+    code, errors = finish(start(out, tokens, tokenizer, processes, patch, **changes))
+    assert code == 0, errors
+    return errors
+
+
+def kill_when(path: Path, process: Process) -> None:
+    """Kill a run as soon as something is there."""
+    wait_for(path, process)
+    process.send_signal(signal.SIGKILL)
+    finish(process)
 
 
 def wait_for(path: Path, process: Process) -> None:

@@ -111,7 +111,7 @@ def many(folder: Path) -> list[Path]:
     return write_parts(folder, [[str(draw.randrange(4000)) for _ in range(draw.randrange(300))] for _ in range(24)])
 
 
-@pytest.mark.parametrize("executor", ["threads", "two processes", "ray"])
+@pytest.mark.parametrize("executor", ["threads", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
 def test_any_executor_gives_the_same_bytes(executor, tmp_path):
     """Constants reach other processes by their defaults alone, so the tasks here are few."""
     from data.executors import open_executor
@@ -153,6 +153,7 @@ write_report(folder / "report", parts, exact.rows, exact.found, None, folder, on
 """
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
     parts = many(tmp_path / "parts")
     expected = slowly(parts, tmp_path / "oracle")

@@ -107,7 +107,7 @@ def test_nothing(tmp_path):
     assert by_tasks([], tmp_path, True) == ([], b"")
 
 
-@pytest.mark.parametrize("executor", ["threads", "two processes", "ray"])
+@pytest.mark.parametrize("executor", ["threads", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
 def test_any_executor_gives_the_same_bytes(executor, tmp_path):
     if executor == "ray":
         pytest.importorskip("ray")
@@ -160,6 +160,7 @@ by_tasks(sorted((folder / "parts").glob("part-*.parquet")), folder, True)
 """
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_change_no_byte(tmp_path):
     texts = mixed(60, 7)
     write_parts(tmp_path / "parts", texts, [10, 20, 21, 60, 100])

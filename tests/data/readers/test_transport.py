@@ -99,7 +99,7 @@ def settings(url: str) -> CorpusSettings:
     return CorpusSettings.model_validate(tree)
 
 
-@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
     flaky: object, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,11 +115,10 @@ def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
     assert (tmp_path / "out/rejects/files.jsonl").read_bytes() == b""
 
 
-@pytest.mark.parametrize(
-    "error",
-    [OSError("connection reset"), ConnectionResetError(104, "reset"), RuntimeError("payload"), EOFError("closed")],
-)
-@pytest.mark.parametrize("suffix", [*PACK, ".parquet"])
+ERRORS = [OSError("connection reset"), ConnectionResetError(104, "reset"), RuntimeError("payload"), EOFError("closed")]
+
+
+@pytest.mark.parametrize(("suffix", "error"), zip([*PACK, ".parquet"], [*ERRORS, *ERRORS[1:3]], strict=True))
 def test_what_passes_is_tried_again_and_what_stays_is_no_damage(
     flaky: object, suffix: str, error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

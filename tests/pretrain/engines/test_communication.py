@@ -16,6 +16,8 @@ WATCH = """
 import json
 import torch.distributed as dist
 import pretrain.trainer as trainer
+
+pytestmark = pytest.mark.slow
 sent, stepping = {}, []
 def watched(name):
     inner = getattr(dist, name)

@@ -16,6 +16,8 @@ WATCH = """
 import json, os, traceback
 import pretrain.trainer as e
 from torch.utils._python_dispatch import TorchDispatchMode
+
+pytestmark = pytest.mark.slow
 inner, seen = e.Trainer.step, []
 class Spy(TorchDispatchMode):
     reads = ()

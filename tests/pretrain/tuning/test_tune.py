@@ -53,6 +53,7 @@ def whole(straight: dict[tuple[str, bool], Path], bases: dict[str, Path], run: A
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [False, True], ids=["all", "lora"])
 @pytest.mark.parametrize("kind", ["gpt_neox", "llama"])
 def test_a_stopped_run_resumes_to_the_same_bytes(
@@ -67,6 +68,7 @@ def test_a_stopped_run_resumes_to_the_same_bytes(
     assert figures(tmp_path / "run") == figures(whole(kind, lora))
 
 
+@pytest.mark.slow
 def test_without_the_guard_renamed_weights_stay_the_bases(
     bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +82,7 @@ def test_without_the_guard_renamed_weights_stay_the_bases(
         assert bool(differing) == (kind == "gpt_neox"), differing
 
 
+@pytest.mark.slow
 def test_unfinished_checkpoints_are_passed_over(bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path) -> None:
     out = run(bases["gpt_neox"], tmp_path / "run", stop_at=SECOND_EPOCH)
     folder = out / "checkpoints"
@@ -181,6 +184,7 @@ def test_set_aside_examples_are_counted_and_named(bases: dict[str, Path], run: A
         run(bases["llama"], tmp_path / "none", instructions=build, length=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [None, LORA], ids=["all", "lora"])
 def test_the_plan_is_what_the_run_counts(
     lora: dict[str, Any] | None, bases: dict[str, Path], build: Path, whole: Any
@@ -237,6 +241,7 @@ def test_a_base_without_a_template_is_asked_by_the_layout(bases: dict[str, Path]
     assert len(list(answer(bases["llama"], ["무엇?"], max_new_tokens=3))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [None, LORA], ids=["all", "lora"])
 def test_bf16_computes_and_writes_bf16_and_resumes(
     lora: dict[str, Any] | None, bases: dict[str, Path], run: Any, tmp_path: Path
