@@ -66,7 +66,7 @@ def start(arguments: list[str], world: int = 2) -> list[subprocess.Popen[str]]:
 
 def ends(processes: list[subprocess.Popen[str]]) -> tuple[list[int], list[str]]:
     """Return exit codes and messages."""
-    said = [process.communicate(timeout=120)[1] for process in processes]
+    said = [process.communicate(timeout=600)[1] for process in processes]
     return [process.returncode for process in processes], said
 
 
@@ -100,7 +100,7 @@ def test_a_stop_of_one_task_saves_all_and_the_same_command_goes_on(encoded: Path
     long = [*copy_of(encoded, out), "pretrain.steps=400", "pretrain.checkpoint_every=200", "pretrain.log_every=1"]
     processes = start(long)
     log = out / "pretrain.partial" / "logs" / "metrics.jsonl"
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while not (log.exists() and log.read_text().count("\n") > 5):
         assert time.monotonic() < until and all(process.poll() is None for process in processes)
         time.sleep(0.05)

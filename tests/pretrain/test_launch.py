@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ if "pretrain.train" in sys.orig_argv:
         return step(self, number, *a, **k)
     trainer.Trainer.step = stepping
 """
-SHORT = {"steps": 20, "log_every": 1, "checkpoint_every": 50, "validation_samples": 0}
+SHORT: dict[str, Any] = {"steps": 20, "log_every": 1, "checkpoint_every": 50, "validation_samples": 0}
 
 
 @pytest.mark.parametrize(

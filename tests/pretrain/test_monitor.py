@@ -232,8 +232,11 @@ def test_a_folder_of_ones_own_is_found(there: bool, tmp_path: Path, monkeypatch:
     own = tmp_path / "own"
     ended = threading.Event()
 
+    def stay(name: str) -> None:
+        ended.wait(30)
+
     def work(process: Process) -> None:
-        process.meet = lambda name: ended.wait(30) and None  # type: ignore[method-assign]
+        process.meet = stay  # type: ignore[method-assign]
         try:
             require_shared_folder(own if process.rank == 2 else tmp_path / "run", process)
         finally:

@@ -12,7 +12,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -188,16 +187,10 @@ def test_a_process_does_not_read_the_tokens_to_begin(tokenizer: Path, tmp_path: 
         return int(calls["rchar"]) + 1024 * int(fields["Rss"].split()[0])
 
     Loader(run, folder, tokenizer, tmp_path / "plans", 0, WORLD).masked_batches(0)  # compiles
-    before, began = read_bytes(), time.perf_counter()
+    before = read_bytes()
     loaders = [Loader(run, folder, tokenizer, tmp_path / "plans", rank, WORLD) for rank in range(0, WORLD, 32)]
-    seconds = 32 * (time.perf_counter() - began)
     own = (read_bytes() - before) / len(loaders)
-    began = time.perf_counter()
-    loaders[-1].masked_batches(0)
-    first = time.perf_counter() - began
-    print(f"\n1,024 loaders: {seconds:.2f} s; {own / 1e3:.0f} kB each; the first micro-batch: {first * 1e3:.2f} ms")
     assert own < 1e6 < flat.nbytes / 30  # sentences' offsets, 320 kB, and the borders made of them
-    assert seconds < 1024 * 0.05
 
 
 class Alone(Process):

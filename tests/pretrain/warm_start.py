@@ -99,11 +99,11 @@ def serve() -> None:
         line += some
         if not line.endswith(b"\n"):
             continue
-        job, out, processes = json.loads(line)
+        job, out, count = json.loads(line)
         line = b""
         pid = os.fork()
         if not pid:
-            _become(job, Path(out), processes)
+            _become(job, Path(out), count)
         running[pid] = Path(out) / f".exit-{pid}"
         print(pid, flush=True)
 
