@@ -15,6 +15,7 @@ from common.manifest import describe_outputs
 from common.settings import parse_settings
 from data.corpus import build_corpus
 from data.executors import LocalPool, WorkFailed, open_executor
+from data.executors.call import Call
 from data.executors.failures import MOST_FAILURES, Failures
 from data.executors.threads import ThreadPool
 from data.settings import CorpusSettings
@@ -120,6 +121,13 @@ def test_a_worker_that_dies_is_replaced_and_what_kills_its_workers_is_named(exec
     with pytest.raises(WorkFailed, match=f"number 2: {said[kind]}"):
         execute(die_always, numbers(6), seen.append)
     assert sorted(seen) == [0, 1, 3, 4, 5]
+
+
+def test_results_that_come_out_of_order_are_put_in_order():
+    call = Call(numbers(3), None, None)
+    for index, task in reversed([call.take() for _ in range(3) if call.has_task()]):
+        call.settle(index, task.value)
+    assert call.results() == [0, 1, 2]
 
 
 def test_one_reason_of_many_failures_is_told_once(capsys):
