@@ -17,10 +17,12 @@ from hunmin.launch.waiting import first_node, wait_for_shards
 
 LAUNCHERS: dict[str, Callable[[Job], Launch]] = {
     "local": lambda job: Launch((Step("here", (*job.hunmin("run"), f"pretrain.processes={job.cluster.devices}")),)),
-    **{name: partial(torchrun.on_every_node, name) for name in BY_NODE},
+    "torchrun": partial(torchrun.on_every_node, "torchrun"),
+    "deepspeed": partial(torchrun.on_every_node, "deepspeed"),
     "slurm": slurm.launch,
     "kubernetes": kubernetes.jobset,
     "kubeflow": kubernetes.trainjob,
+    "xla": partial(torchrun.on_every_node, "xla"),
 }
 
 

@@ -79,6 +79,14 @@ def test_a_jobset_restarts_as_a_gang_and_kills_no_checkpoint() -> None:
     ]
 
 
+@pytest.mark.parametrize(("launcher", "kind"), [("kubernetes", "jobset"), ("kubeflow", "trainjob")])
+def test_the_same_command_again_takes_the_place_of_what_was_there(launcher: str, kind: str) -> None:
+    """A JobSet that has ended does nothing when it is applied again, and replicatedJobs cannot be changed."""
+    gone, made = emit(launcher, job_of(Cluster(**PODS), name="base")).steps
+    assert str(gone) == f"kubectl delete {kind} base --ignore-not-found --cascade=foreground"
+    assert str(made) == f"kubectl apply --filename runs/x/launch/{kind}.yaml"
+
+
 def test_pods_ask_for_what_is_said() -> None:
     lines = ("cpu=32", "train:memory=256Gi", "corpus:cpu=500m")
     jobs = spec_of("kubernetes", lines=lines)["replicatedJobs"]

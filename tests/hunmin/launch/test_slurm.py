@@ -61,6 +61,7 @@ class Batch:
             (self.folder / "finish").touch()
         said, _ = running.communicate(timeout=30)
         calls = (self.folder / "calls").read_text().splitlines() if (self.folder / "calls").exists() else []
+        self.srun = next((call for call in calls if call.startswith("srun")), "")
         return running.returncode, said, [call for call in calls if not call.startswith("srun")]
 
 
@@ -81,6 +82,9 @@ def test_a_job_that_meets_its_time_limit_saves_and_goes_back(name: str, tmp_path
     code, said, calls = batch.run("TERM", PREEMPTED="2026-11-24T11:00:00")
     assert (code, calls) == (0, ["scontrol requeue 7"]) and "for another job" in said
     assert batch.run() == (0, "", [])
+    assert "--kill-on-bad-exit=1 --cpu-bind=none" in batch.srun and "--container-image=registry/hunmin:1" in batch.srun
+    log = "--output=runs/x/logs/ranks/rank-%t.log --open-mode=append"  # a job that is put back goes on writing it
+    assert (log in batch.srun) == (name == "train") and ("--ntasks=1" in batch.srun) == (name == "corpus")
 
 
 def test_a_limit_that_leaves_no_time_before_that_for_saving_ends_the_job(tmp_path: Path) -> None:
@@ -184,15 +188,3 @@ def test_a_line_may_be_for_one_job() -> None:
     assert corpus[-2:] == ["--qos=high", "--partition=cpu"] and train[-2:] == ["--qos=high", "--constraint=a:b"]
     for line in ("qos=high", "trian:--qos=high", "--"):
         assert "it is an option of sbatch" in refused("slurm", Cluster(lines=(line,)))
-
-
-def test_what_srun_is_given(tmp_path: Path) -> None:
-    """A task is tied to no core, and a job that is put back goes on writing its log."""
-    for name in ("corpus", "train"):
-        folder = tmp_path / name
-        folder.mkdir()
-        Batch(folder, name).run()
-        (call,) = (line for line in (folder / "calls").read_text().splitlines() if line.startswith("srun"))
-        assert "--kill-on-bad-exit=1 --cpu-bind=none" in call and "--container-image=registry/hunmin:1" in call
-        log = "--output=runs/x/logs/ranks/rank-%t.log --open-mode=append"
-        assert (log in call) == (name == "train") and ("--ntasks=1" in call) == (name == "corpus")
