@@ -18,6 +18,9 @@ from warm_start import WarmProcess
 
 Process = subprocess.Popen[bytes] | WarmProcess
 
+LIMIT = 1200.0
+"""Seconds after which a run is taken to hang: far more than any takes, however busy the machine."""
+
 RUN: dict[str, Any] = {
     "model": {"layers": 2, "hidden": 32, "heads": 2},
     "samples": "contiguous",
@@ -87,7 +90,7 @@ def start(
 
 
 def finish(process: Process) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=600)
+    _, errors = process.communicate(timeout=LIMIT)
     assert process.returncode is not None
     return process.returncode, errors.decode()
 
@@ -107,7 +110,7 @@ def kill_when(path: Path, process: Process) -> None:
 
 
 def wait_for(path: Path, process: Process) -> None:
-    until = time.monotonic() + 600
+    until = time.monotonic() + LIMIT
     while not path.exists():
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)
