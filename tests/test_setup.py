@@ -33,7 +33,7 @@ from common import errors
 from database import z
 if True:
     from pretrain.train import JOB  # from data
-command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job_server', "see pretrain.train"]
+command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job_pool', "see pretrain.train"]
 both = "pretrain.train", "pretrain.launch"
 def f():
     yield from data
@@ -44,7 +44,7 @@ AFTER = (
     .replace("from common import", "from hunmin.common import")
     .replace("    from pretrain.train", "    from hunmin.pretrain.train")
     .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
-    .replace("'klue.job_server'", "'hunmin.klue.job_server'")
+    .replace("'klue.job_pool'", "'hunmin.klue.job_pool'")
     .replace('= "pretrain.train", "pretrain.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.launch"')
 )
 

@@ -11,8 +11,8 @@ from common.errors import UserError
 from hunmin.hub.index import index_of
 from hunmin.hub.publish import CARD, push_or_show
 from hunmin.hub.push import check_name
-from hunmin.scores import HUB_TASKS
 from klue.model_folder import BESIDE_TOKENIZER, TOKENIZER_FILES
+from klue.model_index import HUB_TASKS
 from klue.saved import FACTS, REST, read_facts
 
 FILES = ("config.json", REST, FACTS, *TOKENIZER_FILES, *BESIDE_TOKENIZER)

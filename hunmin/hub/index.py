@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hunmin.scores import model_index
+from klue.model_index import model_index
 from klue.results import shown_scores, summarize
 
 

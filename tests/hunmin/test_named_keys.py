@@ -88,9 +88,9 @@ def named_keys() -> Iterator[tuple[str, str, type[BaseModel] | None]]:
                 yield from ((f"{place}:{line}", key, kind) for key in sorted(keys))
 
 
-ENDINGS = (".json", ".jsonl", ".safetensors", ".job", ".job_server", ".train", ".launch", ".partial", ".txt", ".bin")
+ENDINGS = (".json", ".jsonl", ".safetensors", ".job", ".train", ".launch", ".partial", ".txt", ".bin")
 """Of files and modules that look like a key."""
-OF_FINETUNE = ("hunmin/commands/klue.py", "hunmin/api.py", "klue/predict.py", "klue/job.py")
+OF_FINETUNE = ("hunmin/commands/klue.py", "hunmin/api.py", "klue/predict.py")
 """Whose messages are of `hunmin klue finetune`, which takes the keys of its section alone, too."""
 EXAMPLES = {ANY, "key", "out", "cpu", "memory", "recipe"}
 """Stand for any key, or are no settings of a recipe's sections."""

@@ -3,15 +3,13 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from common.errors import HunminError, UserError
 from klue.examples import load_splits
-from klue.features import load_features
-from klue.finetune import build_optimizer, finetune, predict, scoring_precision, train_step
+from klue.finetune import build_optimizer, finetune, scoring_precision, train_step
 from klue.heads import build_head
 from klue.model_folder import read_model_folder
 from klue.plan import plan_jobs
@@ -96,7 +94,7 @@ def test_scores_on_a_gpu_are_of_tf32():
         assert torch.get_float32_matmul_precision() == before
 
 
-@pytest.mark.parametrize(("patience", "evaluations"), [(0, 8), (1, 4), (2, 8), (3, 8)])
+@pytest.mark.parametrize(("patience", "evaluations"), [(1, 4), (2, 8)])
 def test_training_ends_when_scores_have_not_risen(
     patience, evaluations, benchmark, tiny_roberta, tmp_path, monkeypatch
 ):
@@ -108,12 +106,6 @@ def test_training_ends_when_scores_have_not_risen(
     history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
     assert len([entry for entry in history if "epoch" in entry]) == evaluations
     assert outcome.best["macro_f1"] == (5.0 if evaluations == 8 else 3.0)
-
-
-@pytest.mark.parametrize("task", ["klue-nli", "klue-sts"])
-def test_bert_and_same_job_same_outcome(benchmark, tiny_bert, tmp_path, task):
-    (job,) = make_jobs(benchmark, tiny_bert, tmp_path, tasks=[task])
-    assert finetune(job) == finetune(job)
 
 
 def test_initialisations(benchmark, tiny_roberta, tmp_path):
@@ -147,20 +139,6 @@ def test_a_model_that_does_not_load_is_an_error(benchmark, tiny_roberta, tmp_pat
     (model / "model.safetensors").rename(model / "pytorch_model.bin")  # an older format, which it is not
     with pytest.raises(HunminError, match=r"the model in .*model does not load"):
         build_head(job, TASKS["ynat"], {})
-
-
-def test_predictions_do_not_depend_on_the_batch(benchmark, tiny_bert, tmp_path):
-    (job,) = make_jobs(benchmark, tiny_bert, tmp_path, tasks=["klue-nli"])
-    model, features = build_head(job, TASKS["klue-nli"], {}), load_features(Path(job.features), "dev")
-    together = predict(model, features, TASKS["klue-nli"], job, torch.device("cpu"))["logits"]
-    model.eval()
-    for i in (0, 7):
-        ids, types = (
-            torch.tensor(np.array([rows[i]])).long()
-            for rows in (features.columns["input_ids"], features.columns["token_type_ids"])
-        )
-        alone = model.model(input_ids=ids, token_type_ids=types).logits.detach().numpy()[0]
-        assert together[i] == pytest.approx(alone, abs=1e-5)
 
 
 def test_no_decay_on_biases_and_norms(benchmark, tiny_roberta, tmp_path):

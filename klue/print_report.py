@@ -12,6 +12,14 @@ from rich.text import Text
 from common.errors import UserError
 from common.names import find
 from common.progress import console, say, show
+from klue.compare import compare, comparison_grids, read_models
+from klue.examples import find_file, read_examples
+from klue.grid import latex_grid, markdown_grid, terminal_grid
+from klue.look import confusions, detail_grids, detail_rows, worst, worst_grids
+from klue.plot import draw_confusion, draw_scores
+from klue.report import as_tree, latex, markdown, read_rows, results_table
+from klue.tables import published_for
+from klue.tasks import get_task, suite_folder
 
 Form = Literal["table", "markdown", "latex", "json"]
 
@@ -20,14 +28,17 @@ Form = Literal["table", "markdown", "latex", "json"]
 class Wanted:
     """What a report is to hold; see the command's options."""
 
-    folders: list[str]
+    folders: list[tuple[str, Path]]
+    """As each was given, and the folder with its results."""
     form: Form
     plot: str | None
     interval: bool
     details: list[str]
     worst: int
     data: str | None
-    published: bool | None
+    published: bool
+    held: dict[str, dict[str, int]]
+    """Of each as it was given: task → sentences of its corpus that were taken out for it; empty where none is known."""
 
 
 def print_report(wanted: Wanted) -> None:
@@ -36,37 +47,26 @@ def print_report(wanted: Wanted) -> None:
     Raises:
         UserError: a folder holds no results, a task is none or was not run, or texts are asked for without --data.
     """
-    from hunmin.report import contamination
-    from klue.compare import read_models
-    from klue.grid import latex_grid, markdown_grid, terminal_grid
-    from klue.report import as_tree, latex, markdown, read_rows, results_table
-    from klue.tables import published_for
-
     if wanted.worst and not (wanted.data and wanted.details):
         raise UserError(
             f"--worst {wanted.worst} without --data and --details",
             "it shows the texts of a task's examples, which stand in the benchmark's files",
             "name the task by --details and the folder by --data",
         )
-    folders = [(given, klue_folder(Path(given))) for given in wanted.folders]
-    rows = read_models(folders, read_rows)
-    several = len(folders) > 1
-    # of what `klue finetune` wrote there are none
-    held = {given: contamination(path.resolve().parent / "corpus" / "hits.jsonl") for given, path in folders}
-    known = None if several else held[folders[0][0]]
-    beside = published_for(rows, _published(wanted, folders))
+    rows = read_models(wanted.folders, read_rows)
+    several = len(wanted.folders) > 1
+    known = None if several else wanted.held[wanted.folders[0][0]]
+    beside = published_for(rows, wanted.published)
     if wanted.plot:
-        from klue.plot import draw_scores
-
         draw_scores(rows, beside, Path(wanted.plot))
         say(f"plot: {wanted.plot}")
     more, grids, notes = _more(wanted, rows)
     if wanted.plot:
         _draw_confusions(wanted, rows, Path(wanted.plot))
-    notes = [f"{given}: {_counts(found)}." for given, found in held.items() if several and found] + notes
+    notes = [f"{given}: {_counts(found)}." for given, found in wanted.held.items() if several and found] + notes
     if wanted.form == "json":
         shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
-        tree = as_tree(shown, beside, known) | more | ({"contamination": held} if several else {})
+        tree = as_tree(shown, beside, known) | more | ({"contamination": wanted.held} if several else {})
         print(json.dumps(tree, ensure_ascii=False, indent=1))
         return
     if wanted.form == "table":
@@ -84,10 +84,6 @@ def print_report(wanted: Wanted) -> None:
 
 def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:
     """Return what is asked for beside the scores: as a JSON-like tree, as tables, and the notes below."""
-    from klue.compare import compare, comparison_grids
-    from klue.look import detail_grids, detail_rows, worst, worst_grids
-    from klue.tasks import get_task
-
     more: dict[str, Any] = {}
     grids, notes = [], []
     if wanted.interval:
@@ -99,7 +95,7 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
         found, missing = detail_rows(rows, name)
         if not found:
             raise UserError(
-                f"no predictions of {name} in {', '.join(wanted.folders)}",
+                f"no predictions of {name} in {', '.join(given for given, _ in wanted.folders)}",
                 "details are of tasks that were run",
                 missing.get(name, "name a task of the table"),
             )
@@ -115,10 +111,6 @@ def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], l
 def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> None:
     """Draw which label was taken for which, of each task of the details whose predictions are labels, beside the plot:
     PLOT-TASK.png."""
-    from klue.look import confusions
-    from klue.plot import draw_confusion
-    from klue.tasks import get_task
-
     for name in dict.fromkeys(get_task(one).name for one in wanted.details):
         if found := confusions(rows, name):
             path = plot.with_name(f"{plot.stem}-{name}.png")
@@ -126,25 +118,7 @@ def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> 
             say(f"plot: {path}")
 
 
-def klue_folder(given: Path) -> Path:
-    """Return the folder with results: of a run folder its `klue`, else the folder itself."""
-    return given / "klue" if (given / "klue").is_dir() else given
-
-
-def _published(wanted: Wanted, folders: list[tuple[str, Path]]) -> bool:
-    """Return whether published rows are shown: as is asked, else by the recipes of the runs, else yes."""
-    from hunmin.recipe import load_recipe
-
-    if wanted.published is not None:
-        return wanted.published
-    recipes = [path.resolve().parent / "recipe.yaml" for _, path in folders]
-    return all(load_recipe(recipe, []).published for recipe in recipes if recipe.is_file())
-
-
 def _examples(name: str, data: Path, split: str) -> list[Any]:
-    from klue.examples import find_file, read_examples
-    from klue.tasks import get_task, suite_folder
-
     task = get_task(name)
     folder = suite_folder(data, name)
     # of some tasks dev is a part of train
