@@ -9,8 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hunmin.hub.index import index_of
-from hunmin.scores import flat_scores
+from hunmin.scores import eval_results, flat_scores
 from klue.ceiling import ceilings
 from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
@@ -169,9 +168,11 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
         "klue/korsts/spearmanr": 1.0, "klue/korsts/pearsonr": 2.0,
         "klue-test/korsts/spearmanr": 1.0, "klue-test/korsts/pearsonr": 2.0,
     }  # fmt: skip
-    [result] = index_of("m", [{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])["model-index"][0]["results"]
-    assert result["dataset"] == {"type": "other", "name": "KoELECTRA's table: KorSTS", "split": "test"}
-    assert [metric["value"] for metric in result["metrics"]] == [9.0, 8.0]
+    results = eval_results([{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])
+    assert {(one.dataset_type, one.dataset_name, one.dataset_split) for one in results} == {
+        ("other", "KoELECTRA's table: KorSTS", "test")
+    }
+    assert [one.metric_value for one in results] == [9.0, 8.0]
 
 
 @pytest.mark.parametrize("name", ["kobest-copa", "korquad", "korsts"])
