@@ -198,6 +198,7 @@ def _fault(what: str, error: BaseException) -> tuple[str, float, int]:
         ) from None
     if not {*NETWORK} & {*kinds}:
         raise error
+    # masked before it is cut: half of an address shows its password
     told = masked_urls(" ".join(str(error).split()))[:200]
     return f"the hub was not reached ({kinds[0]}: {told})", 0.0, SILENT_ATTEMPTS if "Timeout" in kinds[0] else ATTEMPTS
 
