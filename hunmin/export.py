@@ -30,5 +30,5 @@ def export_run(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
         file.replace(out / file.name)
     shutil.rmtree(model)
     with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
-        stream.write(public_recipe(recipe, run))
+        stream.write(public_recipe(recipe))
     return {"step": step, "parameters": reference.num_parameters(), "largest_logit_difference": difference}

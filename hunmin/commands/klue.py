@@ -245,7 +245,7 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
 ) -> None:
     """Upload a fine-tuned model with its card to the model hub."""
-    from hunmin.hub.finetuned import publish_finetuned
+    from hunmin.hub.publish import publish_finetuned
 
     url = publish_finetuned(Path(model), repository, not public, dry_run)
     if url:

@@ -9,13 +9,13 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hunmin.hub.index import index_of
 from klue.ceiling import ceilings
 from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
 from klue.heads.choice import side_by_side
 from klue.model_folder import read_model_folder
+from klue.model_index import eval_results
 from klue.predict import predict_file
 from klue.report import markdown, read_rows
 from klue.results import flat_scores, summarize
@@ -170,9 +170,11 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
         "klue/korsts/spearmanr": 1.0, "klue/korsts/pearsonr": 2.0,
         "klue-test/korsts/spearmanr": 1.0, "klue-test/korsts/pearsonr": 2.0,
     }  # fmt: skip
-    [result] = index_of("m", [{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])["model-index"][0]["results"]
-    assert result["dataset"] == {"type": "other", "name": "KoELECTRA's table: KorSTS", "split": "test"}
-    assert [metric["value"] for metric in result["metrics"]] == [9.0, 8.0]
+    results = eval_results([{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])
+    assert {(one.dataset_type, one.dataset_name, one.dataset_split) for one in results} == {
+        ("other", "KoELECTRA's table: KorSTS", "test")
+    }
+    assert [one.metric_value for one in results] == [9.0, 8.0]
 
 
 @pytest.mark.parametrize("name", ["kobest-copa", "korquad", "korsts"])
