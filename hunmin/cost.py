@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from common import units
 from common.errors import UserError
 from common.files import is_remote
 from data.readers import HUB
-from hunmin import units
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.refusals import (
     refuse_other_model,

@@ -7,8 +7,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from common import units
 from common.progress import console
-from hunmin import units
 
 PARTS = {
     "weights": "weights",

@@ -16,8 +16,8 @@ from hunmin.hub.push import Item, check_name, describe, prepare, push
 from hunmin.recipe import Recipe
 from pretrain.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
-from pretrain.onnx import FILE as ONNX_FILE
-from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.export.onnx import FILE as ONNX_FILE
+from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""

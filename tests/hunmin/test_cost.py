@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from transformers import RobertaConfig
 
+from common import units
 from common.errors import UserError
-from hunmin import units
 from hunmin.cost import cost_plan
 from hunmin.cost_tables import print_cost
 from hunmin.main import run_command
