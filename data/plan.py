@@ -187,7 +187,7 @@ def estimate(
         ("what one process does alone", True, volume.units * rates["end"], 1),
         ("shards", True, text / rates["shards"], 0),
     ]
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"step": name, "core_hours": seconds / HOUR, "hours": {n: seconds / HOUR / min(n, tasks or n) for n in cores}}
         for name, done, seconds, tasks in shared
         if done
