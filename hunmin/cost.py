@@ -145,7 +145,8 @@ def _is_elsewhere(recipe: Recipe) -> bool:
 
 def _not_here(recipe: Recipe) -> list[str]:
     """Return a line for each stage that this machine lacks something for: a plan may be made elsewhere than its run."""
-    named: dict[str, list[Any]] = {"corpus.inputs": recipe.corpus.inputs, "klue.data": [recipe.klue.data] if recipe.klue else []}
+    data: list[Any] = [recipe.klue.data] if recipe.klue else []
+    named = {"corpus.inputs": list[Any](recipe.corpus.inputs), "klue.data": data}
     missing = [name for name, of in named.items() if NOT_NAMED in of]
     found = [f"The recipe does not name {' and '.join(missing)} yet: the run needs them."] if missing else []
     found += [f"Warning: {one}." for one in warnings(recipe)]
