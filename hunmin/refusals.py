@@ -59,12 +59,24 @@ def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> No
         )
 
 
-def refuse_processes_without_gpu(recipe: Recipe) -> None:
-    """Refuse more training processes than this machine has GPUs, if it has any.
+def refuse_training(recipe: Recipe, here: bool = True) -> None:
+    """Refuse training that would end at its first step, as far as that is known before the run.
+
+    Args:
+        recipe: the run.
+        here: it trains on this machine.
 
     Raises:
-        UserError: there are more.
+        UserError: it has more processes than the machine has GPUs, begins with a model of another kind or shape, or
+            holds samples out of a corpus that repeats them.
     """
+    if here:
+        _refuse_processes_without_gpu(recipe)
+    refuse_other_model(recipe)
+    refuse_repeated_validation(recipe)
+
+
+def _refuse_processes_without_gpu(recipe: Recipe) -> None:
     import torch
 
     processes, gpus = recipe.pretrain.processes, torch.cuda.device_count()

@@ -262,9 +262,13 @@ def _steps_done(folder: Path) -> str:
 
 
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.export import export_run
+    from hunmin.hub.scrub import public_recipe
+    from pretrain.export.run import export_run
 
-    return export_run(recipe, run, out)
+    counts = export_run(recipe.pretrain, run / "pretrain", out)
+    with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
+        stream.write(public_recipe(recipe))
+    return counts
 
 
 def _klue_files(recipe: Recipe) -> list[str]:

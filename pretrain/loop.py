@@ -20,7 +20,7 @@ from common.progress import say
 from pretrain.begin import PLANS, Run
 from pretrain.checkpoint import save_checkpoint, step_folder
 from pretrain.export import load_hub_model, save_hub_model
-from pretrain.export_check import check_folder
+from pretrain.export.check import check_folder
 from pretrain.guard import GuardFigures
 from pretrain.journal import Journal
 from pretrain.log_window import LogWindow, means

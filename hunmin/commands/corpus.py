@@ -77,11 +77,11 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """What the corpus stage of a recipe takes, before it runs: files, units, hours against cores, memory, disk."""
-    from hunmin.corpus_plan import CORES, corpus_plan
-    from hunmin.corpus_tables import print_corpus_plan
+    from data.plan import CORES, corpus_plan, print_corpus_plan
     from hunmin.recipe import load_recipe
 
-    described = corpus_plan(load_recipe(recipe, overrides or [], section="corpus"), (cores,) if cores else CORES)
+    settings = load_recipe(recipe, overrides or [], section="corpus").corpus
+    described = corpus_plan(settings, (cores,) if cores else CORES)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_corpus_plan(described)
 
 

@@ -104,7 +104,7 @@ def export(
             "--dry-run, --public and --language are of an upload", remedy="give --push-to-hub OWNER/NAME as well"
         )
     if onnx:
-        from pretrain.onnx import refuse_onnx
+        from pretrain.export.onnx import refuse_onnx
 
         refuse_onnx(dtype)
     if dry_run and run and push_to_hub:

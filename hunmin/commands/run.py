@@ -112,7 +112,7 @@ def plan(
         str | None,
         typer.Option(
             "--device",
-            help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine.",
+            help="Device name, e.g. A100, H100, 'TPU v4-8' (a slice); default: this machine.",
             autocompletion=completion.devices,
         ),
     ] = None,

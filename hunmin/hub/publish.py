@@ -14,15 +14,15 @@ from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
 from hunmin.hub.push import Files, check_name, describe, prepare, push
 from hunmin.recipe import Recipe
-from hunmin.scores import HUB_TASKS
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
+from klue.model_index import HUB_TASKS
 from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
 from pretrain.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
-from pretrain.onnx import FILE as ONNX_FILE
-from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.export.onnx import FILE as ONNX_FILE
+from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""

@@ -25,12 +25,12 @@ from pretrain.checkpoint import (
     put_weights,
     read_metadata,
 )
-from pretrain.export_check import check_folder
+from pretrain.export.check import check_folder
+from pretrain.export.onnx import FILE as ONNX_FILE
+from pretrain.export.onnx import check_onnx, refuse_onnx, write_onnx
+from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
 from pretrain.model import CLASSES, first_position, model_class
-from pretrain.onnx import FILE as ONNX_FILE
-from pretrain.onnx import check_onnx, refuse_onnx, write_onnx
-from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
-from pretrain.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment
@@ -209,26 +209,3 @@ def is_export_of(
     except (HunminError, OSError, ValueError, KeyError):
         return False
     return True
-
-
-@torch.no_grad()
-def check_export(folder: Path, reference: PreTrainedModel) -> float:
-    """Return the largest difference between the exported folder's logits and the reference model's, on fixed ids.
-
-    Raises:
-        HunminError: they are not equal bit for bit.
-    """
-    loaded = type(reference).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
-    reference = reference.eval()
-    generator = torch.Generator().manual_seed(0)
-    length = min(64, loaded.config.max_position_embeddings - first_position(loaded.config))
-    ids = torch.randint(5, loaded.config.vocab_size, (2, length), generator=generator)
-    outputs = zip(loaded(input_ids=ids).values(), reference(input_ids=ids).values(), strict=True)
-    difference = max((one - two).abs().max().item() for one, two in outputs)
-    if difference != 0:
-        raise HunminError(
-            f"exported logits differ from the training model's by up to {difference:.3g}",
-            "an export changes nothing",
-            "report this with the recipe",
-        )
-    return difference
