@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing import connection, forkserver, parent_process, resource_tracker
 from pathlib import Path
 from typing import Any
@@ -153,9 +153,6 @@ def _work(function: Callable[[Any], object], job: Any, log: str) -> None:
     except HunminError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
-    finally:
-        with suppress(Exception):
-            sys.stdout.flush()
 
 
 def _end_with_runner() -> None:

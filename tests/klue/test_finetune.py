@@ -96,7 +96,7 @@ def test_scores_on_a_gpu_are_of_tf32():
         assert torch.get_float32_matmul_precision() == before
 
 
-@pytest.mark.parametrize(("patience", "evaluations"), [(0, 8), (1, 4), (2, 8), (3, 8)])
+@pytest.mark.parametrize(("patience", "evaluations"), [(1, 4), (2, 8)])
 def test_training_ends_when_scores_have_not_risen(
     patience, evaluations, benchmark, tiny_roberta, tmp_path, monkeypatch
 ):
@@ -108,12 +108,6 @@ def test_training_ends_when_scores_have_not_risen(
     history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
     assert len([entry for entry in history if "epoch" in entry]) == evaluations
     assert outcome.best["macro_f1"] == (5.0 if evaluations == 8 else 3.0)
-
-
-@pytest.mark.parametrize("task", ["klue-nli", "klue-sts"])
-def test_bert_and_same_job_same_outcome(benchmark, tiny_bert, tmp_path, task):
-    (job,) = make_jobs(benchmark, tiny_bert, tmp_path, tasks=[task])
-    assert finetune(job) == finetune(job)
 
 
 def test_initialisations(benchmark, tiny_roberta, tmp_path):
