@@ -17,6 +17,7 @@ from common.lock import LOCK, locked
 from common.manifest import WORK_MARK
 from common.names import RECORD
 from common.progress import ProgressBar, duration, say
+from common.slurm_array import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
@@ -28,7 +29,6 @@ from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_mode
 from klue.plan import Job, plan_jobs, steps_of
 from klue.results import summarize
 from klue.settings import KlueSettings, resolve_training
-from klue.share import Share, ShareDone
 from klue.tasks import get_task
 
 FEATURES = re.compile(r"features(-\w+-\d+)?")
@@ -40,7 +40,7 @@ POLL = 0.5
 
 
 def run_klue(
-    settings: KlueSettings, model: Path, out: Path, share: Share | None = None, test: bool = True
+    settings: KlueSettings, model: Path, out: Path, share: ArrayElement | None = None, test: bool = True
 ) -> dict[str, Any]:
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
@@ -150,14 +150,14 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 
-def _do(plan: Plan, settings: KlueSettings, out: Path, share: Share | None) -> dict[str, str]:
+def _do(plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None) -> dict[str, str]:
     """Run the jobs that wait, of an element those of its share, and return what went wrong with which."""
     waiting, mark = plan.waiting, ""
     if share:
         # of all jobs, so that it does not depend on which are finished as an element begins
-        mine = {job.name for job in plan.jobs[share.rank :: share.world]}
-        waiting, mark = [job for job in waiting if job.name in mine], f"-{share.array}-{share.rank}"
-        say(f"klue: element {share.rank} of {share.world} has {len(mine):,} jobs, {len(waiting):,} to do")
+        mine = {job.name for job in plan.jobs[share.rank :: share.count]}
+        waiting, mark = [job for job in waiting if job.name in mine], f"-{share.job}-{share.rank}"
+        say(f"klue: element {share.rank} of {share.count} has {len(mine):,} jobs, {len(waiting):,} to do")
     else:
         remove_leftovers(out)
     if not waiting:

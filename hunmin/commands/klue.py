@@ -105,10 +105,10 @@ def finetune(
     Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
     from common.settings import apply_overrides, inside, parse_settings
+    from common.slurm_array import ArrayElement, ShareDone
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
-    from klue.share import Share, ShareDone
     from klue.tables import published_for
 
     commits = read_commits(Path(out))
@@ -131,7 +131,7 @@ def finetune(
         return
     write_commits(Path(out), commits)
     try:
-        run_klue(settings, folder, Path(out), Share.from_environment() if executor == "slurm-array" else None)
+        run_klue(settings, folder, Path(out), ArrayElement.from_environment() if executor == "slurm-array" else None)
     except ShareDone as done:
         say(str(done), style="yellow")
         return

@@ -37,7 +37,7 @@ def make_job(name, data, model, out, train=40, dev=20, **training):
     return job, *(load_features(Path(job.features), split) for split in ("train", "dev"))
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", ["klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"])
 def test_outputs_do_not_depend_on_the_batch(name, sample_benchmark, tiny_bert, tmp_path):
     job, _, dev = make_job(name, sample_benchmark, tiny_bert, tmp_path)
     task = TASKS[name]

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from common.errors import HunminError, UserError
+from common.slurm_array import ArrayElement, ShareDone
 from hunmin.main import run_command
 from klue import runner
 from klue.runner import plan_stage, run_klue
 from klue.score import score
 from klue.settings import KlueSettings
-from klue.share import Share, ShareDone
 from tests.klue.names import SENTENCE_TASKS
 from tests.klue.stand_in import one_dies, pretend
 
@@ -193,7 +193,7 @@ def test_two_commands_do_not_work_in_one_folder(pretended, benchmark, tiny_rober
 
     def meanwhile(*arguments):
         features = contents(out / "features")
-        for element in (None, Share(0, 2, "7")):
+        for element in (None, ArrayElement(0, 2, "7")):
             with pytest.raises(UserError, match=r"another command is at work in .*klue"):
                 run_klue(one, tiny_roberta, out, element)
         line = (
@@ -213,19 +213,19 @@ def test_an_element_survives_that_another_one_clears_up_before_it(
 ):
     out, both = tmp_path / "klue", settings(benchmark, tasks=["ynat", "klue-nli"])
     with pytest.raises(ShareDone):
-        run_klue(both, tiny_roberta, out, Share(1, 2, "7"))
+        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
     real = runner.run_jobs
 
     def slow(*arguments):
         failures = real(*arguments)
         monkeypatch.setattr(runner, "run_jobs", real)
         # all jobs are done: the other one, started again, is the last to end
-        assert run_klue(both, tiny_roberta, out, Share(1, 2, "7"))["jobs"] == 2
+        assert run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))["jobs"] == 2
         assert not list(out.glob("features*"))
         return failures
 
     monkeypatch.setattr(runner, "run_jobs", slow)
-    assert run_klue(both, tiny_roberta, out, Share(0, 2, "7"))["jobs"] == 2
+    assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "7"))["jobs"] == 2
 
 
 def test_arrays_that_overlap_keep_their_features_apart(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch):
@@ -236,25 +236,25 @@ def test_arrays_that_overlap_keep_their_features_apart(pretended, benchmark, tin
         monkeypatch.setattr(runner, "write_features", lambda jobs, splits, model, folder: folder.mkdir() or jobs)
         monkeypatch.setattr(runner, "run_jobs", lambda *_: {"ynat-pretrained-42": "stopped"})
         with pytest.raises(HunminError):
-            run_klue(one, tiny_roberta, out, Share(0, 1, "8"))
+            run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "8"))
         return real(jobs, *rest)
 
     monkeypatch.setattr(runner, "run_jobs", slow)
-    assert run_klue(one, tiny_roberta, out, Share(0, 1, "7"))["jobs"] == 1
+    assert run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "7"))["jobs"] == 1
 
 
 def test_elements_of_an_array_do_their_shares(finished, benchmark, tiny_roberta, tmp_path, capfd):
     out, both = tmp_path / "klue", settings(benchmark, baseline_random=True)
     with pytest.raises(ShareDone, match=r"element 1 is done; 3 of 6 jobs, of other elements, are not"):
-        run_klue(both, tiny_roberta, out, Share(1, 2, "7"))
+        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
     assert not (out / "results.jsonl").exists() and not list(out.glob("features*"))
     done = {path: path.stat().st_mtime_ns for path in out.glob("jobs/*/result.json")}
     (out / "features-5" / "ynat").mkdir(parents=True)  # a killed element left it
     # the same element again, and one of another array: what is finished is not done again
     with pytest.raises(ShareDone, match="element 1 is done"):
-        run_klue(both, tiny_roberta, out, Share(1, 2, "7"))
+        run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
     assert "element 1 of 2 has 3 jobs, 0 to do" in capfd.readouterr().err
-    assert run_klue(both, tiny_roberta, out, Share(0, 2, "8")) == finished[1]
+    assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "8")) == finished[1]
     assert {path: path.stat().st_mtime_ns for path in done} == done and len(done) == 3
     assert contents(out) == contents(finished[0])
 
