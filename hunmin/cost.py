@@ -9,8 +9,8 @@ from common.errors import UserError
 from common.files import is_remote
 from data.plan import RATES
 from data.readers import HUB, list_files
+from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
-from hunmin.refusals import refuse_shared_executor, refuse_training
 from hunmin.stages import STAGES, stage_named
 from pretrain.cost.communication import NETWORK
 from pretrain.cost.devices import Named, named_device

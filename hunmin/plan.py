@@ -18,8 +18,8 @@ from data.readers import list_files
 from data.units.fields import check_fields
 from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
 from hunmin.pins import refuse_unknown_names
+from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import Recipe, warnings
-from hunmin.refusals import refuse_shared_executor, refuse_training
 from hunmin.run import judge_all
 from hunmin.scores import NOT_SCORED
 from pretrain.metrics import read_metrics
@@ -80,7 +80,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
             path = Path(recipe.out) / "pretrain.partial" / "logs" / "metrics.jsonl"
             rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
             if rows:
-                left = p.tokens - p.samples_before(rows[-1]["step"]) * p.length
+                left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
         import torch
 

@@ -25,9 +25,9 @@ from common.settings import (
 )
 from data.decontaminate import NOT_DECONTAMINATED
 from data.settings import CorpusSettings
+from hunmin.builtin_recipes import recipe_file, shipped_recipes
 from hunmin.hub.settings import HubSettings
 from hunmin.pins import pin_names
-from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
@@ -85,7 +85,7 @@ def load_recipe(
 ) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
-    A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
+    A name that is no file's may be that of a recipe that comes with the package (`hunmin.builtin_recipes`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
     data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
 

@@ -14,8 +14,8 @@ from common.files import atomic_write, publish_folder, remove_folder, remove_lef
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
+from hunmin.preflight import refuse_shared_executor
 from hunmin.recipe import RunSettings, save_recipe
-from hunmin.refusals import refuse_shared_executor
 from hunmin.replacing import (
     TIMING,
     clear_way,

@@ -16,8 +16,8 @@ from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
+from hunmin.builtin_recipes import refuse_without_sample
 from hunmin.recipe import Recipe, RunSettings
-from hunmin.shipped import refuse_without_sample
 from pretrain.train import JOB, STOPPED_MARK
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")

@@ -13,9 +13,9 @@ from common.errors import UserError
 from common.names import find
 from common.progress import console, say, show
 from klue.compare import compare, comparison_grids, read_models
+from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
 from klue.examples import find_file, read_examples
 from klue.grid import latex_grid, markdown_grid, terminal_grid
-from klue.look import confusions, detail_grids, detail_rows, worst, worst_grids
 from klue.plot import draw_confusion, draw_scores
 from klue.report import as_tree, latex, markdown, read_rows, results_table
 from klue.tables import published_for

@@ -19,7 +19,7 @@ FREE = (
     "init_from",
     "dtype",
     "fp8",
-    "communication",
+    "grad_reduce_dtype",
 )
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are."""
 RESTARTED = ("skipped", "faults", "overflows")

@@ -73,9 +73,9 @@ def train(
     stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
     from pretrain import processes
     from pretrain.attention import fastest_kernels
-    from pretrain.begin import begin
     from pretrain.loop import Loop
     from pretrain.monitor import HEARTBEAT
+    from pretrain.setup import begin
     from pretrain.speed import keep_compiled
 
     held: AbstractContextManager[Any] = nullcontext()

@@ -51,7 +51,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("tokenizer/coverage.py", "if share > REFUSED:", "if share > 1 - REFUSED:"),
     ("pretrain/masking.py", "if taken + size > budget:", "if taken > budget:"),
     ("pretrain/masking.py", "if whole_word and continues[token] and inside:", "if continues[token] and inside:"),
-    ("pretrain/masking.py", "if barred[b, starts[w]]:", "if False:"),
+    ("pretrain/masking.py", "if unmaskable[b, starts[w]]:", "if False:"),
     ("pretrain/schedule.py", "return (step + 1) / warmup", "return step / warmup"),
     ("pretrain/order.py", "key_of(self.seed, 1, int(epoch))", "key_of(self.seed, 1)"),
     ("pretrain/guard.py", "moved = torch.where(self._average.isnan(), loss,", "moved = torch.where(sound, loss,"),
@@ -87,13 +87,13 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("hunmin/run.py", "if first and first in {", "if first and first not in {"),
     ("hunmin/run.py", "            if stage.keep or found is None:", "            if found is None:"),
     ("hunmin/verify.py", "[METADATA] if saved is None else damaged_files(checkpoint, saved)", "[]"),
-    ("hunmin/refusals.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
+    ("hunmin/preflight.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
     ("hunmin/units.py", "digits = max(0, len(str(int(value))) - 3)", "digits = 0"),
 ]  # fmt: skip
 TESTED_IN = {  # where the tests bear another name
     "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
     "pretrain/schedule.py": "test_model.py", "pretrain/packing.py": "test_layouts.py",
-    "hunmin/state.py": "test_run.py", "hunmin/refusals.py": "test_run.py", "tokenizer/wordpiece.py": "test_train.py",
+    "hunmin/state.py": "test_run.py", "hunmin/preflight.py": "test_run.py", "tokenizer/wordpiece.py": "test_train.py",
     "klue/metrics/sentence.py": "../test_metrics.py", "leaderboard/suites.py": "test_rows.py",
     "leaderboard/tasks/functions.py": "../test_formulas.py",
 }  # fmt: skip

@@ -59,7 +59,7 @@ def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[
     if written["pretrain"].get("masking", {}).get("kind") == "static":
         small["pretrain.masking.dupe_factor"] = 2
     if old_names:
-        small["pretrain.length"] = small.pop("pretrain.max_seq_len")
+        small["pretrain.max_seq_len"] = small.pop("pretrain.max_seq_len")
     return [f"{key}={json.dumps(value)}" for key, value in small.items()]
 
 

@@ -19,7 +19,7 @@ from training_runs import train
 
 DOCS = Path(__file__).parents[1] / "docs"
 SLOW_ONLY = {"slowest_rank", "slowest_host"}
-"""Only where a process is slow (tests/pretrain/test_spread.py)."""
+"""Only where a process is slow (tests/pretrain/test_stragglers.py)."""
 
 
 def named(page: str, heading: str) -> set[str]:
@@ -38,7 +38,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     changes = {
         "model": {"type": "bert", "layers": 1, "hidden": 16, "heads": 2},
         "objective": "mlm+nsp",
-        "samples": "sentence-pairs",
+        "packing": "sentence-pairs",
         "dtype": "fp16",
         "steps": 6,
         "log_every": 3,

@@ -59,7 +59,7 @@ def test_rows_say_what_is_declared() -> None:
     """Some of each kind, read off the classes by hand."""
     found = rows()
     assert found["name"][1:3] == ["text", "*required*"]
-    assert found["pretrain.optimizer.lr"][1:4] == ["number, > 0", "`0.0001`", ""]
+    assert found["pretrain.optimizer.learning_rate"][1:4] == ["number, > 0", "`0.0001`", ""]
     assert found["pretrain.masking.rate"][1] == "number, > 0, < 1"
     assert found["pretrain.micro_batch"][3] == "yes"
     assert found["pretrain.fp8"][1:4] == ["true / false", "`false`", ""]

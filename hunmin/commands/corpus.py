@@ -50,8 +50,8 @@ def build(
     """Do the corpus stage of a recipe; resumes."""
     from common.slurm_array import ShareDone
     from data.corpus import build_corpus
+    from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
-    from hunmin.refusals import refuse_moved
     from hunmin.run import run
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}

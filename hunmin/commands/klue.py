@@ -156,9 +156,9 @@ def ceiling(
 
     KLUE-NER's authors report no such figure; with their alignment their own tokenizer reaches 94.08 / 97.22.
     """
-    from klue.ceiling import ceilings
     from klue.results import metrics_of
     from klue.tasks import TASKS, names_of
+    from klue.upper_bound import ceilings
 
     rows = ceilings(find(model, "model"), find(data, "dataset"), task or names_of(suite or ["klue"]))
     if as_json:

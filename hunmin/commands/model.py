@@ -36,8 +36,8 @@ def pretrain(
     Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
     """
     from hunmin.joint_training import train_together
+    from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
-    from hunmin.refusals import refuse_moved
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
     from hunmin.stages import Interrupted

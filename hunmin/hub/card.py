@@ -108,14 +108,14 @@ def _training(facts: Facts) -> dict[str, Any]:
         "steps": f"{s.steps:,}",
         "layers": f"{m.layers}",
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
-        "length": f"{s.length}",
+        "length": f"{s.max_seq_len}",
         "entries": f"{facts.counts['tokenizer'].get('vocab_size', 0):,}",
         "objective": s.objective,
-        "batch": f"{s.global_batch:,} × {s.length}, {s.samples}",
+        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {s.packing}",
         "masking_rate": f"{100 * s.masking.rate:g}%",
         "whole_word": s.masking.whole_word,
         "masking_kind": s.masking.kind,
-        "optimizer": f"AdamW, lr {o.lr:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}",
+        "optimizer": f"AdamW, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}",
         "warmup": f"{o.warmup_steps:,}",
         "hardware": ", ".join([*devices, facts.dtype]),
         "hours": f"{work.hours:,.2f}",
@@ -174,7 +174,7 @@ def _mixture(facts: Facts) -> dict[str, Any]:
     """Return rows of how often the text of each source was trained on, and what was held out. How often in the whole
     training is known at its end, and not of pairs of sentences, whose second texts are drawn from all of it."""
     sources, counts = facts.statistics.get("mixture") or {}, facts.counts["pretrain"]
-    whole = facts.step == counts.get("steps") and facts.recipe.pretrain.samples != "sentence-pairs"
+    whole = facts.step == counts.get("steps") and facts.recipe.pretrain.packing != "sentence-pairs"
     found, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
     rows = [
         [

@@ -9,8 +9,8 @@ from common.errors import UserError
 from common.settings import Settings, apply_overrides, parse_settings, runtime, under
 from data.instruct.settings import InstructSettings
 from hunmin.pins import pin_names
+from hunmin.preflight import refuse_moved
 from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, RunSettings, is_of_instructions, load_recipe, read_recipe
-from hunmin.refusals import refuse_moved
 from leaderboard.settings import LeaderboardSettings
 from pretrain.tuning.settings import TuneSettings
 

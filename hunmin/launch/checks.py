@@ -16,7 +16,7 @@ from common.secrets import masked_words
 from data.readers import HUB
 from hunmin.launch.cluster import Cluster, Job
 from hunmin.pins import refuse_unknown_names
-from hunmin.refusals import refuse_other_model, refuse_shared_executor
+from hunmin.preflight import refuse_other_model, refuse_shared_executor
 from hunmin.stages import STAGES
 
 TAKES: dict[str, tuple[str, ...]] = {

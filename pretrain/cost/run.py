@@ -51,10 +51,10 @@ def run_cost(
     """
     model, device, engine = settings.model, machines.device, settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
-    positions = settings.length + (2 if model.type == "roberta" else 0)
+    positions = settings.max_seq_len + (2 if model.type == "roberta" else 0)
     count = parameters(model, vocab_size, positions, settings.objective == "mlm+nsp")
     masked = (settings.masking.rate + settings.masking.last_rate) / 2
-    per_token = flops_per_token(model, vocab_size, settings.length, masked)
+    per_token = flops_per_token(model, vocab_size, settings.max_seq_len, masked)
     room = USABLE * device.memory
 
     def held(devices: int, **changes: Any) -> Memory:
@@ -234,12 +234,12 @@ def _hours(settings: PretrainSettings, vocab_size: int, count: int, machines: Ma
         micro_batch_flops(settings, vocab_size) / rate_of(settings, machines)[0],
         _micro_batches(settings, machines.devices),
         count,
-        (vocab_size + settings.length) * settings.model.hidden,
+        (vocab_size + settings.max_seq_len) * settings.model.hidden,
         settings.zero_stage,
         settings.chosen_engine,
         settings.gradient_checkpointing,
         Cluster(machines.devices, machines.nodes, inside, Link(machines.network * REACHED, HOP_BETWEEN)),
         bucket_elements(settings, count),
-        2 if settings.communication == "bf16" else 4,
+        2 if settings.grad_reduce_dtype == "bf16" else 4,
     )
     return took, took.seconds * settings.steps / 3600

@@ -38,7 +38,7 @@ def python(script: str, folder: Path) -> str:
 def folder(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as the page assumes it: recipe.yaml, whose run is beside it, and the benchmark's files."""
     folder = tmp_path_factory.mktemp("연구 폴더")
-    path = write_further(mini_run, folder, length=128)
+    path = write_further(mini_run, folder, max_seq_len=128)
     (folder / "klue-benchmark").symlink_to(mini_run / "sample" / "klue")
     recipe = yaml.safe_load(path.read_text("utf-8"))
     path.write_text(yaml.safe_dump(recipe | {"out": "run"}), encoding="utf-8")

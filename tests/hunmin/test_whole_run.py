@@ -163,7 +163,7 @@ def test_other_runtime_settings_redo_nothing(finished: Path, capfd: pytest.Captu
         return [row["stage"] for row in json.loads(capfd.readouterr().out)["stages"] if row["runs"]]
 
     assert stages_to_run("corpus.workers=2", "pretrain.log_every=7", "klue.workers=1") == []
-    assert stages_to_run("pretrain.optimizer.lr=2e-3") == ["pretrain", "export", "klue", "report"]
+    assert stages_to_run("pretrain.optimizer.learning_rate=2e-3") == ["pretrain", "export", "klue", "report"]
 
 
 def test_stats_show_and_report_print(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -206,7 +206,7 @@ def test_a_published_model_is_trained_further_with_more_words(finished: Path) ->
         f"tokenizer.base={first / 'export'}",
         "tokenizer.vocab_size=2600",
         f"pretrain.init_from={first / 'export'}",
-        "pretrain.optimizer.lr=1e-5",
+        "pretrain.optimizer.learning_rate=1e-5",
         "klue.tasks=[ynat]",
         "klue.baseline_random=false",
     ]
@@ -235,7 +235,10 @@ def test_klue_bert_shrunk_runs_from_text_to_scores(finished: Path) -> None:
         "corpus": mini["corpus"],
         "tokenizer": {"vocab_size": 2500, "min_character_count": 2},
         "pretrain.model": {"type": "bert", "layers": 1, "hidden": 32, "heads": 2, "feed_forward": 64},
-        **{f"pretrain.{name}": mini["pretrain"][name] for name in ("length", "steps", "global_batch", "micro_batch")},
+        **{
+            f"pretrain.{name}": mini["pretrain"][name]
+            for name in ("max_seq_len", "steps", "global_batch", "micro_batch")
+        },
         **{f"pretrain.{name}": 20 for name in ("checkpoint_every", "validate_every", "log_every")},
         "pretrain.masking.dupe_factor": 2,
         "pretrain.optimizer.warmup_steps": 5,

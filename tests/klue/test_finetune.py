@@ -49,18 +49,24 @@ def test_the_best_evaluation_is_the_one_by_the_metric_that_is_asked_for(benchmar
     for name, best in ((None, 1), ("f1", 2)):
         scores = iter([{"pearsonr": 9.0, "f1": 1.0}, {"pearsonr": 5.0, "f1": 8.0}, {"pearsonr": 1.0, "f1": 2.0}])
         monkeypatch.setattr(TASKS["klue-sts"], "score", lambda gold, found, each=scores: next(each), raising=False)
-        values = {**training, "select_by": name}
+        values = {**training, "metric_for_best_model": name}
         (job,) = make_jobs(benchmark, tiny_roberta, tmp_path / str(name), tasks=["klue-sts"], training=values)
         assert job.metric == (name or "pearsonr")
         assert finetune(job).best["epoch"] == best
-    with pytest.raises(UserError, match=r"ynat: select_by 'f1' is none of its metrics\n.*macro_f1"):
-        make_jobs(benchmark, tiny_roberta, tmp_path / "other", tasks=["ynat"], training={**training, "select_by": "f1"})
+    with pytest.raises(UserError, match=r"ynat: metric_for_best_model 'f1' is none of its metrics\n.*macro_f1"):
+        make_jobs(
+            benchmark,
+            tiny_roberta,
+            tmp_path / "other",
+            tasks=["ynat"],
+            training={**training, "metric_for_best_model": "f1"},
+        )
 
 
 def test_a_metric_without_values_is_refused(benchmark, tiny_roberta, tmp_path, monkeypatch):
     monkeypatch.setattr(TASKS["ynat"], "as_published", {"macro_f1": "macro_f1_as_published"}, raising=False)
     monkeypatch.setattr(TASKS["ynat"], "published", lambda *_: {"macro_f1_as_published": float("nan")}, raising=False)
-    training = {"max_length": 64, "epochs": 1, "select_by": "macro_f1_as_published"}
+    training = {"max_length": 64, "epochs": 1, "metric_for_best_model": "macro_f1_as_published"}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     with pytest.raises(HunminError, match="macro_f1_as_published is undefined with this tokenizer"):
         finetune(job)

@@ -9,7 +9,6 @@ import pytest
 
 from common.errors import UserError
 from data.benchmark import load_benchmark
-from klue.ceiling import ceilings
 from klue.examples import find_file, load_splits, read_examples
 from klue.hub import SPLITS
 from klue.metrics.entities import LABELS as ENTITY_LABELS
@@ -18,6 +17,7 @@ from klue.score import score
 from klue.settings import KlueSettings
 from klue.tasks.klue.relation import RelationExtraction
 from klue.tsv import Sentence
+from klue.upper_bound import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
 
 

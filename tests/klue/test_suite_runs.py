@@ -9,7 +9,6 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from klue.ceiling import ceilings
 from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
@@ -24,6 +23,7 @@ from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS, suite_folder
+from klue.upper_bound import ceilings
 from tests.klue.conftest import sample_characters, write_model
 from tests.klue.stand_in import pretend
 from tests.klue.suite_files import write_suites

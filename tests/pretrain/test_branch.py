@@ -20,7 +20,12 @@ from pretrain.settings import PretrainSettings
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import RUN, finish, losses, start, train
 
-STABLE: dict[str, Any] = {"lr": 1e-3, "warmup_steps": 5, "schedule": "warmup-stable-decay", "decay_share": 0.5}
+STABLE: dict[str, Any] = {
+    "learning_rate": 1e-3,
+    "warmup_steps": 5,
+    "schedule": "warmup-stable-decay",
+    "decay_share": 0.5,
+}
 NAME = "model/model.safetensors"
 
 
@@ -62,7 +67,7 @@ def test_a_killed_branch_goes_on_as_itself_and_needs_its_parent_no_more(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     parent = shutil.copytree(step_folder(stable / "checkpoints", 30), tmp_path / "step-00000030")
-    changes = {"optimizer": {**STABLE, "lr": 5e-4}, "steps": 60}
+    changes = {"optimizer": {**STABLE, "learning_rate": 5e-4}, "steps": 60}
     code, errors = branch(tmp_path / "straight", tokens, tokenizer, parent, **changes)
     assert code == 0, errors
     kill = """
@@ -112,7 +117,7 @@ def test_what_says_what_weights_and_data_are_may_not_differ(
     parent = step_folder(stable / "checkpoints", 30)
     for changes, said in (
         ({"seed": 7}, "seed: 42 → 7"),
-        ({"samples": "packed"}, "samples"),
+        ({"packing": "packed"}, "packing"),
         ({"model": {**RUN["model"], "layers": 3}}, r"model.layers: 2 → 3"),
         ({"steps": 30}, "has 30 steps, the run is to end after 30"),
     ):
@@ -146,16 +151,16 @@ def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
 @pytest.mark.slow
 def test_the_remedy_for_a_run_that_diverges_can_be_taken(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """A rate a thousand times too high: the run stops, names the command that goes on, and that run ends."""
-    optimizer = {"lr": 3.0, "warmup_steps": 50, "clip": 0}
+    optimizer = {"learning_rate": 3.0, "warmup_steps": 50, "max_grad_norm": 0}
     changes = {"checkpoint_every": 2, "keep_last": 2, "optimizer": optimizer}
     code, errors = finish(start(tmp_path / "wild", tokens, tokenizer, **changes))
     assert code == 1 and "11 batches had no finite loss" in errors and "Traceback" not in errors, errors
     told = " ".join(errors.split())
     assert "hunmin pretrain RECIPE pretrain.branch_from=" in told
     source = Path(told.partition("pretrain.branch_from=")[2].split()[0])
-    rate = float(told.partition("pretrain.optimizer.lr=")[2].split()[0])
-    assert source.parent == tmp_path / "wild" / "checkpoints" and 0 < rate < optimizer["lr"] / 2
-    changes["optimizer"] = {**optimizer, "lr": rate}
+    rate = float(told.partition("pretrain.optimizer.learning_rate=")[2].split()[0])
+    assert source.parent == tmp_path / "wild" / "checkpoints" and 0 < rate < optimizer["learning_rate"] / 2
+    changes["optimizer"] = {**optimizer, "learning_rate": rate}
     code, errors = branch(tmp_path / "tamed", tokens, tokenizer, source, **changes)
     assert code == 0 and "branching from" in errors, errors
     rows = [row for row in read_metrics(tmp_path / "tamed" / "logs" / "metrics.jsonl") if "skipped" in row]

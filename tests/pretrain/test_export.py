@@ -288,8 +288,8 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
     save_tokenizer(built, special, 32, tmp_path / "tokenizer")
     ids = {token.strip("[]").lower(): number for number, token in enumerate(SPECIAL_TOKENS[special])}
     settings = PretrainSettings.model_validate(
-        {"model": {"type": kind, "layers": 1, "hidden": 32, "heads": 2}, "length": 32, "objective": objective}
-        | ({"samples": "sentence-pairs"} if objective == "mlm+nsp" else {})
+        {"model": {"type": kind, "layers": 1, "hidden": 32, "heads": 2}, "max_seq_len": 32, "objective": objective}
+        | ({"packing": "sentence-pairs"} if objective == "mlm+nsp" else {})
     )
     model = build_model(settings, build_config(settings, built.get_vocab_size(), ids)).eval()
 

@@ -59,7 +59,7 @@ def test_a_batch_that_fails_changes_nothing(
 def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
     tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    wild = {"learning_rate": 1e30, "warmup_steps": 0, "max_grad_norm": 0}
     changes = {"optimizer": wild, "checkpoint_every": 1, "log_every": 50, "validate_every": 60}
     code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
     assert code == 1 and "batches had no finite loss" in errors and "Traceback" not in errors
@@ -121,7 +121,7 @@ def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
     tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     """It is not finished with weights that give no finite loss, however often it is started."""
-    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    wild = {"learning_rate": 1e30, "warmup_steps": 0, "max_grad_norm": 0}
     changes = {"optimizer": wild, "steps": 6, "checkpoint_every": 1, "keep_last": 1}
     for _ in range(2):
         code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))

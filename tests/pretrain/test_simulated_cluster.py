@@ -24,7 +24,6 @@ import torch
 import torch.distributed as dist
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from pretrain.begin import begin
 from pretrain.checkpoint import save_checkpoint
 from pretrain.engines.torch_engine import TorchEngine
 from pretrain.loader import Loader, plan_samples
@@ -32,6 +31,7 @@ from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.monitor import SILENT, Monitor
 from pretrain.processes import Process
 from pretrain.settings import PretrainSettings
+from pretrain.setup import begin
 from pretrain.world import world_info
 from tests.pretrain.small_tokens import SPECIAL, WORDS
 from tokenizer.shards import TokenShards, token_dtype, write_meta, write_shard
@@ -41,7 +41,7 @@ WORLD = MACHINES * EACH
 SAMPLES, HELD_OUT, ROOM = 2503, 100, 6
 """Samples of the numbered corpus, of them held out, and tokens in one: sizes that nothing divides."""
 SMALL: dict[str, Any] = {
-    "model": {"layers": 1, "hidden": 32, "heads": 2}, "samples": "contiguous", "length": 16, "steps": 20,
+    "model": {"layers": 1, "hidden": 32, "heads": 2}, "packing": "contiguous", "max_seq_len": 16, "steps": 20,
     "global_batch": 2 * WORLD, "micro_batch": 2, "validation_samples": 16, "optimizer": {"warmup_steps": 2},
     "compile": False, "wandb": "off",
 }  # fmt: skip
@@ -67,7 +67,7 @@ def numbers(ids_BS: np.ndarray) -> list[int]:
 
 
 def run_of(**changes: Any) -> PretrainSettings:
-    fixed = {"samples": "contiguous", "length": ROOM + 2, "steps": 50, "optimizer": {"warmup_steps": 0}}
+    fixed = {"packing": "contiguous", "max_seq_len": ROOM + 2, "steps": 50, "optimizer": {"warmup_steps": 0}}
     return PretrainSettings(**{**fixed, "validation_samples": HELD_OUT, "masking": {"rate": 0.3}, **changes})
 
 
@@ -178,7 +178,7 @@ def test_a_process_does_not_read_the_tokens_to_begin(tokenizer: Path, tmp_path: 
     flat = (np.arange(tokens) % WORDS + 5).astype(token_dtype(100))
     offsets = np.arange(0, tokens + 1, 500)
     write_meta(folder, 100, SPECIAL, [write_shard(folder, 0, flat, offsets, offsets)], unk=0)
-    run = PretrainSettings(samples="full-sentences", length=512, global_batch=2 * WORLD, micro_batch=2)
+    run = PretrainSettings(packing="full-sentences", max_seq_len=512, global_batch=2 * WORLD, micro_batch=2)
     plan_samples(run, folder, tmp_path / "plans")
 
     def read_bytes() -> int:  # by calls, and by pages of maps

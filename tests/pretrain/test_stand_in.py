@@ -53,7 +53,7 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers:
     kind = "bert" if samples == "sentence-pairs" else "roberta"
     settings = PretrainSettings(
         model={"type": kind, "layers": layers, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
-        samples=samples, length=24, steps=50, global_batch=16, micro_batch=8, validation_samples=8,
+        packing=samples, max_seq_len=24, steps=50, global_batch=16, micro_batch=8, validation_samples=8,
         optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
     )  # type: ignore[arg-type]  # fmt: skip
     plan_samples(settings, tokens, plans)
@@ -61,7 +61,7 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers:
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = MaskedRowsModel(hub)  # autocast does not know the stand-in
     speed_up(model, settings, META)
-    model.takes_texts = True
+    model.unpadded = True
     hub.set_attn_implementation(NAME)
     loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(META))
     # its list of devices with a fused kernel lacks the stand-in, for which the kernel has shapes nevertheless
@@ -209,7 +209,7 @@ for step in range(2):
     trainer.step(step, 1e-3, trainer.loader.micro_batches(step), asked=True)
 trainer.validate()
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
-from pretrain.spread import gather_own
+from pretrain.stragglers import gather_own
 assert gather_own(trainer.engine, 0, 0.25).shape == (2,)
 assert sent == ["meta"] * 4, sent
 print("ok")

@@ -108,7 +108,7 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
     shutil.copytree(straight / "model", source)
     entries = (tokenizer / "vocab.txt").read_text(encoding="utf-8").split()
     save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", 16, source)
-    changes = {"init_from": str(source), "steps": 10, "optimizer": {**RUN["optimizer"], "lr": 1e-5}}
+    changes = {"init_from": str(source), "steps": 10, "optimizer": {**RUN["optimizer"], "learning_rate": 1e-5}}
     train(tmp_path / "run", tokens, tokenizer, **changes)
     before, after = (
         [row["validation_loss"] for row in read_metrics(run / "logs" / "metrics.jsonl") if "validation_loss" in row]
@@ -129,7 +129,12 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
 @pytest.mark.parametrize("kind", ["packed", "sentence-pairs"])
 def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """KLUE-BERT's way (static masks, next-sentence prediction), and packed documents that do not see each other."""
-    changes: dict[str, Any] = {"samples": kind, "length": 24, "steps": 40, "model": {**RUN["model"], "dropout": 0.1}}
+    changes: dict[str, Any] = {
+        "packing": kind,
+        "max_seq_len": 24,
+        "steps": 40,
+        "model": {**RUN["model"], "dropout": 0.1},
+    }
     if kind == "sentence-pairs":
         changes |= {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 3}}
         changes["model"] |= {"type": "bert"}
@@ -152,7 +157,7 @@ def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens
 def test_other_settings_are_refused_by_name(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(straight, run)
-    changes = {"seed": 43, "samples": "packed"}
+    changes = {"seed": 43, "packing": "packed"}
     code, errors = finish(start(run, tokens, tokenizer, **changes))
     assert code == 2 and "other settings or another corpus" in errors and "Traceback" not in errors
     assert "seed: 42 → 43" in errors and '"contiguous" → "packed"' in errors

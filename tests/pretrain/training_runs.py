@@ -23,8 +23,8 @@ LIMIT = 1200.0
 
 RUN: dict[str, Any] = {
     "model": {"layers": 2, "hidden": 32, "heads": 2},
-    "samples": "contiguous",
-    "length": 16,
+    "packing": "contiguous",
+    "max_seq_len": 16,
     "steps": 60,
     "global_batch": 16,
     "micro_batch": 4,
@@ -33,7 +33,7 @@ RUN: dict[str, Any] = {
     "log_every": 4,
     "validate_every": 20,
     "validation_samples": 16,
-    "optimizer": {"lr": 1e-3, "warmup_steps": 5},
+    "optimizer": {"learning_rate": 1e-3, "warmup_steps": 5},
     "threads": 1,
     "wandb": "off",
 }

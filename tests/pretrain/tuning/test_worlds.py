@@ -88,5 +88,5 @@ def test_torchrun_and_a_lone_process_with_zero(
 def test_a_process_tells_a_user_mistake_without_a_traceback(
     bases: dict[str, Path], build: Path, tmp_path: Path
 ) -> None:
-    code, errors = launched(write_job(bases["llama"], build, tmp_path, length=500), "pretrain.tuning.train")
-    assert code == 2 and "tune.length (500) is more than the 128 positions" in errors and "Traceback" not in errors
+    code, errors = launched(write_job(bases["llama"], build, tmp_path, max_seq_len=500), "pretrain.tuning.train")
+    assert code == 2 and "tune.max_seq_len (500) is more than the 128 positions" in errors and "Traceback" not in errors

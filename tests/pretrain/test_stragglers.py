@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 
-from pretrain import spread
+from pretrain import stragglers
 from pretrain.engines.deepspeed_engine import DeepSpeedEngine
 from pretrain.engines.torch_engine import TorchEngine
 from pretrain.metrics import read_metrics
-from pretrain.spread import OwnWork, spread_of
+from pretrain.stragglers import OwnWork, spread_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import finish, start
@@ -41,7 +41,7 @@ def test_who_stands_out(own: list[float], step: float, expected: tuple[Any, ...]
 
 def test_own_work_is_from_the_end_of_a_step_to_the_first_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([0.0, 10.0, 10.3, 11.0, 11.5, 12.0, 20.0, 20.1, 21.0])
-    monkeypatch.setattr(spread, "time", SimpleNamespace(perf_counter=lambda: next(times)))
+    monkeypatch.setattr(stragglers, "time", SimpleNamespace(perf_counter=lambda: next(times)))
     own = OwnWork(torch.device("cpu"))  # 0
     own.begin()  # 10
     own.end_alone()  # 10.3
@@ -82,7 +82,7 @@ class Event:
 def test_on_a_gpu_the_device_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     Event.made, Event.reached = [], 0
     monkeypatch.setattr(torch.cuda, "Event", Event)
-    monkeypatch.setattr(spread, "Moment", float | Event)
+    monkeypatch.setattr(stragglers, "Moment", float | Event)
     chosen: list[torch.device] = []
     monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
     own = OwnWork(torch.device("cuda", 3))
@@ -148,7 +148,7 @@ def test_zero_decides_where_processes_first_wait(stage: int | None, own: str) ->
 
 # instead of the clock: which process it is, each one reads when it is called
 TAKE = """
-import os, pretrain.spread as s
+import os, pretrain.stragglers as s
 s.OwnWork.take = lambda self: (0.4 if os.environ["RANK"] == "1" else 0.1 + 0.1 * int(os.environ["RANK"]), 0.5)
 """
 

@@ -109,7 +109,7 @@ def refuse_repeated_validation(recipe: Recipe) -> None:
         UserError: the recipe asks for it.
     """
     mixture, pretrain = recipe.corpus.mixture, recipe.pretrain
-    if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.samples == "sentence-pairs":
+    if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.packing == "sentence-pairs":
         return
     drawn = mixture.max_epochs > 1 and (mixture.alpha < 1 or any(one.weight != 1 for one in mixture.sources.values()))
     if drawn or any((one.epochs or 0) > 1 for one in mixture.sources.values()):

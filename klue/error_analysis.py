@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from klue.breakdown import confusion, details, errors_of, has_labels
 from klue.compare import systems_of
-from klue.details import confusion, details, errors_of, has_labels
 from klue.grid import Grid
 from klue.tables import cell, named
 from klue.tasks import TASKS
@@ -17,7 +17,7 @@ from klue.tasks.base import Example
 
 
 def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return what `klue.details.details` does for each model and initialisation, with `model` and `init`; and what is
+    """Return what `klue.breakdown.details` does for each model and initialisation, with `model` and `init`; and what is
     missing, see `klue.compare.systems_of`.
 
     Args:
@@ -34,8 +34,8 @@ def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[st
 
 
 def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
-    """Return title, labels and counts (`klue.details.confusion`) of each model and initialisation; none where a task's
-    predictions are no labels.
+    """Return title, labels and counts (`klue.breakdown.confusion`) of each model and initialisation; none where a
+    task's predictions are no labels.
 
     Args:
         rows: see `klue.compare.systems_of`.

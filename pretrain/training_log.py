@@ -8,12 +8,12 @@ from typing import Any
 
 from common.progress import ProgressBar, say, short_number
 from common.settings import dump_settings
-from pretrain.begin import Run
 from pretrain.flops import flops_per_token
 from pretrain.guard import GuardFigures
 from pretrain.metrics import MetricsLog, note_start
 from pretrain.peak import device_peak
 from pretrain.schedule import masking_rate
+from pretrain.setup import Run
 
 
 class Journal:

@@ -9,8 +9,8 @@ import pytest
 
 from common.errors import UserError
 from common.lock import LOCK
+from hunmin.preflight import refuse_moved, refuse_repeated_validation
 from hunmin.recipe import load_recipe, save_recipe
-from hunmin.refusals import refuse_moved, refuse_repeated_validation
 
 RECIPE = Path(__file__).parents[2] / "configs" / "local-small.yaml"
 

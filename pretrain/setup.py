@@ -26,6 +26,7 @@ from pretrain.checkpoint import (
     tokens_fingerprint,
 )
 from pretrain.continuation import load_model
+from pretrain.dry_run_batch import rehearse
 from pretrain.engines import Engine, engine_name, start_engine
 from pretrain.guard import StepGuard
 from pretrain.inputs import prepare
@@ -34,7 +35,6 @@ from pretrain.model import MaskedRowsModel, build_config, build_model, recompute
 from pretrain.peak import device_name
 from pretrain.precision import half_type, resolve_dtype
 from pretrain.processes import Process, require_shared_folder
-from pretrain.rehearsal import rehearse
 from pretrain.samples import filled
 from pretrain.settings import PretrainSettings
 from pretrain.speed import is_compiled, speed_up
@@ -172,7 +172,7 @@ def rehearsed_inputs(loader: Loader, model: MaskedRowsModel, device: torch.devic
         lengths_B = batch.lengths_B.copy()
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         padded = replace(batch, lengths_B=lengths_B)
-    made = [prepare(variant, masked, loader.settings.samples, loader.form) for variant in (full, padded)]
+    made = [prepare(variant, masked, loader.settings.packing, loader.form) for variant in (full, padded)]
     if {name: value.shape for name, value in made[0].inputs.items()} == {
         name: value.shape for name, value in made[1].inputs.items()
     }:
