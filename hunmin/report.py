@@ -36,7 +36,7 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 
     Nothing in them depends on a clock.
     """
-    from huggingface_hub import eval_results_to_model_index
+    from huggingface_hub.repocard_data import eval_results_to_model_index
 
     metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)

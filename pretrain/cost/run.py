@@ -134,15 +134,17 @@ def refuse_settings(settings: PretrainSettings, name: str, device: Device) -> No
     """
     tpu = device.kind == "tpu"
     for refused, what, rule, remedy in (
-        (settings.fp8 and not device.fp8, "fp8", "8-bit products need a GPU from Ada or Hopper on", "fp8=false"),
-        (tpu and settings.zero_stage, f"zero_stage={settings.zero_stage}",
-         "ZeRO is DeepSpeed's, which does not run on TPUs", "zero_stage=0"),
-        (tpu and settings.chosen_engine == "deepspeed", f"engine={settings.engine}", "DeepSpeed does not know TPUs",
-         "engine=auto"),
-        (tpu and settings.dtype == "fp16", "dtype=fp16", "a TPU's matrix products take bf16", "dtype=auto"),
+        (settings.fp8 and not device.fp8, "pretrain.fp8", "8-bit products need a GPU from Ada or Hopper on",
+         "pretrain.fp8=false"),
+        (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
+         "ZeRO is DeepSpeed's, which does not run on TPUs", "pretrain.zero_stage=0"),
+        (tpu and settings.chosen_engine == "deepspeed", f"pretrain.engine={settings.engine}",
+         "DeepSpeed does not know TPUs", "pretrain.engine=auto"),
+        (tpu and settings.dtype == "fp16", "pretrain.dtype=fp16", "a TPU's matrix products take bf16",
+         "pretrain.dtype=auto"),
     ):  # fmt: skip
         if refused:
-            raise UserError(f"pretrain.{what} on {name}", rule, f"set pretrain.{remedy}")
+            raise UserError(f"{what} on {name}", rule, f"set {remedy}")
 
 
 def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost: dict[str, Any]) -> list[str]:

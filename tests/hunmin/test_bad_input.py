@@ -47,8 +47,8 @@ def said(capfd: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
 
 def test_unknown_key(tmp_path: Path, said) -> None:  # type: ignore[no-untyped-def]
     path = recipe(tmp_path, write_lines(tmp_path / "a.jsonl"))
-    assert run_command(["run", path, "pretrain.optimizer.learning_rate=1"]) == 2
-    assert "unknown key 'pretrain.optimizer.learning_rate'" in said()
+    assert run_command(["run", path, "pretrain.optimizer.rate=1"]) == 2
+    assert "unknown key 'pretrain.optimizer.rate'" in said()
     assert run_command(["run", path, "pretrain.step=1"]) == 2
     assert "did you mean 'steps'?" in said()
 
@@ -216,6 +216,6 @@ def test_an_output_that_cannot_be_written(tmp_path: Path, said, monkeypatch: pyt
     assert run_command(["klue", "report", str(tmp_path), "--plot", str(tmp_path / "file" / "x.png")]) == 1
     assert f"error: {tmp_path / 'file'}" in said()
     # an error of the system that names no file is a fault of the program: it is not made to look like the user's
-    monkeypatch.setattr("klue.report.read_rows", lambda _: (_ for _ in ()).throw(FileNotFoundError("inner")))
+    monkeypatch.setattr("klue.print_report.read_rows", lambda _: (_ for _ in ()).throw(FileNotFoundError("inner")))
     with pytest.raises(FileNotFoundError, match="inner"):
         run_command(["klue", "report", str(tmp_path)])

@@ -201,7 +201,7 @@ def test_two_commands_do_not_work_in_one_folder(house: House) -> None:
 def test_the_resolved_recipe_is_saved_without_secrets(house: House) -> None:
     engine.run(house.recipe(corpus={"inputs": ["x"], "pii": {"key": "sixteen-letters-or-more"}}), last="a")
     text = (house.folder / "run" / "recipe.yaml").read_text()
-    assert "lr: 0.0001" in text and "sixteen" not in text
+    assert "learning_rate: 0.0001" in text and "sixteen" not in text
 
 
 def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,13 +230,16 @@ def test_a_folder_of_ones_own_is_found(there: bool, tmp_path: Path, monkeypatch:
     monkeypatch.setattr("pretrain.processes.SHARED_SECONDS", 0)
     (own := tmp_path / "own").mkdir() if there else None
     own = tmp_path / "own"
-    ended = threading.Event()
+    ended, seen = threading.Event(), threading.Semaphore(0)
 
     def stay(name: str) -> None:
+        seen.release()
         ended.wait(30)
 
     def work(process: Process) -> None:
         process.meet = stay  # type: ignore[method-assign]
+        for _ in range(2 if process.rank == 2 else 0):  # the folder's file goes when rank 2 fails
+            seen.acquire(timeout=30)
         try:
             require_shared_folder(own if process.rank == 2 else tmp_path / "run", process)
         finally:

@@ -18,12 +18,13 @@ from pretrain.metrics import read_metrics
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import FAULT, RUN, finish, losses, start, train, wait_for
 
+pytestmark = pytest.mark.slow
+
 HALF: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24, "dtype": "fp16"}
 
 TOO_LARGE = """
 import pretrain.guard as g
 
-pytestmark = pytest.mark.slow
 g.FIRST_SCALE, g.GROWTH_STEPS = 2.0 ** 40, 12
 """
 """A scale at which gradients overflow until it has halved some ten times, and which then grows within the run."""

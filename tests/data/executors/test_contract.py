@@ -48,6 +48,54 @@ def cluster() -> Iterator[Any]:
     made.shutdown()
 
 
+# these connect by themselves, so they come before `execute`, whose connection lasts to the end of the module
+def test_ray_imports_no_module_of_the_current_folder(cluster, tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("data", "common", "html", "random", "orjson"):
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'a').write(__name__ + ' ')\n")
+    monkeypatch.chdir(folder)
+    with open_executor("ray", None, cluster.address, tmp_path) as execute:
+        assert execute(square, [Number(n) for n in range(4)]) == [0, 1, 4, 9]
+        assert set(execute(working_folder, [Number(0)])) == {str(folder)}  # relative paths mean the same everywhere
+    assert not (tmp_path / "EXECUTED").exists(), (tmp_path / "EXECUTED").read_text()
+
+
+def test_a_ray_node_without_the_folder_or_with_other_code_is_refused(cluster, tmp_path, monkeypatch):
+    with open_executor("ray", None, cluster.address, tmp_path) as execute:
+        assert execute(functools.partial(large, b"x" * 5_000_000), numbers(2)) == [5_000_000, 5_000_001]
+        with monkeypatch.context() as patch, pytest.raises(UserError, match="runs other code"):
+            patch.setattr("data.executors.ray._code", lambda: "other")
+            execute(square, numbers(1))
+        for token in tmp_path.glob(".shared-*"):
+            token.unlink()
+        with pytest.raises(UserError, match="does not see"):
+            execute(square, numbers(1))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "ray://127.0.0.1:1"])
+def test_no_cluster_at_the_address(tmp_path, address):
+    with pytest.raises(UserError, match=f"no Ray cluster at {address}"), open_executor("ray", None, address, tmp_path):
+        pass
+
+
+def test_a_corpus_from_two_ray_nodes_has_the_bytes_of_one_process(cluster, tmp_path):
+    for name in ("a", "b"):
+        text = "\n".join(f"{n}번 문장이 {name} 문서에 있다. 전화는 010-1234-{n % 10_000:04d} 번." for n in range(2_000))
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    tree = {
+        "inputs": [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")],
+        "pii": {"key": "a key for tests only, 32 letters"},
+        "decontaminate": {"enabled": False},
+        "unit_mb": 0.05,
+        "shard_mb": 0.1,
+    }
+    build_corpus(parse_settings(CorpusSettings, {**tree, "workers": 1}, "test"), tmp_path / "one")
+    choice = {"executor": "ray", "ray_address": cluster.address}
+    build_corpus(parse_settings(CorpusSettings, {**tree, **choice}, "test"), tmp_path / "two")
+    assert describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two")
+
+
 @pytest.fixture(scope="module", params=["here", "processes", "threads", "ray"])
 def execute(request, tmp_path_factory) -> Iterator[Any]:
     kind, folder = request.param, tmp_path_factory.mktemp("shared")
@@ -156,50 +204,3 @@ def test_so_many_threads_work_at_once_and_no_more_is_drawn():
         return ahead
 
     assert max(ThreadPool(3)(meet, numbers(6, drawn))[:3]) <= 3
-
-
-def test_ray_imports_no_module_of_the_current_folder(cluster, tmp_path, monkeypatch):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    for name in ("data", "common", "html", "random", "orjson"):
-        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'a').write(__name__ + ' ')\n")
-    monkeypatch.chdir(folder)
-    with open_executor("ray", None, cluster.address, tmp_path) as execute:
-        assert execute(square, [Number(n) for n in range(4)]) == [0, 1, 4, 9]
-        assert set(execute(working_folder, [Number(0)])) == {str(folder)}  # relative paths mean the same everywhere
-    assert not (tmp_path / "EXECUTED").exists(), (tmp_path / "EXECUTED").read_text()
-
-
-def test_a_ray_node_without_the_folder_or_with_other_code_is_refused(cluster, tmp_path, monkeypatch):
-    with open_executor("ray", None, cluster.address, tmp_path) as execute:
-        assert execute(functools.partial(large, b"x" * 5_000_000), numbers(2)) == [5_000_000, 5_000_001]
-        with monkeypatch.context() as patch, pytest.raises(UserError, match="runs other code"):
-            patch.setattr("data.executors.ray._code", lambda: "other")
-            execute(square, numbers(1))
-        for token in tmp_path.glob(".shared-*"):
-            token.unlink()
-        with pytest.raises(UserError, match="does not see"):
-            execute(square, numbers(1))
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "ray://127.0.0.1:1"])
-def test_no_cluster_at_the_address(tmp_path, address):
-    with pytest.raises(UserError, match=f"no Ray cluster at {address}"), open_executor("ray", None, address, tmp_path):
-        pass
-
-
-def test_a_corpus_from_two_ray_nodes_has_the_bytes_of_one_process(cluster, tmp_path):
-    for name in ("a", "b"):
-        text = "\n".join(f"{n}번 문장이 {name} 문서에 있다. 전화는 010-1234-{n % 10_000:04d} 번." for n in range(2_000))
-        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
-    tree = {
-        "inputs": [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")],
-        "pii": {"key": "a key for tests only, 32 letters"},
-        "decontaminate": {"enabled": False},
-        "unit_mb": 0.05,
-        "shard_mb": 0.1,
-    }
-    build_corpus(parse_settings(CorpusSettings, {**tree, "workers": 1}, "test"), tmp_path / "one")
-    choice = {"executor": "ray", "ray_address": cluster.address}
-    build_corpus(parse_settings(CorpusSettings, {**tree, **choice}, "test"), tmp_path / "two")
-    assert describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two")

@@ -272,7 +272,7 @@ def test_without_a_repository_nothing_follows(run: Path) -> None:
 def test_a_tokenizer_goes_with_its_card(hub: Hub, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["tokenizer", "push", str(run / "tokenizer"), "me/words", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert "vocab.txt" in said and "tags: [hunmin, tokenizer, korean]" in said and "fertility" in said
+    assert "vocab.txt" in said and "tags:\n- hunmin\n- tokenizer\n- korean\n" in said and "fertility" in said
     assert not hub.calls
     assert run_command(["tokenizer", "push", str(run / "tokenizer"), "me/words", "--public"]) == 0
     files = hub.repositories["me/words"].files

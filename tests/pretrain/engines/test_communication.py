@@ -12,12 +12,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from training_runs import finish, losses, start
 
+pytestmark = pytest.mark.slow
+
 WATCH = """
 import json
 import torch.distributed as dist
 import pretrain.trainer as trainer
 
-pytestmark = pytest.mark.slow
 sent, stepping = {}, []
 def watched(name):
     inner = getattr(dist, name)

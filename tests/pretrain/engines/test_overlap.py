@@ -15,6 +15,8 @@ from pretrain.settings import PretrainSettings
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from training_runs import train
 
+pytestmark = pytest.mark.slow
+
 WATCH = """
 import json
 import torch
@@ -23,8 +25,6 @@ import pretrain.setup as begin
 import pretrain.speed as speed
 import pretrain.trainer as trainer
 import pretrain.engines.torch_engine as torch_engine
-
-pytestmark = pytest.mark.slow
 
 events = []
 
