@@ -1,6 +1,7 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make quickstart-instruct   instructions to a tuned decoder's scores on another embedded sample
-# make test         the tests
+# make test         the fast tests: every room, one whole run in little (10 minutes on two cores)
+# make test-slow    the slow ones (25 minutes); make mutations: which test catches which fault (hours)
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
 # make lint         style and types
 # make docs         docs/ as HTML in build/docs; make docs-links: do the links to other sites answer?
@@ -29,7 +30,7 @@ DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart quickstart-instruct test test-oldest lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: quickstart quickstart-instruct test test-slow test-oldest mutations lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-pii bench-decontaminate bench-splitter bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
@@ -71,7 +72,13 @@ dist: $(STAMP)
 	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not drill"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "not slow and not drill"
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 -m "slow and not drill"
+
+mutations: $(STAMP)
+	$(BIN)/python scripts/mutations.py
 
 # what depends on versions most: the compiled step, and models as transformers writes them
 OLDEST := .venv-oldest

@@ -7,9 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -61,20 +59,7 @@ def own_package() -> dict[str, str]:
     return {SAFE_PATH: "1", **({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})}
 
 
-def running_children(pid: int) -> bool:
-    """Return whether a process has children that run (Linux); True where that is not to be seen."""
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                with suppress(OSError):
-                    state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
-                    if state not in "ZX":
-                        return True
-        return False
-    return True
-
-
-def run_child(command: Sequence[str], environment: dict[str, str] | None = None, idle: float | None = None) -> int:
+def run_child(command: Sequence[str], environment: dict[str, str] | None = None) -> int:
     """Run a child to its end and return its exit code; Ctrl-C and SIGTERM are passed on, and the child is waited for.
 
     A first signal lets the child save and leave; the child's own exit code says what became of it.
@@ -82,28 +67,13 @@ def run_child(command: Sequence[str], environment: dict[str, str] | None = None,
     Args:
         command: program and arguments.
         environment: variables on top of this process's.
-        idle: seconds after which the child is killed when it has had children of its own, and none of them runs any
-            more; None: never.
     """
     child = subprocess.Popen(list(command), env={**os.environ, **(environment or {})}, preexec_fn=die_with_parent)
     signals = (signal.SIGINT, signal.SIGTERM)
     # a terminal's Ctrl-C reaches the child as well; a plain `kill` of this process does not, so it is passed on
     before = {number: signal.signal(number, lambda n, _: child.send_signal(n)) for number in signals}
     try:
-        return child.wait() if idle is None else _wait_while_busy(child, idle)
+        return child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _wait_while_busy(child: subprocess.Popen[bytes], idle: float) -> int:
-    """Return a child's exit code; it is killed after so many seconds without the children that it has had."""
-    had, since = False, time.monotonic()
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            return child.wait(min(1.0, idle))
-        if running_children(child.pid):
-            had, since = True, time.monotonic()
-        elif had and time.monotonic() - since > idle:
-            child.kill()
-            return child.wait()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -24,6 +24,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=True, allow_inf_nan=False
     )
+
+    RENAMED: ClassVar[Mapping[str, str]] = {}
+    """Name that a setting had in earlier versions → its name. A recipe with the old one is refused and told the name;
+    what a finished stage or a checkpoint was made with counts as the same setting (`with_new_names`)."""
 
 
 S = TypeVar("S", bound=Settings)
@@ -228,6 +232,9 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
     if options is not None and key:
         key = _option(key, options)
     if item["type"] == "extra_forbidden":
+        if new := _renamed(class_at(model, location[:-1])).get(str(location[-1])):
+            renamed = ".".join(map(str, [*location[:-1], new]))
+            return f"unknown key '{key}': it is now '{renamed if options is None else _option(renamed, options)}'"
         fields = _fields_at(model, location[:-1])
         return f"unknown key '{key}'{nearest(str(location[-1]), fields)}"
     if item["type"] == "missing":
@@ -315,6 +322,29 @@ def _settings_class(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
+def _renamed(model: type[BaseModel] | None) -> Mapping[str, str]:
+    return model.RENAMED if model is not None and issubclass(model, Settings) else {}
+
+
+def with_new_names(tree: Any, model: type[BaseModel] | None) -> Any:
+    """Return a JSON-like tree of settings with the names that they have now.
+
+    Args:
+        tree: may have been written by an earlier version; never a person's own recipe.
+        model: the settings class of the tree, or of what a list holds.
+    """
+    if isinstance(tree, list):
+        return [with_new_names(item, model) for item in tree]
+    if not isinstance(tree, dict) or model is None:
+        return tree
+    found = {}
+    for old, value in tree.items():
+        name = _renamed(model).get(old, old)
+        field = model.model_fields.get(name)
+        found[name] = with_new_names(value, _settings_class(field.annotation)) if field else value
+    return found
+
+
 def settings_hash(tree: Any) -> str:
     """Return 16 hex digits that identify a JSON-like tree, whatever the order of its keys."""
     text = json.dumps(tree, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
@@ -328,8 +358,10 @@ def changed_keys(old: Any, new: Any, prefix: str = "", model: type[BaseModel] | 
         old: may have been written by an earlier version.
         new: the tree of now.
         prefix: what the keys begin with.
-        model: the settings class of the trees: what `old` lacks had its default before it could be set.
+        model: the settings class of the trees: what `old` lacks had its default before it could be set, and what it
+            calls by an earlier name counts by that of now.
     """
+    old = with_new_names(old, model)
     if isinstance(old, dict) and isinstance(new, dict):
         found: list[str] = []
         for key in sorted(set(old) | set(new)):

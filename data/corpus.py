@@ -21,39 +21,38 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import xxhash
-from pydantic import Field, field_validator
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, remove_leftovers
 from common.process import available_cores
 from common.progress import say
-from common.settings import Settings, dump_settings, runtime, settings_hash
+from common.settings import dump_settings, settings_hash
+from common.slurm_array import ArrayElement, ShareDone
 from data.assemble import Assembly, assemble
 from data.benchmark import BenchmarkSentence, load_benchmark
-from data.cleaning import CleanSettings, clean_sentences, require_old_hangul
-from data.decontaminate import NOT_DECONTAMINATED, DecontaminateSettings, Decontaminator
+from data.cleaning import clean_sentences, require_old_hangul
+from data.decontaminate import NOT_DECONTAMINATED, Decontaminator
 from data.deduplicate import DeduplicateSettings
 from data.deduplicate.limits import memory_here, refuse_beyond
-from data.executors import Crew, ExecutorName, crew_of, open_executor
-from data.filters import FilterSettings, build_filters
-from data.mixture import MixtureSettings
+from data.executors import open_executor
+from data.filters import build_filters
 from data.nfc import nfc
 from data.pii import (
-    PiiSettings,
     Pseudonymizer,
     key_fingerprint,
     refuse_personal_labels,
     refuse_personal_names,
     resolve_key,
 )
-from data.readers import InputFile, SourceSettings, list_files
+from data.readers import InputFile, list_files
 from data.rules import OF_PARTS, rules_of
+from data.settings import CorpusSettings
 from data.shards import SCHEMA
 from data.splitting import split_sentences
 from data.statistics import Counters, histograms, merge, sort_counters, total
 from data.units.catalog import Catalog
 from data.units.fields import check_fields
-from data.units.runs import STAGE_DONE, do_units
+from data.units.runs import do_units
 from data.units.set_aside import SetAside
 from data.units.survey import document_bytes, estimated_text
 from data.units.work import UnitWork, check_sources, check_unnamed, named
@@ -80,58 +79,6 @@ NOT_IN_PARTS = (
 what `FilterChain.identity` says."""
 
 
-class CorpusSettings(Settings):
-    """Which texts become the corpus, and what happens to them."""
-
-    inputs: list[str | SourceSettings] = Field(min_length=1)
-    """Paths, folders, globs or URLs; or sources with name, format, field names, licence and rules of their own."""
-    clean: CleanSettings = CleanSettings()
-    """Cleaning rules for all sources that bring none."""
-    filters: list[FilterSettings] = Field(default_factory=list)
-    """Which documents are dropped as a whole, filter by filter in this order; the first that refuses a document is the
-    one that drops it. None by default: what is noise to one model is text to another."""
-    keep_scores: bool = False
-    """Write what the filters measured into the shards, a column a measure (`language_hangul`), to select by later."""
-    pii: PiiSettings = PiiSettings()
-    """Pseudonymisation of personal data."""
-    decontaminate: DecontaminateSettings = DecontaminateSettings()
-    """Removal of benchmark sentences."""
-    deduplicate: DeduplicateSettings = DeduplicateSettings()
-    """Removal of repeated documents and sentences."""
-    mixture: MixtureSettings | None = None
-    """How often the documents of each source come, and which are held out of training. None takes each once, and leaves
-    it to pretraining to hold out samples."""
-    shard_mb: float = Field(256, ge=0.001)
-    """Most megabytes (10^6 bytes) of text in a shard; a shard takes a third to a quarter of it on the disk. All shards
-    of a corpus are of about one size (before sentences go as duplicates)."""
-    unit_mb: float = Field(8, ge=0.001)
-    """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
-    executor: ExecutorName = runtime("local")
-    """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process
-    is an element of a Slurm array and does its share. It does not change the output."""
-    ray_address: str = runtime("auto", min_length=1)
-    """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
-    workers: int | None = runtime(None, ge=1)
-    """Processes (tasks at once with ray); None takes the cores there are. It does not change the output."""
-    max_reject_share: float = Field(0.05, ge=0, le=1)
-    """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
-    max_bad_files: float = Field(0.05, ge=0, le=1)
-    """The run fails when more than this share of the files is damaged (cut archives, binary data) or does not fit what
-    is said of it (a table without the column); of several files one may be, unless this is 0. They are read as far as
-    they are whole, and listed in rejects/files.jsonl. An input none of whose files fits ends the run in any case."""
-    keep_finished: bool = runtime(False)
-    """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
-    Else it is built again."""
-
-    @field_validator("filters")
-    @classmethod
-    def _named_apart(cls, value: list[FilterSettings]) -> list[FilterSettings]:
-        titles = [one.title for one in value]
-        if twice := sorted({title for title in titles if titles.count(title) > 1}):
-            raise ValueError(f"two filters are named {', '.join(twice)}: give one of them a name of its own")
-        return value
-
-
 def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) -> Counters:
     """Write shards/, the statistics and the lists of what was left out into `out` and return the main counts.
 
@@ -144,18 +91,20 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         UserError: an input is missing; nothing was read, or nothing is left; no key.
         HunminError: too many lines were unreadable, or files damaged; or units failed or killed their workers: all
             others are done first.
-        ShareDone: this is an element of an array, and others are still at work or have to end the stage; or the
-            units alone were asked for, and are done.
+        ShareDone: this is an element of an array, or the units alone were asked for, and they are done.
         DiskFullError: no space; what was finished stays.
     """
-    out, crew = Path(out), crew_of(settings.executor)
+    out = Path(out)
+    element = ArrayElement.from_environment() if settings.executor == "slurm-array" else None
     if (out / STATISTICS).exists():
-        crew.ended("the shards are written; should no other element be left, --executor local ends the stage")
+        if element:
+            raise ShareDone(_what_follows(element))
         return _finish(out)
     files = corpus_files(settings)
     check_fields(files)
     check_unnamed(files)
-    _refuse_beyond(settings.deduplicate, files)
+    if not element:  # it compares no documents
+        _refuse_beyond(settings.deduplicate, files)
     for rules in (settings.clean, *(file.settings.clean for file in files)):
         if rules and rules.old_hangul:
             require_old_hangul()
@@ -163,16 +112,17 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
     work = out / WORK
     work.mkdir(parents=True, exist_ok=True)
     with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
-        function = _unit_work(settings, key, work, crew)
+        function = _unit_work(settings, key, work)
         set_aside = SetAside(len(files), settings.max_bad_files)
-        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside)
-        do_units(catalog, function, execute, crew, units_only)
+        catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)
+        do_units(catalog, function, execute)
+        if element or units_only:
+            raise ShareDone(_what_follows(element))
         catalog.refuse_unfit_inputs()
         units = catalog.parts()
         counts, damaged = _gather(catalog, units, out, bool(settings.filters))
         _check(counts, settings, out)
         schema = pa.schema([*SCHEMA, *(function.filters.schema if settings.keep_scores else [])])
-        execute = crew.together(function.folder, execute)
         chosen = settings.deduplicate, settings.shard_mb
         assembly = assemble(units, out, function.folder, *chosen, execute, schema, settings.mixture)
     if not assembly.shards:
@@ -183,6 +133,16 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
         )
     _write_reports(counts, damaged, assembly, out, key, bool(settings.filters))
     return _finish(out)
+
+
+def _what_follows(element: ArrayElement | None) -> str:
+    """Return what is said when the units are done, and a later command ends the stage."""
+    if element is None:
+        return "all units are done; the same command without --units-only goes on"
+    return (
+        f"element {element.rank} of {element.count} is done with its units; when all elements are, one job ends the "
+        f"stage:\n  sbatch --dependency=afterok:{element.job} --wrap 'hunmin corpus build RECIPE --executor local'"
+    )
 
 
 def _refuse_beyond(settings: DeduplicateSettings, files: list[InputFile]) -> None:
@@ -214,7 +174,7 @@ def reopen_corpus(out: Path) -> None:
     (out / STATISTICS).unlink(missing_ok=True)
 
 
-def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Crew) -> UnitWork:
+def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path) -> UnitWork:
     """Return the function of a unit; its folder of parts is named after all settings that parts depend on."""
     benchmark = _benchmark(settings, key)
     filters = build_filters(settings.filters)
@@ -228,14 +188,10 @@ def _unit_work(settings: CorpusSettings, key: bytes | None, work: Path, crew: Cr
         "filters": filters.identity,
     }
     folder = work / settings_hash(identity)
-    try:
-        for other in work.iterdir():
-            if other.is_dir() and other != folder:
-                shutil.rmtree(other, ignore_errors=True)
-        folder.mkdir(exist_ok=True)
-    except FileNotFoundError:
-        crew.ended(STAGE_DONE)
-        raise
+    for other in work.iterdir():
+        if other.is_dir() and other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
     decontaminator = None
     if settings.decontaminate.applies:
         threads = settings.workers or available_cores()
@@ -282,7 +238,7 @@ def _gather(catalog: Catalog, units: list[Path], out: Path, filtered: bool) -> t
     what filters dropped, in input order.
 
     Raises:
-        TooManyDamagedError: as elements of an array found, too many files are.
+        TooManyDamagedError: too many files are damaged.
     """
     counts: Counters = {}
     damaged = [{**named(catalog.files[number]), "reason": why} for number, why in sorted(catalog.damaged.items())]

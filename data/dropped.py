@@ -12,8 +12,9 @@ import xxhash
 
 from common.errors import UserError
 from data.cleaning import clean
-from data.corpus import FILTERED, CorpusSettings, corpus_files
+from data.corpus import FILTERED, corpus_files
 from data.readers import Document, parse_block, read_blocks
+from data.settings import CorpusSettings
 
 Row = dict[str, Any]
 """A line of `filtered.jsonl`: id, source, filter, measure, score."""

@@ -93,8 +93,8 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
         KeyboardInterrupt: training was asked to stop; its state is saved.
     """
     from hunmin.instruct.recipe import load_any_recipe
+    from hunmin.run_and_publish import run_whole
     from hunmin.stages import Interrupted
-    from hunmin.whole import run_whole
 
     loaded = load_any_recipe(recipe, overrides, fetch=True)
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hunmin.shipped import shipped_recipes
+from hunmin.builtin_recipes import shipped_recipes
 
 STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard")
 LAUNCHERS = ("local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla")

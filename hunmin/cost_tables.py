@@ -7,8 +7,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from common import units
 from common.progress import console
-from hunmin import units
+from common.tables import facts_table, rows_table
 
 PARTS = {
     "weights": "weights",
@@ -33,13 +34,6 @@ def print_cost(plan: dict[str, Any]) -> None:
         out.print(Text(note, style="yellow"))
 
 
-def _two_columns(title: str, rows: list[tuple[str, str]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, min_width=72)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
-
-
 def _run_table(plan: dict[str, Any]) -> Table:
     epoch = "not known before the corpus is encoded"
     if plan["epoch_tokens"]:
@@ -53,7 +47,7 @@ def _run_table(plan: dict[str, Any]) -> Table:
         ("devices", _devices(plan)),
         ("computing in", plan["arithmetic"]),
     ]
-    return _two_columns("The run", rows)
+    return facts_table("The run", rows)
 
 
 def _devices(plan: dict[str, Any]) -> str:
@@ -86,7 +80,7 @@ def _memory_table(plan: dict[str, Any]) -> Table:
         ("… with gradient checkpointing", _largest(plan["largest_micro_batch_checkpointing"], plan)),
     ]
     title = f"Memory a device, ZeRO stage {plan['zero_stage']}, micro-batch of {plan['micro_batch']} samples"
-    return _two_columns(title, rows)
+    return facts_table(title, rows)
 
 
 def _largest(largest: dict[str, int], plan: dict[str, Any]) -> str:
@@ -108,7 +102,7 @@ def _disk_table(plan: dict[str, Any]) -> Table:
         ("exported model", units.size(disk["export"])),
         ("in all" if disk["tokens"] is not None else "in all, without the tokens", units.size(plan["disk_bytes"])),
     ]
-    return _two_columns("Disk", rows)
+    return facts_table("Disk", rows)
 
 
 def _time_table(plan: dict[str, Any]) -> Table:
@@ -129,7 +123,7 @@ def _time_table(plan: dict[str, Any]) -> Table:
     if plan["cost"] is not None:
         total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))
-    return _two_columns("Time", rows)
+    return facts_table("Time", rows)
 
 
 def _links(plan: dict[str, Any]) -> str:
@@ -160,27 +154,15 @@ def _teraflops(rate: float) -> str:
 
 
 def _scaling_table(plan: dict[str, Any]) -> Table:
-    priced = plan["cost"] is not None
-    table = Table(title="On other numbers of devices", title_justify="left", title_style="bold")
-    columns = [
-        "devices",
-        "nodes",
-        "micro-batch",
-        "memory a device",
-        "time",
-        "efficiency",
-        *(["cost"] if priced else []),
-    ]
-    for column in columns:
-        table.add_column(column, justify="right")
+    columns = ["devices", "nodes", "micro-batch", "memory a device", "time", "efficiency"]
+    rows = []
     for row in plan["scaling"]:
-        style = "bold" if row["devices"] == plan["devices"] else ""
-        memory = units.size(row["memory"]) + ("" if row["fits"] else ", too much")
+        cells = [f"{row['devices']:,}", f"{row['nodes']:,}"]
         if row["micro_batch"]:
-            micro, time, share = str(row["micro_batch"]), units.time(row["hours"] * 3600), f"{row['efficiency']:.0%}"
+            memory = units.size(row["memory"]) + ("" if row["fits"] else ", too much")
+            cells += [str(row["micro_batch"]), memory, units.time(row["hours"] * 3600), f"{row['efficiency']:.0%}"]
+            cells += [units.money(row["cost"])] if plan["cost"] is not None else []
         else:
-            micro, memory, time, share = "none divides", "", "", ""
-        money = "" if row["cost"] is None else units.money(row["cost"])
-        cells = [f"{row['devices']:,}", f"{row['nodes']:,}", micro, memory, time, share, *([money] if priced else [])]
-        table.add_row(*cells, style=style)
-    return table
+            cells.append("none divides")
+        rows.append(cells)
+    return rows_table("On other numbers of devices", [*columns, *(["cost"] if plan["cost"] is not None else [])], rows)

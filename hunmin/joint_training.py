@@ -61,7 +61,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
     process = processes.join_processes(processes.place_process(), section.threads)
     stopped = False
     with following(recipe, Path(recipe.out)) if process.first and isinstance(recipe, Recipe) else nullcontext():
-        with process.lifeline:
+        with process.monitor:
             if process.first:
                 require_done(recipe, training.before, path)
                 stopped = _lead(recipe, process, restart, training)

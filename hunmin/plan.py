@@ -9,24 +9,19 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from common.errors import UserError
 from common.files import human_size
 from common.manifest import read_manifest
 from common.process import available_cores
 from common.progress import console, duration, short_number
+from data.corpus import corpus_files
+from data.readers import list_files
+from data.units.fields import check_fields
 from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
 from hunmin.pins import refuse_unknown_names
+from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import Recipe, warnings
-from hunmin.refusals import (
-    refuse_other_model,
-    refuse_processes_without_gpu,
-    refuse_repeated_validation,
-    refuse_shared_executor,
-)
 from hunmin.run import judge_all
 from hunmin.scores import NOT_SCORED
-from hunmin.stages import STAGE_NAMES
-from hunmin.state import Verdict
 from pretrain.metrics import read_metrics
 
 START_SECONDS = 5
@@ -41,9 +36,15 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         UserError: the run would be refused before it does anything.
     """
     refuse_unknown_names(recipe, ask=True)
+    refuse_shared_executor(recipe, first, last)
     verdicts = judge_all(recipe, first, last, restart)
-    _refuse_as_run_does(recipe, verdicts, first, last)
-    source_bytes, text = _input_bytes(recipe), text_bytes(recipe) or 0.0
+    runs = {verdict.stage.name for verdict in verdicts if not verdict.done}
+    if "corpus" in runs:
+        check_fields(corpus_files(recipe.corpus))
+    if "pretrain" in runs:
+        refuse_training(recipe)
+    files = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
+    text = text_bytes(recipe) or 0.0
     rows = []
     for verdict in verdicts:
         folder = Path(recipe.out) / verdict.stage.folder
@@ -62,42 +63,12 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
     known: list[Any] = [row["seconds"] for row in rows if row["seconds"] is not None]
     return {
         "out": recipe.out,
-        "input_bytes": source_bytes,
+        "input_bytes": sum(path.stat().st_size for path in files if path.is_file()),
         "tokens": recipe.pretrain.tokens,
         "stages": rows,
         "warnings": warnings(recipe),
         "seconds": round(sum(known), 1),
     }
-
-
-def _refuse_as_run_does(recipe: Recipe, verdicts: list[Verdict], first: str | None, last: str | None) -> None:
-    """Refuse what `hunmin.run.run` and pretraining itself refuse, as far as it is known beforehand."""
-    refuse_shared_executor(recipe, first, last)
-    begin = STAGE_NAMES.index(first) if first else 0
-    waiting = [v for v in verdicts if not v.done]
-    if any(v.stage.name == "corpus" for v in waiting):
-        from data.corpus import corpus_files
-        from data.units.fields import check_fields
-
-        check_fields(corpus_files(recipe.corpus))
-    if waiting and STAGE_NAMES.index(waiting[0].stage.name) < begin:
-        name = waiting[0].stage.name
-        raise UserError(
-            f"stage '{name}' is not done ({waiting[0].why})",
-            f"--from {first} needs every stage before it",
-            f"run without --from, or with --from {name}",
-        )
-    if any(v.stage.name == "pretrain" for v in waiting):
-        refuse_processes_without_gpu(recipe)
-        refuse_other_model(recipe)
-        refuse_repeated_validation(recipe)
-
-
-def _input_bytes(recipe: Recipe) -> int:
-    from data.readers import list_files
-
-    paths = [Path(file.path) for file in list_files(recipe.corpus.inputs)]
-    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) -> float | None:
@@ -109,7 +80,7 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
             path = Path(recipe.out) / "pretrain.partial" / "logs" / "metrics.jsonl"
             rows = [row for row in read_metrics(path) if "tokens_per_second" in row]
             if rows:
-                left = p.tokens - p.samples_before(rows[-1]["step"]) * p.length
+                left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
         import torch
 

@@ -12,12 +12,22 @@ from pydantic import AfterValidator
 from common.control_characters import one_line
 from common.errors import UserError, nearest
 from common.files import atomic_write
-from common.settings import REMEDY, Settings, apply_overrides, dump_settings, load_yaml, parse_settings, runtime, under
-from data.corpus import CorpusSettings
+from common.settings import (
+    REMEDY,
+    Settings,
+    apply_overrides,
+    dump_settings,
+    load_yaml,
+    parse_settings,
+    runtime,
+    under,
+    with_new_names,
+)
 from data.decontaminate import NOT_DECONTAMINATED
+from data.settings import CorpusSettings
+from hunmin.builtin_recipes import recipe_file, shipped_recipes
 from hunmin.hub.settings import HubSettings
 from hunmin.pins import pin_names
-from hunmin.shipped import recipe_file, shipped_recipes
 from klue.settings import KlueSettings
 from pretrain.settings import PretrainSettings
 from tokenizer.encode import EncodeSettings
@@ -75,7 +85,7 @@ def load_recipe(
 ) -> Recipe:
     """Return the recipe in a YAML file, with `key=value` overrides applied and shared values filled in.
 
-    A name that is no file's may be that of a recipe that comes with the package (`hunmin.shipped`).
+    A name that is no file's may be that of a recipe that comes with the package (`hunmin.builtin_recipes`).
     `seed` goes to every stage without one; `corpus.decontaminate.benchmark` is `klue.data`, with the
     data of other suites that are scored, unless stated. Names on the hub get their commits (`hunmin.pins`).
 
@@ -90,7 +100,7 @@ def load_recipe(
         UserError: the file or a value is wrong, what is named on the hub cannot be fetched, or the key of the
             pseudonyms would stand beside them.
     """
-    path, written = read_recipe(path)
+    path, written = read_recipe(path, Recipe)
     refuse_instructions(written, path)
     tree = apply_overrides(written, under(overrides, section, Recipe.model_fields) if section else overrides)
     for section in ("tokenizer", "pretrain"):
@@ -121,12 +131,18 @@ def load_recipe(
     return recipe
 
 
-def read_recipe(path: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError."""
+def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[str, Any]]:
+    """Return the file that a recipe's name stands for, and what is written in it, or raise a UserError.
+
+    Args:
+        path: the name.
+        kind: class of the recipe; what an earlier version has written into a run's folder gets the names of now.
+    """
     path = recipe_file(path)
     if not path.exists():
         raise _no_recipe(path)
-    return path, load_yaml(path)
+    written = load_yaml(path)
+    return path, with_new_names(written, kind) if is_resolved_recipe(path) else written
 
 
 def is_of_instructions(tree: dict[str, Any]) -> bool:

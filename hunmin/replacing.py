@@ -89,29 +89,15 @@ def refuse_loss(folder: RunFolder, verdicts: Sequence[Verdict], given: Collectio
     Raises:
         UserError: a stage would be replaced; with what changed, and the ways on.
     """
-    redone = {verdict.stage.name: verdict for verdict in verdicts if not verdict.done}
-    for name, verdict in redone.items():
-        changes = _roots(verdict, redone)
-        if verdict.cause == "missing" and verdict.why not in changes:
-            changes.append(verdict.why)
-        if not changes or verdict.resumes or name in given:
+    for verdict in verdicts:
+        changes = dict.fromkeys(verdict.roots + ((verdict.why,) if verdict.missing else ()))
+        if verdict.done or verdict.resumes or not changes or verdict.stage.name in given:
             continue
         for held in _held(folder, verdict):
             seconds = work_seconds(folder, verdict.stage, held)
             if seconds is None or seconds > LONG_SECONDS:
                 own = verdict.begun if held == folder.partial(verdict.stage) else ()
-                raise _loss(verdict.stage, held, seconds, own or changes, share)
-
-
-def _roots(verdict: Verdict, redone: dict[str, Verdict]) -> list[str]:
-    """Return what has changed for this stage or those before it; none where it is only that an output is missing."""
-    found = list(verdict.changes)
-    if verdict.cause == "missing" and verdict.stage.keep:
-        found.append(verdict.why)
-    for name in verdict.upstream:
-        if name in redone:
-            found += [change for change in _roots(redone[name], redone) if change not in found]
-    return found
+                raise _loss(verdict.stage, held, seconds, own or tuple(changes), share)
 
 
 def _held(folder: RunFolder, verdict: Verdict) -> list[Path]:

@@ -16,10 +16,10 @@ from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
-from hunmin.hub.index import index_of
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
 from klue.grid import md
+from klue.model_index import eval_results
 from klue.plot import draw_scores
 from klue.report import markdown, results_table
 from klue.synthetic import all_synthetic, synthetic_tasks
@@ -36,6 +36,8 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
 
     Nothing in them depends on a clock.
     """
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
     metrics = read_metrics(run / "pretrain" / "logs" / "metrics.jsonl")
     collected = collect(recipe, run, metrics)
     with atomic_write(out / "report.json") as stream:
@@ -46,8 +48,9 @@ def write_report(recipe: Recipe, run: Path, out: Path) -> dict[str, Any]:
     draw_loss(metrics, out / "loss.png")
     if collected["klue"]:
         draw_scores(collected["klue"], collected["published"], out / "klue.png")
+    index = eval_results_to_model_index(recipe.name, eval_results(collected["klue"]))
     with atomic_write(out / "model-index.yaml") as stream:
-        yaml.safe_dump(index_of(recipe.name, collected["klue"]), stream, allow_unicode=True, sort_keys=False)
+        yaml.safe_dump({"model-index": index}, stream, allow_unicode=True, sort_keys=False)
     return {"klue_rows": len(collected["klue"])}
 
 

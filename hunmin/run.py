@@ -14,8 +14,8 @@ from common.files import atomic_write, publish_folder, remove_folder, remove_lef
 from common.lock import locked
 from common.manifest import WORK_MARK, Manifest, describe_outputs, package_versions, read_manifest, write_manifest
 from common.progress import duration, say
+from hunmin.preflight import refuse_shared_executor
 from hunmin.recipe import RunSettings, save_recipe
-from hunmin.refusals import refuse_shared_executor
 from hunmin.replacing import (
     TIMING,
     clear_way,
@@ -46,23 +46,55 @@ def selected(recipe: RunSettings, first: str | None, last: str | None) -> tuple[
 
 
 def judge_all(
-    recipe: RunSettings, first: str | None = None, last: str | None = None, restart: str | None = None
+    recipe: RunSettings,
+    first: str | None = None,
+    last: str | None = None,
+    restart: str | None = None,
+    *,
+    folder: RunFolder | None = None,
 ) -> list[Verdict]:
-    """Return a verdict for each stage up to `last`, as if all that must be done were done in this run."""
-    return _judge_all(RunFolder(Path(recipe.out)), recipe, selected(recipe, first, last), first, restart)
+    """Return a verdict for each stage up to `last`, as if all that must be done were done in this run.
 
+    Args:
+        recipe: the run.
+        first: `--from`.
+        last: `--until`.
+        restart: `--restart`.
+        folder: the run's; None opens it.
 
-def _judge_all(
-    folder: RunFolder, recipe: RunSettings, stages: Sequence[Stage], first: str | None, restart: str | None
-) -> list[Verdict]:
+    Raises:
+        UserError: a stage before `first` is not done, or the options contradict each other.
+    """
+    stages = selected(recipe, first, last)
+    if first and restart:
+        raise UserError(
+            "--from with --restart", "both name the stage to do again; --restart also gives up its unfinished work",
+            "give one of them",
+        )  # fmt: skip
+    if restart and stage_named(restart, recipe) not in stages:
+        raise UserError(f"--restart {restart} comes after --until {last}", "a stage that is to be done again is done")
+    folder = folder or RunFolder(Path(recipe.out))
     verdicts: list[Verdict] = []
-    redone: set[str] = set()
+    redone: dict[str, Verdict] = {}
     for stage in stages:
         verdict = judge(folder, recipe, stage, redone, _asks(stage, first, restart))
+        if stage.name == first:
+            _refuse_gap(verdicts, first)
         if not verdict.done:
-            redone.add(stage.name)
+            redone[stage.name] = verdict
         verdicts.append(verdict)
     return verdicts
+
+
+def _refuse_gap(before: Sequence[Verdict], first: str) -> None:
+    """Raise a UserError where a stage before `--from` is not done."""
+    for verdict in before:
+        if not verdict.done:
+            raise UserError(
+                f"stage '{verdict.stage.name}' is not done ({verdict.why})",
+                f"--from {first} needs every stage before it",
+                f"run without --from, or with --from {verdict.stage.name}",
+            )
 
 
 def _asks(stage: Stage, first: str | None, restart: str | None) -> str:
@@ -76,8 +108,8 @@ def refuse_replacing(
     last: str | None = None,
     restart: str | None = None,
     folder: RunFolder | None = None,
-) -> list[Verdict]:
-    """Return `judge_all`, unless the run would replace what is not its own, or work that nobody gave up.
+) -> set[str]:
+    """Return the stages whose work may be replaced, unless the run would replace other work or what is not its own.
 
     Args:
         recipe: the run.
@@ -87,20 +119,14 @@ def refuse_replacing(
         folder: the run's; None opens it.
 
     Raises:
-        UserError: it would; see `hunmin.replacing`.
+        UserError: it would; see `hunmin.replacing`; or as `judge_all`.
     """
-    folder, stages = folder or RunFolder(Path(recipe.out)), selected(recipe, first, last)
-    if first and restart:
-        raise UserError(
-            "--from with --restart", "both name the stage to do again; --restart also gives up its unfinished work",
-            "give one of them",
-        )  # fmt: skip
-    if restart and stage_named(restart, recipe) not in stages:
-        raise UserError(f"--restart {restart} comes after --until {last}", "a stage that is to be done again is done")
-    refuse_foreign(folder, stages)
-    verdicts = _judge_all(folder, recipe, stages, first, restart)
-    refuse_loss(folder, verdicts, given_up(verdicts, restart or first, stages_of(recipe)))
-    return verdicts
+    folder = folder or RunFolder(Path(recipe.out))
+    refuse_foreign(folder, selected(recipe, first, last))
+    verdicts = judge_all(recipe, first, last, restart, folder=folder)
+    given = given_up(verdicts, restart or first, stages_of(recipe))
+    refuse_loss(folder, verdicts, given)
+    return given
 
 
 def run(
@@ -124,7 +150,7 @@ def run(
             replace what is not its own, or more than a minute of work that nobody gave up.
         HunminError: what a stage reads is damaged.
         Interrupted: a stage was asked to stop; its state is saved.
-        ShareDone: this process is an element of an array, and another one finishes the stage.
+        ShareDone: this process is an element of an array, and a later command finishes the stage.
     """
     works = works or {}
     stages = [replace(stage, work=works.get(stage.name, stage.work)) for stage in selected(recipe, first, last)]
@@ -133,15 +159,12 @@ def run(
         stage.files(recipe)  # refuses names that are personal data before the recipe, which holds them, is written
     root = Path(recipe.out)
     folder = RunFolder(root)
-    given: set[str] = set()
-    if not share:
-        verdicts = refuse_replacing(recipe, first, last, restart, folder)
-        given = given_up(verdicts, restart or first, stages_of(recipe))
+    given = set() if share else refuse_replacing(recipe, first, last, restart, folder)
     with locked(root, share):
         if share:
             refuse_foreign(folder, stages)
         save_recipe(recipe, root / "recipe.yaml")
-        verdicts = []
+        verdicts: list[Verdict] = []
         for stage in stages:
             final = folder.final(stage)
             if share and read_manifest(final) is None:
@@ -149,18 +172,12 @@ def run(
                 _begin_share(folder, recipe, stage)
                 _do(folder, recipe, stage, None)
                 continue
-            verdict = judge(folder, recipe, stage, set(), _asks(stage, first, restart))
+            verdict = judge(folder, recipe, stage, {}, _asks(stage, first, restart))
             verdicts.append(verdict)
             if verdict.done:
                 (final / WORK_MARK).unlink(missing_ok=True)  # of a command that was killed as it ended
                 say(f"{stage.name:<10} done", style="green")
                 continue
-            if first and first in {later.name for later in stages[len(verdicts) :]}:
-                raise UserError(
-                    f"stage '{stage.name}' is not done ({verdict.why})",
-                    f"--from {first} needs every stage before it",
-                    f"run without --from, or with --from {stage.name}",
-                )
             refuse_loss(folder, [verdict], given, share)
             if share:
                 _begin_share(folder, recipe, stage)
@@ -268,7 +285,7 @@ def _begin_share(folder: RunFolder, recipe: RunSettings, stage: Stage) -> None:
     settings, found = stage.settings(recipe), folder.work_mark(stage)
     changes = differences(stage, found, settings, None) if found else {}
     if changes:
-        verdict = Verdict(stage, False, "", cause="changed", changes=listed(stage, changes, finished=False))
+        verdict = Verdict(stage, False, "", roots=listed(stage, changes, finished=False))
         refuse_loss(folder, [verdict], set(), share=True)
     if changes or not found:
         folder.partial(stage).mkdir(parents=True, exist_ok=True)

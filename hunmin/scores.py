@@ -1,4 +1,4 @@
-"""Scores handed on: to wandb beside the run's metrics, and to the model card as the hub reads it."""
+"""A run's scores: their rows, and a row of them beside the run's metrics."""
 
 from __future__ import annotations
 
@@ -7,25 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from common.manifest import read_manifest
+from common.settings import dump_settings
 from hunmin.recipe import Recipe
-from klue.results import metrics_of
-from klue.tasks import SUITE_OF, SUITES, TASKS
-
-HUB_TASKS = {
-    "ynat": "text-classification",
-    "klue-sts": "sentence-similarity",
-    "klue-nli": "text-classification",
-    "klue-ner": "token-classification",
-    "klue-re": "text-classification",
-    "klue-dp": "token-classification",
-    "klue-mrc": "question-answering",
-    "wos": "text-generation",
-    "kobest-copa": "multiple-choice",
-    "kobest-hellaswag": "multiple-choice",
-    "korsts": "sentence-similarity",
-    "korquad": "question-answering",
-}
-"""The hub's names for kinds of tasks; those that are not named classify text."""
+from klue.results import flat_scores
 
 NOT_SCORED = "skipped: the recipe has no klue section"
 """What is said of the stage `klue` of a run without one."""
@@ -43,19 +27,6 @@ def score_rows(run: Path) -> list[dict[str, Any]]:
     return [] if manifest and manifest.counts.get("skipped") else read_rows(run / "klue")
 
 
-def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores on dev, of other suites, too; random ones
-    as "klue-random/…", those on a test set as "klue-test/…" and "klue-random-test/…"."""
-    found = {}
-    for entry in summary:
-        group = "klue" if entry["init"] == "pretrained" else "klue-random"
-        for which, name in (("best", group), ("test", f"{group}-test")):
-            for metric, value in entry.get(which, {}).items():
-                if value["mean"] is not None:
-                    found[f"{name}/{entry['task']}/{metric}"] = value["mean"]
-    return found
-
-
 def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summary: Sequence[dict[str, Any]]) -> None:
     """Append a row of scores to `folder`/metrics.jsonl, and to wandb unless `pretrain.wandb` is off.
 
@@ -66,7 +37,6 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
         tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.
     """
-    from common.settings import dump_settings
     from pretrain.metrics import MetricsLog, read_metrics
 
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
@@ -75,47 +45,3 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
     for row in ({"step": step, "tokens": tokens, **flat_scores(summary)}, *later):
         log.log(row)
     log.close()
-
-
-def model_index(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the `model-index` of a model card on the hub: every metric of the pretrained model, with its data.
-
-    They are of the test set where that is public, else of dev. Scores on other examples than the benchmark's whole set
-    do not carry its name.
-
-    Args:
-        name: of the model.
-        rows: result rows of jobs (results.jsonl).
-    """
-    from klue.results import not_the_benchmarks, shown_scores, summarize
-    from klue.synthetic import synthetic_tasks
-
-    results, other = [], not_the_benchmarks(rows)
-    for entry in summarize(rows):
-        if entry["init"] != "pretrained":
-            continue
-        task = TASKS[entry["task"]]
-        dataset: dict[str, Any] = {"type": "other", "name": f"{SUITES[SUITE_OF[task.name]].title}: {task.title}"}
-        if task.hub_config:
-            dataset = {"type": "klue/klue", "name": task.title, "config": task.hub_config}
-        dataset["split"] = "test" if "test" in entry else "validation"
-        if entry["task"] in synthetic_tasks([entry]):
-            dataset = {"type": "other", "name": f"synthetic examples in the form of {task.title}"}
-        elif entry["task"] in other:
-            dataset = {"type": "other", "name": f"{other[entry['task']]:,} examples in the form of {task.title}"}
-        if entry["data_note"]:
-            dataset["args"] = {"note": entry["data_note"]}
-        names = metrics_of(entry["task"])
-        metrics = [
-            {"type": metric, "name": names[metric], "value": round(value["mean"], 4)}
-            for metric, value in shown_scores(entry).items()
-            if value["mean"] is not None
-        ]
-        results.append(
-            {
-                "task": {"type": HUB_TASKS.get(entry["task"], "text-classification")},
-                "dataset": dataset,
-                "metrics": metrics,
-            }
-        )
-    return {"model-index": [{"name": name, "results": results}]}

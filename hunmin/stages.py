@@ -16,8 +16,8 @@ from common.names import Part, find, hub_name, with_prefix
 from common.process import available_cores, own_package, run_child
 from common.progress import say
 from common.settings import Settings, dump_settings
+from hunmin.builtin_recipes import refuse_without_sample
 from hunmin.recipe import Recipe, RunSettings
-from hunmin.shipped import refuse_without_sample
 from pretrain.train import JOB, STOPPED_MARK
 
 READ_SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".bin")
@@ -262,9 +262,13 @@ def _steps_done(folder: Path) -> str:
 
 
 def _export(recipe: Recipe, run: Path, out: Path) -> Counts:
-    from hunmin.export import export_run
+    from hunmin.hub.scrub import public_recipe
+    from pretrain.export.run import export_run
 
-    return export_run(recipe, run, out)
+    counts = export_run(recipe.pretrain, run / "pretrain", out)
+    with atomic_write(out / "hunmin-recipe.yaml") as stream:  # as it may be seen: people upload this folder as it is
+        stream.write(public_recipe(recipe))
+    return counts
 
 
 def _klue_files(recipe: Recipe) -> list[str]:

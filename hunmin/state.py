@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from common.errors import HunminError
 from common.files import atomic_write, expand, is_remote, sha256_file
@@ -24,8 +25,6 @@ UNKNOWN = "remote"
 SHOWN_CHANGES = 4
 RULES = "made by other rules"
 
-Cause = Literal["", "new", "asked", "changed", "upstream", "missing"]
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -36,15 +35,15 @@ class Verdict:
     why: str
     resumes: bool = False
     """An unfinished attempt with the same settings and inputs is there to go on from."""
-    cause: Cause = ""
-    """Kind of the reason: nothing is there, `--from` or `--restart` asks for it, settings, inputs or rules changed, a
-    stage before it is done again, an output is missing."""
     changes: tuple[str, ...] = ()
     """What differs from what the work that is there was made of: settings as "key: old → new", files, rules."""
     begun: tuple[str, ...] = ()
     """The same of an unfinished attempt beside a finished output."""
-    upstream: tuple[str, ...] = ()
-    """Stages before it that are done again."""
+    missing: bool = False
+    """An output is missing or cut short."""
+    roots: tuple[str, ...] = ()
+    """Why the work that is there would be replaced: the changes of this stage and of those before it. A missing output
+    is one of a stage that `keep`s its work; another one is made again, to the same bytes."""
 
 
 class RunFolder:
@@ -175,48 +174,53 @@ def _mark_of(manifest: Manifest) -> dict[str, Any]:
     return {"settings": manifest.settings, "inputs": manifest.inputs, "rules": manifest.rules}
 
 
-def judge(folder: RunFolder, recipe: RunSettings, stage: Stage, redone: set[str], force: str = "") -> Verdict:
+def judge(
+    folder: RunFolder, recipe: RunSettings, stage: Stage, redone: Mapping[str, Verdict], force: str = ""
+) -> Verdict:
     """Return whether a stage is done for this recipe.
 
     Args:
+        folder: the run's.
+        recipe: the run.
+        stage: the stage.
         redone: stages before it that are to be done again in the same run.
         force: the option that asks for it even if it is done (`--from`, `--restart`), else "".
     """
-    manifest = read_manifest(folder.final(stage))
+    manifest, mark = read_manifest(folder.final(stage)), folder.work_mark(stage)
     settings = stage.settings(recipe)
-    upstream = tuple(name for name in stage.after if name in redone)
+    upstream = [redone[name] for name in stage.after if name in redone]
+    names = tuple(before.stage.name for before in upstream)
     inputs = None if upstream else folder.inputs(recipe, stage)
-    mark = folder.work_mark(stage)
-    now = None if inputs is None else begun_with(stage, settings, inputs)
-    resumes = mark is not None and inputs is not None and not differences(stage, mark, settings, inputs)
+    begun = differences(stage, mark, settings, inputs) if mark else {}
+    resumes = mark is not None and inputs is not None and not begun
+    changes = differences(stage, _mark_of(manifest), settings, inputs) if manifest else begun
 
-    def verdict(cause: Cause, why: str, changes: dict[str, list[str]] | None = None) -> Verdict:
+    def verdict(why: str, changes: dict[str, list[str]] | None = None, missing: bool = False) -> Verdict:
         lines = listed(stage, changes or {}, manifest is not None)
-        begun = differences(stage, mark, settings, inputs) if mark and manifest else {}
-        return Verdict(stage, False, why, resumes, cause, lines, listed(stage, begun, False), upstream)
+        own = (*lines, why) if missing and stage.keep else lines
+        roots = tuple(dict.fromkeys([*own, *(root for before in upstream for root in before.roots)]))
+        beside = listed(stage, begun, False) if manifest else ()
+        return Verdict(stage, False, why, resumes, lines, beside, missing, roots)
 
-    before = mark if manifest is None else _mark_of(manifest)
-    changes = differences(stage, before, settings, inputs) if before else {}
     if manifest is None:
-        if now is not None and folder.is_finished(stage, now):
-            return Verdict(stage, False, "finished, but for its name", True, "new")
+        if inputs is not None and folder.is_finished(stage, begun_with(stage, settings, inputs)):
+            return Verdict(stage, False, "finished, but for its name", resumes=True)
         if mark and not resumes and (changes or upstream):
-            return verdict("changed" if changes else "upstream", _reason(changes, upstream), changes)
-        return verdict("new", "unfinished: goes on" if resumes else "not done yet")
+            return verdict(_reason(changes, names), changes)
+        return verdict("unfinished: goes on" if resumes else "not done yet")
     if force:
-        return verdict("asked", f"asked for by {force}")
+        return verdict(f"asked for by {force}")
     if stage.keeps(recipe):
         changes.pop(RULES, None)
     if changes:
         why = _reason(changes, ())
         if RULES in changes and not changes.get("setting changed"):
             why += f"; {stage.name}.keep_finished=true leaves it as it is"
-        return verdict("changed", why, changes)
+        return verdict(why, changes)
     if upstream:
-        return verdict("upstream", _reason({}, upstream))
-    missing = missing_outputs(folder.final(stage), manifest)
-    if missing:
-        return verdict("missing", "output missing or cut short: " + ", ".join(missing[:SHOWN_CHANGES]))
+        return verdict(_reason({}, names))
+    if missing := missing_outputs(folder.final(stage), manifest):
+        return verdict("output missing or cut short: " + ", ".join(missing[:SHOWN_CHANGES]), missing=True)
     return Verdict(stage, True, "done")
 
 

@@ -14,9 +14,9 @@ from common.files import atomic_write
 from common.lock import locked
 from common.manifest import read_manifest
 from common.progress import say
-from common.settings import dump_settings, settings_hash
 from hunmin.recipe import Recipe, load_recipe, save_recipe
 from hunmin.scores import log_scores
+from klue.watched import collect, folder_of, identity, scored, write_scores
 
 FOLDER = "watch"
 
@@ -59,6 +59,8 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
     """Do what `watch` says, in a folder that is this command's alone."""
     from pretrain.checkpoint import read_metadata
 
+    assert recipe.klue is not None  # `watch` refuses a recipe without
+    out = run / FOLDER
     missed: set[int] = set()
     failed: dict[int, str] = {}
     done = 0
@@ -73,15 +75,15 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
             )
         missed.clear()
         # what other trainings in this folder, or other settings, have left does not count
-        wanted = identity(recipe, read_metadata(there[-1][1]) or {} if there else {})
-        write_scores(run, collect(run, wanted))  # a kill may have come before it
+        wanted = identity(recipe.klue, (read_metadata(there[-1][1]) or {}).get("fingerprint") if there else None)
+        write_scores(out, collect(out, wanted))  # a kill may have come before it
         for step, path in there:
-            if step in failed or scored(run, step, wanted):
+            if step in failed or scored(out, step, wanted):
                 continue
             try:
                 if score_checkpoint(recipe, run, step, path):
                     done += 1
-                    write_scores(run, collect(run, wanted))
+                    write_scores(out, collect(out, wanted))
                 else:
                     missed.add(step)
             except (UserError, DiskFullError):  # it would be the same with all others
@@ -102,7 +104,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
             "every checkpoint gets its scores",
             "mend the cause and run the same command again: what is scored is kept",
         )
-    return collect(run, wanted)
+    return collect(out, wanted)
 
 
 def training_folder(run: Path) -> Path | None:
@@ -121,26 +123,6 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
     return complete_checkpoints(training / "checkpoints") if training else []
 
 
-def identity(recipe: Recipe, saved: dict[str, Any]) -> dict[str, Any]:
-    """Return what scores are of: the recipe's `klue` section, its data, and the training that a checkpoint is of."""
-    from klue.examples import files_hash
-    from klue.tasks import get_task
-
-    k = recipe.klue
-    assert k is not None  # `watch` refuses a recipe without
-    return {
-        "settings": settings_hash(dump_settings(k)),
-        "data": settings_hash([files_hash(get_task(n), k.folder_of(n), k.source_of(n)) for n in k.tasks]),
-        "fingerprint": saved.get("fingerprint"),
-    }
-
-
-def scored(run: Path, step: int, wanted: dict[str, Any]) -> bool:
-    """Return whether a checkpoint has its scores, of the identity that is wanted."""
-    path = _folder(run, step) / "scores.json"
-    return path.is_file() and wanted.items() <= json.loads(path.read_bytes()).items()
-
-
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:
     """Export and fine-tune one checkpoint; return False if it is not there any more.
 
@@ -152,7 +134,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     from pretrain.export import export_checkpoint
 
     assert recipe.klue is not None  # `watch` refuses a recipe without
-    folder = _folder(run, step)
+    folder = folder_of(run / FOLDER, step)
     model = folder / "model"
     saved = read_metadata(checkpoint) or {}
     shutil.rmtree(model, ignore_errors=True)  # a killed command's, perhaps of an earlier training
@@ -170,41 +152,9 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
     row = {
         "step": step,
         "tokens": saved.get("tokens"),
-        **identity(recipe, saved),
+        **identity(recipe.klue, saved.get("fingerprint")),
         "scores": counts["scores"],
     }
     with atomic_write(folder / "scores.json") as stream:  # the last of all: with it the checkpoint is done
         json.dump(row, stream, ensure_ascii=False, indent=1)
     return True
-
-
-def collect(run: Path, wanted: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return one row a task and initialisation of each checkpoint that has scores of the identity that is wanted.
-
-    Rows are {"step", "tokens", "task", "init", "best", …}; scores by other settings, or of an earlier training in the
-    same folder, are left out.
-    """
-    rows = []
-    for path in sorted((run / FOLDER).glob("step-*/scores.json")):
-        found = json.loads(path.read_bytes())
-        if wanted.items() <= found.items():
-            rows += [{"step": found["step"], "tokens": found["tokens"], **entry} for entry in found["scores"]]
-    return rows
-
-
-def write_scores(run: Path, rows: list[dict[str, Any]]) -> None:
-    """Write scores.jsonl and scores.png into RUN/watch, unless there are no rows or the files hold them already."""
-    from klue.plot import draw_curve
-
-    lines, curve = run / FOLDER / "scores.jsonl", run / FOLDER / "scores.png"
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if not rows or (curve.is_file() and lines.is_file() and lines.read_text(encoding="utf-8") == text):
-        return
-    draw_curve(rows, curve)
-    with atomic_write(lines) as stream:  # the last: where it holds the rows, the picture shows them
-        stream.write(text)
-    say(f"watch: {curve}")
-
-
-def _folder(run: Path, step: int) -> Path:
-    return run / FOLDER / f"step-{step:08d}"

@@ -12,7 +12,6 @@ from typing import IO, Any
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModel
 
 from common.errors import HunminError
 from klue.batches import evaluation_batches, evaluation_steps, learning_rate_share, pad, train_batches
@@ -47,13 +46,6 @@ class Outcome:
     test_guids: list[str] = field(default_factory=list)
     test_predictions: list[Any] = field(default_factory=list)
     """Of the best evaluation's weights, where there is a test set: its labels are not looked at."""
-
-
-def preload(model: str) -> None:
-    """Import all that building the model in a folder imports, without giving it weights or starting threads."""
-    config = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
-    with torch.device("meta"):
-        AutoModel.from_config(config)
 
 
 def finetune(job: Job) -> Outcome:
@@ -111,7 +103,7 @@ def finetune(job: Job) -> Outcome:
                     raise HunminError(
                         f"{job.name}: {job.metric} is undefined with this tokenizer",
                         "evaluations are chosen by a metric that has values",
-                        f"leave klue.{task.key}.select_by out: it is chosen by {task.selection} then",
+                        f"leave klue.{task.key}.metric_for_best_model out: it is chosen by {task.selection} then",
                     )
                 last = {**scores, "step": step, "epoch": round(epoch + number / len(batches), 4)}
                 worse += 1

@@ -1,108 +1,162 @@
-"""The runner's side of the job server: start it, hand it jobs, hear which have ended, end it with all its jobs."""
+"""Fine-tuning jobs, each in a process of its own, forked from a server that has imported torch and transformers once.
+
+Server and processes are the standard library's (multiprocessing, "forkserver"). It keeps one server a process, so the
+pool ends the one that an earlier stage began with other modules.
+"""
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
-import select
 import signal
-import subprocess
 import sys
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import connection, forkserver, parent_process, resource_tracker
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 from common.errors import HunminError
+from common.process import die_with_parent, own_package
 
-GRACE = 5.0
-"""Seconds that the server gets to end before it is killed."""
+STARTS = 3
+"""How often a process is asked for when the server dies over it."""
+SERVER_ENDS = 0.2
+"""Seconds between a server's refusal and the next try: by then it is seen to be dead, and begun anew."""
+
+
+def modules_of(family: str) -> list[str]:
+    """Return the modules that jobs need, which take seconds to import.
+
+    Args:
+        family: the library's name of the model's type.
+    """
+    name = family.replace("-", "_")  # where the library has no such module the server passes over it
+    return [f"{__package__}.finetune", f"transformers.models.{name}.modeling_{name}"]
 
 
 class JobPool:
     """Runs jobs, each in its own process, for a `with` block; whatever still runs at its end is killed.
 
+    One that a signal kills takes no other along, and a GPU gets its memory back whole from one that has ended.
+
     Args:
-        model: folder of the model that the jobs fine-tune.
+        modules: what the server imports.
         threads: CPU threads a job computes with.
-        log: file for what the server itself prints.
     """
 
-    def __init__(self, model: Path, threads: int, log: Path) -> None:
-        self._model, self._threads, self._log = model, threads, log
-        self._pending = b""
-
-    def __enter__(self) -> JobPool:
-        environment = {
-            **os.environ,
-            "OMP_NUM_THREADS": str(self._threads),
-            "MKL_NUM_THREADS": str(self._threads),
+    def __init__(self, modules: Sequence[str], threads: int) -> None:
+        self._modules, self._context = list(modules), multiprocessing.get_context("forkserver")
+        self._running: dict[str, Any] = {}
+        self._environment = {
+            **own_package(),
+            "OMP_NUM_THREADS": str(threads),
+            "MKL_NUM_THREADS": str(threads),
             "TOKENIZERS_PARALLELISM": "false",
             "HF_HUB_OFFLINE": "1",
-            "HUNMIN_JOB_SERVER_PARENT": str(os.getpid()),
         }
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "klue.job_server", str(self._model.resolve())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=environment,
-                # so that `klue` is this very package, whatever lies in the caller's folder
-                cwd=Path(__file__).parents[__name__.count(".")],
-                # Ctrl-C goes to the runner alone, which then ends the group
-                start_new_session=True,
-            )
+
+    def __enter__(self) -> JobPool:
+        _end_server()
+        forkserver.set_forkserver_preload(self._modules)
+        with self._starting():
+            forkserver.ensure_running()
         return self
 
-    def start(self, job: Path, log: Path) -> None:
-        """Start the job described in a file, with its output in a log file."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps({"job": str(job), "log": str(log)}).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            raise self._died() from None
+    def start(self, name: str, function: Callable[[Any], object], job: Any, log: Path) -> None:
+        """Start `function(job)` in a process, with what it prints in a log file.
 
-    def ended(self, wait: float) -> list[tuple[Path, int]]:
-        """Return (job file, exit code) of the jobs that have ended since; a negative code is the signal that killed.
+        Args:
+            name: of the job, as `ended` returns it.
+            function: picklable.
+            job: picklable.
+            log: file to write.
+
+        Raises:
+            HunminError: no process could be begun.
+        """
+        process = self._context.Process(target=_work, args=(function, job, str(log)), daemon=True)
+        for left in reversed(range(STARTS)):
+            try:
+                with self._starting():
+                    process.start()
+            except (OSError, EOFError) as error:
+                if not left:
+                    raise HunminError(
+                        f"no process for {name} could be started: {error or type(error).__name__}",
+                        "a job is a process of its own",
+                        "run the same command again: finished jobs are kept",
+                    ) from None
+                time.sleep(SERVER_ENDS)
+            else:
+                self._running[name] = process
+                return
+
+    def ended(self, wait: float) -> list[tuple[str, int]]:
+        """Return (name, exit code) of the jobs that have ended since; a negative code is the signal that killed.
 
         Args:
             wait: seconds to wait at most for one to end.
-
-        Raises:
-            HunminError: the server itself has died.
         """
-        assert self._process.stdout is not None
-        readable, _, _ = select.select([self._process.stdout], [], [], wait)
-        if not readable:
-            return []
-        data = os.read(self._process.stdout.fileno(), 1 << 16)
-        if not data:
-            raise self._died()
-        *lines, self._pending = (self._pending + data).split(b"\n")
-        answers = [json.loads(line) for line in lines]
-        return [(Path(answer["job"]), answer["code"]) for answer in answers]
+        ready = connection.wait([process.sentinel for process in self._running.values()], wait)
+        names = [name for name, process in self._running.items() if process.sentinel in ready]
+        return [(name, self._bury(name)) for name in names]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+    def _bury(self, name: str) -> int:
+        process = self._running.pop(name)
+        process.join()
+        return int(process.exitcode)
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._running.values():
+            process.kill()
+        for name in list(self._running):
+            self._bury(name)
+        _end_server()
+        forkserver.set_forkserver_preload([])
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        """Begin server and jobs in the block with the pool's environment; Ctrl-C reaches this process alone."""
+        resource_tracker.ensure_running()  # before the mask: it takes it off
+        before = dict(os.environ)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ.update(self._environment)
         try:
-            self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                if pipe:
-                    pipe.close()
+            yield
+        finally:
+            for name in self._environment:
+                if name in before:
+                    os.environ[name] = before[name]
+                else:
+                    del os.environ[name]
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def _died(self) -> HunminError:
-        tail = self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-10:]
-        return HunminError(
-            "the process that starts fine-tuning jobs has died\n" + "\n".join(f"  | {line}" for line in tail),
-            "it lives as long as there are jobs",
-            "run the same command again: finished jobs are kept",
-        )
+
+def _end_server() -> None:
+    server: Any = forkserver._forkserver  # type: ignore[attr-defined]  # nothing public ends it
+    server._stop()
+
+
+def _work(function: Callable[[Any], object], job: Any, log: str) -> None:
+    """Run a job in a process of its own; an error that a person can understand comes as one message."""
+    die_with_parent()  # that is the server
+    threading.Thread(target=_end_with_runner, daemon=True).start()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    silence = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((silence, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    try:
+        function(job)
+    except HunminError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+def _end_with_runner() -> None:
+    runner = parent_process()
+    assert runner is not None
+    runner.join()
+    os._exit(1)

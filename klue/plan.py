@@ -67,7 +67,7 @@ class Job(Settings):
     @property
     def metric(self) -> str:
         """Return the metric by which its best evaluation is chosen."""
-        return self.training.select_by or get_task(self.task).selection
+        return self.training.metric_for_best_model or get_task(self.task).selection
 
     @property
     def precision(self) -> str:
@@ -135,11 +135,11 @@ def plan_jobs(
             short = {"max_length": model.max_positions}
             choices = [choice.model_copy(update=short) for choice in choices]
         keys = [*task.metrics, *task.as_published.values(), *task.extra_metrics]
-        if (metric := choices[0].select_by) not in (None, *keys):
+        if (metric := choices[0].metric_for_best_model) not in (None, *keys):
             raise UserError(
-                f"{name}: select_by '{metric}' is none of its metrics",
+                f"{name}: metric_for_best_model '{metric}' is none of its metrics",
                 f"the best evaluation is chosen by one of {', '.join(keys)}",
-                f"set klue.{task.key}.select_by, each task has its own",
+                f"set klue.{task.key}.metric_for_best_model, each task has its own",
             )
         inits = INITS if settings.baseline_random else INITS[:1]
         for init, training, seed in product(inits, choices, settings.seed_list):

@@ -69,7 +69,7 @@ def draw_confusion(found: Sequence[tuple[str, list[str], np.ndarray]], path: Pat
     """Draw a panel a model: of each gold label (down) the share that was taken for each label (across), as a PNG.
 
     Args:
-        found: title, labels, and counts (gold, predicted) each, see `klue.details.confusion`.
+        found: title, labels, and counts (gold, predicted) each, see `klue.breakdown.confusion`.
         path: file to write.
     """
     most = max(len(names) for _, names, _ in found)

@@ -107,6 +107,19 @@ def summarize(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**_entry(group), "tried": tried} for group, tried in chosen(rows)]
 
 
+def flat_scores(summary: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return {"klue/TASK/METRIC": mean} of the pretrained model's best scores on dev, of other suites, too; random ones
+    as "klue-random/…", those on a test set as "klue-test/…" and "klue-random-test/…"."""
+    found = {}
+    for entry in summary:
+        group = "klue" if entry["init"] == "pretrained" else "klue-random"
+        for which, name in (("best", group), ("test", f"{group}-test")):
+            for metric, value in entry.get(which, {}).items():
+                if value["mean"] is not None:
+                    found[f"{name}/{entry['task']}/{metric}"] = value["mean"]
+    return found
+
+
 def chosen(rows: Sequence[dict[str, Any]]) -> list[tuple[list[dict[str, Any]], int]]:
     """Return the rows of each model, task and initialisation, of its settings that were best on dev, and how many
     settings were tried.

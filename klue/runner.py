@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import HunminError, UserError
-from common.files import atomic_write, remove_leftovers
+from common.files import remove_leftovers
 from common.lock import LOCK, locked
 from common.manifest import WORK_MARK
 from common.names import RECORD
 from common.progress import ProgressBar, duration, say
-from data.executors.slurm import ArrayElement, ShareDone
+from common.slurm_array import ArrayElement, ShareDone
 from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
 from klue.gold import with_test_scores, write_gold
 from klue.job import run_job
-from klue.job_pool import JobPool
+from klue.job_pool import JobPool, modules_of
 from klue.model_folder import ModelFacts, check_weights, is_finetuned, read_model_folder
 from klue.plan import Job, plan_jobs, steps_of
 from klue.results import summarize
@@ -40,7 +40,7 @@ POLL = 0.5
 
 
 def run_klue(
-    settings: KlueSettings, model: Path, out: Path, element: ArrayElement | None = None, test: bool = True
+    settings: KlueSettings, model: Path, out: Path, share: ArrayElement | None = None, test: bool = True
 ) -> dict[str, Any]:
     """Fine-tune and score a model on the tasks of the settings; write results.jsonl and summary.json.
 
@@ -52,8 +52,8 @@ def run_klue(
         settings: the stage's settings.
         model: folder of an encoder with its tokenizer.
         out: the stage's folder.
-        element: do this element's share of the jobs, while others do theirs in the same folder; the last one to end
-            writes the results. None: do all.
+        share: do these jobs, while others do theirs in the same folder; the last one to end writes the results. None:
+            do all.
         test: whether test sets are scored, once, of the settings and evaluations that are best on dev.
 
     Returns:
@@ -62,19 +62,19 @@ def run_klue(
     Raises:
         UserError: model, data or settings do not fit, or another command is at work in the folder.
         HunminError: jobs failed; all others were run first.
-        ShareDone: the element's jobs are finished, and others' are not.
+        ShareDone: the jobs of the share are finished, and others' are not.
     """
     _refuse_foreign(out)
     plan = plan_stage(settings, model, out)
     say(str(plan))
-    with locked(out, share=element is not None):
-        failures = _do(plan, settings, out, element)
-        if failures and element:
+    with locked(out, share=share is not None):
+        failures = _do(plan, settings, out, share)
+        if failures and share:
             raise failed(failures, len(plan.jobs))
         rows = [{**row, "job": job.name} for job in plan.jobs if (row := finished_row(job)) is not None]
-        if element and len(rows) < len(plan.jobs):
+        if share and len(rows) < len(plan.jobs):
             raise ShareDone(
-                f"element {element.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
+                f"element {share.rank} is done; {len(plan.jobs) - len(rows):,} of {len(plan.jobs):,} jobs, of other "
                 "elements, are not\n  the last one writes the results; should none be left, the same command with "
                 "--executor local does the rest"
             )
@@ -150,14 +150,14 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     return Plan(facts, splits, jobs, [job for job in jobs if finished_row(job) is None])
 
 
-def _do(plan: Plan, settings: KlueSettings, out: Path, element: ArrayElement | None) -> dict[str, str]:
+def _do(plan: Plan, settings: KlueSettings, out: Path, share: ArrayElement | None) -> dict[str, str]:
     """Run the jobs that wait, of an element those of its share, and return what went wrong with which."""
     waiting, mark = plan.waiting, ""
-    if element:
-        # shares of all jobs, so that they do not depend on which are finished as an element begins
-        share = {job.name for job in plan.jobs[element.rank :: element.count]}
-        waiting, mark = [job for job in waiting if job.name in share], f"-{element.job}-{element.rank}"
-        say(f"klue: element {element.rank} of {element.count} has {len(share):,} jobs, {len(waiting):,} to do")
+    if share:
+        # of all jobs, so that it does not depend on which are finished as an element begins
+        mine = {job.name for job in plan.jobs[share.rank :: share.count]}
+        waiting, mark = [job for job in waiting if job.name in mine], f"-{share.job}-{share.rank}"
+        say(f"klue: element {share.rank} of {share.count} has {len(mine):,} jobs, {len(waiting):,} to do")
     else:
         remove_leftovers(out)
     if not waiting:
@@ -166,7 +166,7 @@ def _do(plan: Plan, settings: KlueSettings, out: Path, element: ArrayElement | N
     logs.mkdir(parents=True, exist_ok=True)
     waiting = write_features(waiting, plan.splits, plan.model, features)
     begun = time.monotonic()
-    failures = run_jobs(waiting, settings, logs, f"job_server{mark}.log")
+    failures = run_jobs(waiting, settings, plan.model, logs)
     say(f"klue: {len(waiting) - len(failures):,} of {len(waiting):,} jobs done in {duration(time.monotonic() - begun)}")
     shutil.rmtree(features, ignore_errors=True)  # another element may be at it, too: the last one clears up
     return failures
@@ -199,7 +199,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     return [job.model_copy(update=made[job.task]) for job in jobs]
 
 
-def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: str) -> dict[str, str]:
+def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: Path) -> dict[str, str]:
     """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
 
     With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
@@ -207,8 +207,8 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
     Args:
         jobs: one or more, with their features.
         settings: the stage's settings.
+        model: facts about the model.
         logs: existing folder for what jobs print, and how far they are.
-        server_log: name of the file there for what the job server prints.
     """
     if settings.workers == 0:
         return _run_here(jobs, settings)
@@ -216,13 +216,10 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
     # on a CPU nothing is asked of the configuration, which not every encoder has alike
     shape = shape_of(jobs[0].model) if devices.limited else None
     needs = {job.name: memory_needed(job, shape) if shape else 0.0 for job in jobs}
-    running: dict[Path, Job] = {}
+    running: dict[str, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))
-    with (
-        JobPool(Path(jobs[0].model), settings.threads, logs / server_log) as pool,
-        ProgressBar("klue", total, "steps") as bar,
-    ):
+    with JobPool(modules_of(model.family), settings.threads) as pool, ProgressBar("klue", total, "steps") as bar:
         settled = 0
         while queue or running:
             for job in list(queue):
@@ -232,21 +229,17 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, logs: Path, server_log: st
                 if device is None:  # a smaller job may still have room
                     continue
                 queue.remove(job)
-                job = job.model_copy(update={"device": device})
-                file = (logs / f"{job.name}.job.json").resolve()
+                running[job.name] = job.model_copy(update={"device": device})
                 Path(job.history).unlink(missing_ok=True)
-                with atomic_write(file) as stream:
-                    stream.write(job.model_dump_json(indent=1) + "\n")
-                pool.start(file, (logs / f"{job.name}.log").resolve())
-                running[file] = job
-            for file, code in pool.ended(POLL):
-                job = running.pop(file)
-                devices.give(job.device, needs[job.name])
+                pool.start(job.name, run_job, running[job.name], logs / f"{job.name}.log")
+            for name, code in pool.ended(POLL):
+                job = running.pop(name)
+                devices.give(job.device, needs[name])
                 settled += steps_of(job)
                 row = finished_row(job)
                 if row is None:  # whatever became of a process after it had written its result, the job is done
-                    failures[job.name] = _failure(code, logs / f"{job.name}.log")
-                    say(f"klue: {job.name} failed: {failures[job.name]}", style="red")
+                    failures[name] = _failure(code, logs / f"{name}.log")
+                    say(f"klue: {name} failed: {failures[name]}", style="red")
                 else:
                     _say_score(job, row)
             bar.advance(settled + sum(map(_steps_done, running.values())) - bar.done)
@@ -288,7 +281,8 @@ def failed(failures: dict[str, str], jobs: int) -> HunminError:
 
 
 def _failure(code: int, log: Path) -> str:
-    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    lines = [line for line in text.splitlines() if line.strip()]
     end = "\n".join(f"      | {line}" for line in lines[-LOG_TAIL:])
     how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
     return f"{how}; the end of {log}:\n{end}"

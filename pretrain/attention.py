@@ -67,7 +67,7 @@ def attend(
 
 
 def attend_texts(
-    query_TAD: Tensor, key_TAD: Tensor, value_TAD: Tensor, borders_K: Tensor, longest: int, dropout: float,
+    query_TAD: Tensor, key_TAD: Tensor, value_TAD: Tensor, cu_seqlens_K: Tensor, longest: int, dropout: float,
     scaling: float | None,
 ) -> Tensor:  # fmt: skip
     """Return the attention of texts that see themselves alone, (T, A, D); on a GPU by torch's FlashAttention kernel.
@@ -78,14 +78,14 @@ def attend_texts(
         query_TAD: 16 bits on a GPU; likewise keys and values.
         key_TAD: keys.
         value_TAD: values.
-        borders_K: int32, from 0 to T; texts may be empty.
+        cu_seqlens_K: int32, from 0 to T; texts may be empty.
         longest: tokens of the longest text, or more.
         dropout: share of the weights that is dropped.
         scaling: of the scores.
     """
     if query_TAD.device.type == "cpu":
         texts = []
-        for start, end in pairwise(borders_K.tolist()):
+        for start, end in pairwise(cu_seqlens_K.tolist()):
             if end > start:
                 query, key, value = (x[start:end].transpose(0, 1) for x in (query_TAD, key_TAD, value_TAD))
                 texts.append(
@@ -93,7 +93,17 @@ def attend_texts(
                 )
         return torch.cat(texts, 1).transpose(0, 1)
     out: Tensor = torch.ops.aten._flash_attention_forward(
-        query_TAD, key_TAD, value_TAD, borders_K, borders_K, longest, longest, dropout, False, False, scale=scaling
+        query_TAD,
+        key_TAD,
+        value_TAD,
+        cu_seqlens_K,
+        cu_seqlens_K,
+        longest,
+        longest,
+        dropout,
+        False,
+        False,
+        scale=scaling,
     )[0]
     return out
 
@@ -101,7 +111,7 @@ def attend_texts(
 AttentionInterface.register(NAME, attend)
 
 
-def takes_texts(device: torch.device, half: torch.dtype | None, width: int, length: int, compiled: bool) -> bool:
+def unpadded(device: torch.device, half: torch.dtype | None, width: int, length: int, compiled: bool) -> bool:
     """Return whether texts side by side are faster than rectangles with a mask.
 
     They are on a GPU from Ampere on in 16 bits, which has a kernel for them, and on a CPU where samples are long.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.settings import changed_keys
+from common.settings import changed_keys, with_new_names
 from pretrain.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
 from pretrain.settings import PretrainSettings
 
@@ -19,7 +19,7 @@ FREE = (
     "init_from",
     "dtype",
     "fp8",
-    "communication",
+    "grad_reduce_dtype",
 )
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are."""
 RESTARTED = ("skipped", "faults", "overflows")
@@ -48,7 +48,8 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             "choose another one",
         )
     check_format(path, saved)
-    theirs, ours = ({k: v for k, v in tree.items() if k not in FREE} for tree in (saved["settings"], tree))
+    before = with_new_names(saved["settings"], PretrainSettings)
+    theirs, ours = ({k: v for k, v in one.items() if k not in FREE} for one in (before, tree))
     changed = changed_keys(theirs, ours)
     if saved["tokens_fingerprint"] != tokens_fingerprint(tokens):
         changed.append("the corpus")

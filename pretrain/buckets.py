@@ -17,9 +17,9 @@ def bucket_elements(settings: PretrainSettings, parameters: float) -> int:
     latency is felt and one beyond which buffers cost more memory than they save time.
 
     Args:
-        settings: the run; its `bucket_mb` holds if it is set.
+        settings: the run; its `bucket_cap_mb` holds if it is set.
         parameters: of the model.
     """
-    if settings.bucket_mb:
-        return settings.bucket_mb * PER_MB
+    if settings.bucket_cap_mb:
+        return settings.bucket_cap_mb * PER_MB
     return min(max(int(parameters) // 8, LEAST * PER_MB), MOST * PER_MB)

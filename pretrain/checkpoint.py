@@ -26,6 +26,7 @@ from common.manifest import read_manifest
 from common.progress import say
 from common.settings import changed_keys, settings_hash
 from pretrain.engines.interface import MOMENTS, Engine, OptimizerState
+from pretrain.settings import PretrainSettings
 
 METADATA = "complete.json"
 WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
@@ -232,14 +233,17 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
     Args:
         path: the checkpoint.
         saved: its metadata.
-        metadata: of the run: `fingerprint`, `settings` and `dtype`, the type that it computes in here.
+        metadata: of the run: `fingerprint`, `settings`, `tokens_fingerprint` and `dtype`, the type that it computes in
+            here. Of the same data, settings that an earlier version called otherwise are the same.
 
     Raises:
         UserError: it was made by other settings, another corpus or an earlier version, or in another numeric type.
     """
     check_format(path, saved)
-    if saved.get("fingerprint") != metadata["fingerprint"]:
-        changed = changed_keys(saved.get("settings", {}), metadata["settings"])
+    same = saved.get("fingerprint") == metadata["fingerprint"]
+    changed = changed_keys(saved.get("settings", {}), metadata["settings"], model=PretrainSettings)
+    data = saved.get("tokens_fingerprint")
+    if not same and (changed or data is None or data != metadata.get("tokens_fingerprint")):
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
             "a run resumes with what it began with; else batches would repeat or be left out",

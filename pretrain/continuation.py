@@ -79,7 +79,7 @@ def load_model(
             if longer.components
             else "they are repeated, as no rotation goes on from them"
         )
-        tell(f"{named} has {there} positions, the run {settings.length}: {how}")
+        tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
     return model
 
 

@@ -65,7 +65,7 @@ class StepGuard:
         self, settings: PretrainSettings, scaled: bool, device: torch.device, saved: dict[str, Any] | None = None
     ) -> None:
         saved = saved or {}
-        self._spike, self._clip, self._scaled = settings.spike, settings.optimizer.clip, scaled
+        self._spike, self._clip, self._scaled = settings.spike, settings.optimizer.max_grad_norm, scaled
 
         def number(value: float, dtype: torch.dtype = torch.float64) -> Tensor:
             return torch.full((), value, dtype=dtype, device=device)

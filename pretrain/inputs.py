@@ -74,11 +74,11 @@ def model_inputs(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm) 
         return _side_by_side(batch, masked, kind)
     arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
     if kind == "packed":
-        arrays["texts_BS"] = batch.texts_BS
+        arrays["segment_ids_BS"] = batch.segment_ids_BS
     elif batch.padded or form.one_shape:
         arrays["lengths_B"] = batch.lengths_B
     if kind == "sentence-pairs":
-        arrays |= {"segments_BS": np.maximum(batch.texts_BS, 0), "pairs_P": _pair_labels(batch)}
+        arrays |= {"segments_BS": np.maximum(batch.segment_ids_BS, 0), "pairs_P": _pair_labels(batch)}
     return arrays
 
 
@@ -94,13 +94,13 @@ def _side_by_side(batch: Batch, masked: MaskedBatch, kind: str) -> dict[str, np.
     total = int(batch.lengths_B.sum())
     size = -(-total // FILL) * FILL
     if kind == "packed":  # each text by itself
-        text_T = (batch.texts_BS + np.arange(count)[:, None] * length)[real_BS]
+        text_T = (batch.segment_ids_BS + np.arange(count)[:, None] * length)[real_BS]
         starts = np.concatenate(([0], np.flatnonzero(np.diff(text_T)) + 1))
         borders = 1 << int(len(starts) + 1).bit_length()  # few sizes, so that shapes repeat
     else:
         starts, borders = sample_starts_B, count + 2
-    borders_K = np.full(borders, size, np.int32)  # what fills up is a last text of its own, the rest are empty
-    borders_K[: len(starts)], borders_K[len(starts)] = starts, total
+    cu_seqlens_K = np.full(borders, size, np.int32)  # what fills up is a last text of its own, the rest are empty
+    cu_seqlens_K[: len(starts)], cu_seqlens_K[len(starts)] = starts, total
     ids_T, places_T = np.full(size, batch.ids_BS[0, 0]), np.zeros(size, np.int64)
     ids_T[:total] = masked.ids_BS[real_BS]
     places_T[:total] = np.arange(total) - np.repeat(starts, np.diff(np.append(starts, total)))
@@ -110,11 +110,11 @@ def _side_by_side(batch: Batch, masked: MaskedBatch, kind: str) -> dict[str, np.
         "ids_BS": ids_T[None],
         "rows_BM": rows_BM.reshape(1, -1),
         "labels_BM": masked.labels_BM.reshape(1, -1),
-        "places_BS": places_T[None],
-        "borders_K": borders_K,
+        "position_ids_BS": places_T[None],
+        "cu_seqlens_K": cu_seqlens_K,
     }
     if kind == "sentence-pairs":
         segments_T = np.zeros(size, np.int64)
-        segments_T[:total] = batch.texts_BS[real_BS]
+        segments_T[:total] = batch.segment_ids_BS[real_BS]
         arrays |= {"segments_BS": segments_T[None], "pairs_P": _pair_labels(batch), "starts_P": sample_starts_B}
     return arrays

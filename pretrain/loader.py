@@ -75,8 +75,8 @@ class Loader:
         self.settings, self.rank, self.world, self.first_sample = settings, rank, world, first_sample
         self.form = form
         self.table = mask_table(tokenizer, shards.special_ids)
-        self.pairs = settings.samples == "sentence-pairs"
-        length, continues_V = settings.length, self.table.continues_V
+        self.pairs = settings.packing == "sentence-pairs"
+        length, continues_V = settings.max_seq_len, self.table.continues_V
         parts, held_out = read_parts(settings, shards, plans)
         self.samples = SampleSet(shards, parts, length, continues_V)
         self._held_out = SampleSet(shards, held_out, length, continues_V) if held_out is not None else self.samples
@@ -100,7 +100,7 @@ class Loader:
                 f"at pretrain.masking.rate={settings.masking.rate} no sample of {tokens} is long enough to predict a "
                 "token of",
                 "the share of a sample's tokens, rounded, is at least 1 in some of them",
-                "raise pretrain.masking.rate or pretrain.length, or give the corpus stage longer texts",
+                "raise pretrain.masking.rate or pretrain.max_seq_len, or give the corpus stage longer texts",
             )
         self._rows = rows_for(length, settings.masking.largest_rate)  # shapes stay the same at any rate
 
@@ -111,7 +111,7 @@ class Loader:
 
     def micro_batches(self, step: int) -> list[MicroBatch]:
         """Return this process's micro-batches of global batch `step`, in order, as the model takes them."""
-        return [prepare(*both, self.settings.samples, self.form) for both in self.masked_batches(step)]
+        return [prepare(*both, self.settings.packing, self.form) for both in self.masked_batches(step)]
 
     def masked_batches(self, step: int) -> list[tuple[Batch, MaskedBatch]]:
         """Return this process's micro-batches of global batch `step` before and after masking, in order.
@@ -137,7 +137,7 @@ class Loader:
     def validation(self) -> Iterator[MicroBatch]:
         """Yield this process's share of the held-out samples as the model takes them; see `masked_validation`."""
         for both in self.masked_validation():
-            yield prepare(*both, self.settings.samples, self.form)
+            yield prepare(*both, self.settings.packing, self.form)
 
     def masked_validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
         """Yield this process's share of the held-out samples, always with the same masks, in `validation_batches`.

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pretrain.spread import OwnWork
+from pretrain.stragglers import OwnWork
 from pretrain.trainer import TOTALS
 
 

@@ -17,17 +17,17 @@ from torch import Tensor
 from common.errors import HunminError
 from common.files import atomic_write
 from common.progress import say
-from pretrain.begin import PLANS, Run
 from pretrain.checkpoint import save_checkpoint, step_folder
 from pretrain.export import load_hub_model, save_hub_model
-from pretrain.export_check import check_folder
+from pretrain.export.check import check_folder
 from pretrain.guard import GuardFigures
-from pretrain.journal import Journal
 from pretrain.log_window import LogWindow, means
 from pretrain.schedule import rate_factor
+from pretrain.setup import PLANS, Run
 from pretrain.speed import COMPILED
-from pretrain.spread import gather_own, spread_of
+from pretrain.stragglers import gather_own, spread_of
 from pretrain.trainer import Trainer
+from pretrain.training_log import Journal
 
 VOTE_STEPS = 2
 """Steps after which a GPU's count of processes that were asked to stop is read: the device still has the work of as
@@ -73,11 +73,11 @@ class Loop:
                 self._validate()
             self._window.restart()
             own, before = self._window.own, self._done
-            self._run.process.lifeline.follow(lambda: before + own.parts())
+            self._run.process.monitor.follow(lambda: before + own.parts())
             while self._done < s.steps and not (stopped and self._saved == self._done):
                 with self._window.waiting():
                     micro_batches = next(batches)
-                lr = s.optimizer.lr * rate_factor(self._done, s.steps, s.optimizer)
+                lr = s.optimizer.learning_rate * rate_factor(self._done, s.steps, s.optimizer)
                 step = self._trainer.step(self._done, lr, micro_batches, asked())
                 self._window.add(step.totals)
                 self._done += 1
@@ -174,7 +174,7 @@ class Loop:
         }
         figures = {name: round(value, 6) for name, value in figures.items()}
         if spread.rank is not None:
-            figures |= {"slowest_rank": spread.rank, "slowest_host": process.hosts[spread.rank]}
+            figures |= {"slowest_rank": spread.rank, "slowest_host": process.monitor.hosts[spread.rank]}
         return figures
 
     def _check_skipped(self) -> GuardFigures:
@@ -196,13 +196,17 @@ class Loop:
     def _remedy(self) -> str:
         """Return what to do about a run that diverges, as a command where there is a checkpoint to go on from."""
         if not self._saved:
-            return "lower pretrain.optimizer.lr or lengthen the warm-up, and begin anew in another `out` folder"
+            return (
+                "lower pretrain.optimizer.learning_rate or lengthen the warm-up, and begin anew in another `out` folder"
+            )
         source = step_folder(self._out / "checkpoints", self._saved)
         s = self._settings
-        half = s.optimizer.lr * rate_factor(self._done - 1, s.steps, s.optimizer) / 2  # of the rate that was too high
+        half = (
+            s.optimizer.learning_rate * rate_factor(self._done - 1, s.steps, s.optimizer) / 2
+        )  # of the rate that was too high
         return (
             f"the checkpoint of step {self._saved} is kept; go on from it with a lower rate: hunmin pretrain RECIPE "
-            f"pretrain.branch_from={source} pretrain.optimizer.lr={half:.2g}"
+            f"pretrain.branch_from={source} pretrain.optimizer.learning_rate={half:.2g}"
         )
 
     def _validate(self) -> dict[str, float]:

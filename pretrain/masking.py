@@ -122,7 +122,7 @@ def mask_batch(
 
 @numba.njit(cache=True, nogil=True)
 def _mask_rows(  # type: ignore[no-untyped-def]
-    ids, rows, labels, keys, barred, continues, special, ordinary,
+    ids, rows, labels, keys, unmaskable, continues, special, ordinary,
     mask_id, rate, until_mask, until_random, whole_word, longest,
 ):  # fmt: skip
     count, length = ids.shape
@@ -146,8 +146,8 @@ def _mask_rows(  # type: ignore[no-untyped-def]
                 starts[words], ends[words] = t, t + 1
                 words += 1
             inside = True
-        for w in range(words - 1, -1, -1):  # the last kept word moves into the place of a barred one
-            if barred[b, starts[w]]:
+        for w in range(words - 1, -1, -1):  # the last kept word moves into the place of an unmaskable one
+            if unmaskable[b, starts[w]]:
                 words -= 1
                 starts[w], ends[w] = starts[words], ends[words]
         budget = min(capacity, np.int64(rate * tokens + 0.5))

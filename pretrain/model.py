@@ -35,7 +35,7 @@ CLASSES: dict[tuple[str, str], type[PreTrainedModel]] = {
 }
 """(type of the model, objective) → class of transformers."""
 
-DYNAMIC = {"ids_BS": 1, "places_BS": 1, "segments_BS": 1, "borders_K": 0}
+DYNAMIC = {"ids_BS": 1, "position_ids_BS": 1, "segments_BS": 1, "cu_seqlens_K": 0}
 """Arguments of texts side by side → the dimension that differs from batch to batch."""
 
 
@@ -81,10 +81,12 @@ def build_config(settings: PretrainSettings, vocab_size: int, special_ids: dict[
         "architectures": [model_class(settings).__name__],
     }
     if model.type == "bert":
-        return BertConfig(**shape, max_position_embeddings=settings.length, type_vocab_size=2, layer_norm_eps=1e-12)
+        return BertConfig(
+            **shape, max_position_embeddings=settings.max_seq_len, type_vocab_size=2, layer_norm_eps=1e-12
+        )
     return RobertaConfig(
         **shape,
-        max_position_embeddings=settings.length + special_ids["pad"] + 1,
+        max_position_embeddings=settings.max_seq_len + special_ids["pad"] + 1,
         type_vocab_size=1,
         layer_norm_eps=1e-5,
         bos_token_id=special_ids["cls"],
@@ -129,7 +131,7 @@ class MaskedRowsModel(nn.Module):
         half: 16-bit type that it computes in (autocast); None is fp32.
     """
 
-    takes_texts = False
+    unpadded = False
     """Whether it is given texts side by side, without padding; see `pretrain.speed`."""
     one_shape = False
     """Whether all its batches must have the same arguments, of the same shapes: it is compiled for each combination."""
@@ -148,11 +150,11 @@ class MaskedRowsModel(nn.Module):
         rows_BM: Tensor,
         labels_BM: Tensor,
         lengths_B: Tensor | None = None,
-        texts_BS: Tensor | None = None,
+        segment_ids_BS: Tensor | None = None,
         segments_BS: Tensor | None = None,
         pairs_P: Tensor | None = None,
-        places_BS: Tensor | None = None,
-        borders_K: Tensor | None = None,
+        position_ids_BS: Tensor | None = None,
+        cu_seqlens_K: Tensor | None = None,
         starts_P: Tensor | None = None,
     ) -> Sums:
         """Return the sums of the batch.
@@ -162,12 +164,12 @@ class MaskedRowsModel(nn.Module):
             rows_BM: int64 positions that are predicted.
             labels_BM: int64 labels, IGNORE where the row is unused.
             lengths_B: int64 real tokens a sample, or None when nothing is padded: then no attention mask is built.
-            texts_BS: int64 number of the text that a position belongs to, −1 for padding. The texts do not see each
-                other, and each has the positions of a sample of its own.
+            segment_ids_BS: int64 number of the text that a position belongs to, −1 for padding. The texts do not see
+                each other, and each has the positions of a sample of its own.
             segments_BS: int64 segment of each position, 0 or 1, of pairs.
             pairs_P: int64 0 where the second segment follows the first, 1 where not, IGNORE where it does not count.
-            places_BS: int64 place of each token in its text, of texts side by side.
-            borders_K: int32 borders of those texts, from 0 to T.
+            position_ids_BS: int64 place of each token in its text, of texts side by side.
+            cu_seqlens_K: int32 borders of those texts, from 0 to T.
             starts_P: int64 first token of each pair, of texts side by side.
         """
         with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
@@ -176,15 +178,17 @@ class MaskedRowsModel(nn.Module):
             if lengths_B is not None:
                 at_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
                 inputs["attention_mask"] = (at_S < lengths_B[:, None]).long()
-            if texts_BS is not None:
+            if segment_ids_BS is not None:
                 # padding sees padding, so that no row of attention is empty
-                inputs["attention_mask"] = (texts_BS[:, None, :, None] == texts_BS[:, None, None, :]).contiguous()
-                inputs["position_ids"] = self._first + _positions(texts_BS)
+                inputs["attention_mask"] = (
+                    segment_ids_BS[:, None, :, None] == segment_ids_BS[:, None, None, :]
+                ).contiguous()
+                inputs["position_ids"] = self._first + _positions(segment_ids_BS)
             if segments_BS is not None:
                 inputs["token_type_ids"] = segments_BS
-            if borders_K is not None and places_BS is not None:
-                inputs["position_ids"] = self._first + places_BS
-                inputs |= {"cu_seq_lens_q": borders_K, "max_length_q": max(FILL, self._longest)}
+            if cu_seqlens_K is not None and position_ids_BS is not None:
+                inputs["position_ids"] = self._first + position_ids_BS
+                inputs |= {"cu_seq_lens_q": cu_seqlens_K, "max_length_q": max(FILL, self._longest)}
                 inputs.setdefault("token_type_ids", torch.zeros_like(ids_BS))
             encoded = self.hub.base_model(**inputs)
             hidden_BSH = encoded.last_hidden_state
@@ -217,7 +221,7 @@ class MaskedRowsModel(nn.Module):
 
     def input_form(self, device: torch.device) -> InputForm:
         """Return the form in which the model takes its batches on a device."""
-        return InputForm(self.takes_texts, self.one_shape, pinned=device.type == "cuda")
+        return InputForm(self.unpadded, self.one_shape, pinned=device.type == "cuda")
 
     def on_device(self, inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
         """Return arguments of `forward` on a device; nothing waits for the copies.
@@ -227,7 +231,7 @@ class MaskedRowsModel(nn.Module):
             device: of the model.
         """
         there = {name: tensor.to(device, non_blocking=True) for name, tensor in inputs.items()}
-        if self.compiles and "borders_K" in there:  # one graph for batches of all sizes
+        if self.compiles and "cu_seqlens_K" in there:  # one graph for batches of all sizes
             for name in DYNAMIC.keys() & there:
                 torch._dynamo.mark_dynamic(there[name], DYNAMIC[name])
         return there
@@ -242,10 +246,10 @@ class MaskedRowsModel(nn.Module):
         return features
 
 
-def _positions(texts_BS: Tensor) -> Tensor:
+def _positions(segment_ids_BS: Tensor) -> Tensor:
     """Return each position's place in its text, from 0; texts stand side by side."""
-    at_S = torch.arange(texts_BS.shape[1], device=texts_BS.device)
-    begins_BS = torch.ones_like(texts_BS, dtype=torch.bool)
-    begins_BS[:, 1:] = texts_BS[:, 1:] != texts_BS[:, :-1]
+    at_S = torch.arange(segment_ids_BS.shape[1], device=segment_ids_BS.device)
+    begins_BS = torch.ones_like(segment_ids_BS, dtype=torch.bool)
+    begins_BS[:, 1:] = segment_ids_BS[:, 1:] != segment_ids_BS[:, :-1]
     first_BS: Tensor = torch.where(begins_BS, at_S, 0).cummax(1).values
     return at_S - first_BS

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from pretrain.cost.devices import DEVICES
+from pretrain.cost.devices import DEVICES, Device
 
 PEAKS = {name: device.peak for name, device in DEVICES.items() if device.kind == "gpu"}
 """GPU → published dense bf16 or fp16 peak, FLOP/s; the first that its name holds, as whole words, counts."""
+CPU_SHARE = 0.65
+"""Share of this machine's measured matrix product that a training step is assumed to reach on a CPU."""
+UNKNOWN_SHARE = 0.30
+"""The same of a GPU whose peak is not known."""
+UNKNOWN_LINK = 10e9
+"""Bytes a second that a device is assumed to send to its neighbours where nothing is known of it."""
 
 
 def device_peak(device: torch.device) -> float:
@@ -65,3 +73,17 @@ def measured_rate(device: torch.device | None = None) -> float:
             torch.cuda.synchronize()
         times.append(time.perf_counter() - began)
     return 2 * size**3 / min(times)
+
+
+def this_device() -> Device:
+    """Return the device that a run on this machine would have: its GPUs, or its processor."""
+    if not torch.cuda.is_available():
+        peak, memory = measured_rate(), float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        return Device(
+            "this machine", "cpu", peak, peak, memory, UNKNOWN_LINK, CPU_SHARE, bf16=False, in_node=1
+        )  # several of it are several machines
+    name, memory = torch.cuda.get_device_name(), float(torch.cuda.get_device_properties(0).total_memory)
+    if known := known_device(name):
+        return replace(DEVICES[known], memory=memory)
+    bf16, peak = torch.cuda.is_bf16_supported(), measured_rate(torch.device("cuda"))
+    return Device(name, "gpu", peak, measured_rate(), memory, UNKNOWN_LINK, UNKNOWN_SHARE, bf16)

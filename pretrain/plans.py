@@ -36,17 +36,17 @@ def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
     """
     shards = TokenShards(tokens)
     plans.mkdir(parents=True, exist_ok=True)
-    if settings.samples == "sentence-pairs":
-        plan_pairs(shards, plans, settings.length, copies(settings), settings.validation_samples, settings.seed)
-    elif settings.samples == "packed":
+    if settings.packing == "sentence-pairs":
+        plan_pairs(shards, plans, settings.max_seq_len, copies(settings), settings.validation_samples, settings.seed)
+    elif settings.packing == "packed":
         for index in range(len(shards.shards)):
             if not holds_groups(plans, index):
-                write_groups(plans, index, packed(shards.documents(index), settings.length))
+                write_groups(plans, index, packed(shards.documents(index), settings.max_seq_len))
     if not (plans / BY_ORDINARY).exists():
         shards.check_ids()
         training, _ = read_parts(settings, shards, plans)
         with atomic_write(plans / BY_ORDINARY) as stream:
-            json.dump(count_by_ordinary_tokens(shards, training, settings.length).tolist(), stream)
+            json.dump(count_by_ordinary_tokens(shards, training, settings.max_seq_len).tolist(), stream)
 
 
 def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> tuple[Parts, Parts | None]:
@@ -61,7 +61,7 @@ def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> 
     """
     training: Parts
     held_out: Parts
-    if settings.samples == "sentence-pairs":
+    if settings.packing == "sentence-pairs":
         pairs = read_pairs(shards, plans, copies(settings))
         training, held_out = list(pairs.training), list(pairs.validation)
     else:
@@ -69,7 +69,7 @@ def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> 
         training = [part for part in every if shards.copies(part[0])]
         held_out = [part for part in every if not shards.copies(part[0])]
     repeated = [part for part in training for _ in range(shards.copies(part[0]))]
-    by_document = settings.samples == "sentence-pairs" or len(held_out) > 0
+    by_document = settings.packing == "sentence-pairs" or len(held_out) > 0
     if settings.validation_samples and len(repeated) > len(training) and not by_document:
         raise UserError(
             f"pretrain.validation_samples={settings.validation_samples} of a corpus in which documents come several "
@@ -81,9 +81,9 @@ def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> 
 
 
 def _layout(settings: PretrainSettings, shards: TokenShards, index: int, plans: Path) -> Layout:
-    if settings.samples == "packed":
+    if settings.packing == "packed":
         return read_groups(plans, index)
-    return make_layout(settings.samples, shards, index, settings.length)
+    return make_layout(settings.packing, shards, index, settings.max_seq_len)
 
 
 def read_by_ordinary_tokens(settings: PretrainSettings, shards: TokenShards, plans: Path, parts: Parts) -> np.ndarray:
@@ -91,7 +91,7 @@ def read_by_ordinary_tokens(settings: PretrainSettings, shards: TokenShards, pla
     path = plans / BY_ORDINARY
     if path.exists():
         return np.array(json.loads(path.read_bytes()), np.int64)
-    return count_by_ordinary_tokens(shards, parts, settings.length)
+    return count_by_ordinary_tokens(shards, parts, settings.max_seq_len)
 
 
 def copies(settings: PretrainSettings) -> int:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
+import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -16,17 +21,23 @@ import torch.distributed as dist
 from common.errors import UserError
 from common.process import core_numbers
 from pretrain.accelerator import GROUPS, device_of
-from pretrain.lifeline import Lifeline
-from pretrain.stores import group_store
+from pretrain.monitor import Monitor
 from pretrain.world import LOOPBACK, WorldInfo, world_info
 
 T = TypeVar("T")
 
-COLLECTIVE_MINUTES = 30
-"""For how long processes wait for each other in a step; work of the first one alone is waited for by the lifeline."""
+PATIENCE = timedelta(minutes=30)
+"""For how long processes wait for each other to begin, and in a step; work of the first one alone has no limit."""
+AGENT_PATIENCE = timedelta(minutes=1)
+"""For the store of torchrun's agent, which is there before its processes."""
+FOREVER = timedelta(days=365)
+SHARED_SECONDS = 10
+"""How long a file may take to be seen on another node: network file systems cache folders."""
+PROBE = ".shared-"
+"""Begins the name of the file that shows whether a folder is shared."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Process:
     """This process of a run."""
 
@@ -34,9 +45,8 @@ class Process:
     world: int
     host: str
     device: torch.device
-    lifeline: Lifeline
-    hosts: tuple[str, ...] = ()
-    """Of all processes, by rank."""
+    monitor: Monitor = field(default_factory=lambda: Monitor(0, [""]))
+    _meetings: int = 0
 
     @property
     def first(self) -> bool:
@@ -44,22 +54,34 @@ class Process:
         return self.rank == 0
 
     def on_first(self, name: str, work: Callable[[], T]) -> T:
-        """Return what `work` returns on the first process, on all of them; the others wait however long it takes.
+        """Return what `work` returns on the first process, on all of them; all call it, in the same order.
+
+        The others wait however long it takes, and no collective runs meanwhile; a failure ends them (`Monitor`).
 
         Args:
-            name: of the work, for messages.
-            work: returns what JSON can carry; what it raises ends all processes.
+            name: of the work.
+            work: returns what JSON can carry (for the others a tuple becomes a list).
         """
-        return self.lifeline.wait_for_first(name, work if self.first else None)
+        key = self._key(name)
+        if not self.first:
+            self.monitor.store.wait([key], FOREVER)
+            return json.loads(self.monitor.store.get(key))  # type: ignore[no-any-return]
+        result = work()
+        if self.world > 1:
+            self.monitor.store.set(key, json.dumps(result))
+        return result
 
+    def meet(self, name: str) -> None:
+        """Wait until all processes have come here, however long it takes; all call it, in the same order."""
+        key = self._key(name)
+        if self.world > 1:
+            if self.monitor.store.add(f"{key}/come", 1) == self.world:
+                self.monitor.store.set(key, "")
+            self.monitor.store.wait([key], FOREVER)
 
-def share(value: Any) -> Any:
-    """Return the first process's value on all of them."""
-    if not dist.is_initialized() or dist.get_world_size() == 1:
-        return value
-    box = [value]
-    dist.broadcast_object_list(box)
-    return box[0]
+    def _key(self, name: str) -> str:
+        self._meetings += 1
+        return f"{self._meetings}/{name}"
 
 
 def place_process() -> WorldInfo:
@@ -81,30 +103,68 @@ def join_processes(info: WorldInfo, threads: int | None = None) -> Process:
         threads: CPU threads of this process; None: its part of the cores that it may use.
 
     Raises:
-        UserError: see `device_of`.
+        UserError: the store of rank 0 is not reached, or see `device_of`.
     """
-    device = device_of(info)
+    device, own = device_of(info), core_numbers()
     if device.type == "cuda":
         torch.cuda.set_device(device)  # before anything is put on the first one by default
-    if info.world > 1:
-        patience = timedelta(minutes=COLLECTIVE_MINUTES)
-        dist.init_process_group(
-            GROUPS[device.type],
-            store=group_store(info, os.environ, patience),
-            rank=info.rank,
-            world_size=info.world,
-            timeout=patience,
+    if info.world == 1:
+        torch.set_num_threads(threads or thread_count(own, [own]))
+        return Process(0, 1, info.host, device)
+    # held to the end: on rank 0 it may be the one that the others are connected to
+    store = _store(info, info.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True")
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    group = dist.PrefixStore(f"group/{attempt}", store)
+    dist.init_process_group(
+        GROUPS[device.type], store=group, rank=info.rank, world_size=info.world, timeout=PATIENCE
+    )  # fmt: skip
+    everywhere: list[Any] = [None] * info.world
+    dist.all_gather_object(everywhere, (info.host, own))
+    torch.set_num_threads(threads or thread_count(own, [cores for host, cores in everywhere if host == info.host]))
+    hosts = [host for host, _ in everywhere]
+    monitor = Monitor(info.rank, hosts, lambda: dist.PrefixStore(f"monitor/{attempt}", _store(info, False)))
+    process = Process(info.rank, info.world, info.host, device, monitor)
+    process.meet("the monitor")
+    monitor.start()
+    return process
+
+
+def _store(info: WorldInfo, opens: bool) -> Any:
+    """Return torch's store at the meeting's address: opened by this process, or a new connection to it.
+
+    Where all processes are of one machine it listens on the loopback alone. Between machines it listens on all
+    interfaces, and torch knows no password for it.
+    """
+    local, agent = info.local_world == info.world, os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    host = LOOPBACK if local and not agent else info.address
+    try:
+        if opens and local:
+            return open_local_store(info.port)
+        patience = AGENT_PATIENCE if agent else PATIENCE
+        return dist.TCPStore(host, info.port, None, opens, patience, wait_for_workers=False)
+    except (RuntimeError, OSError) as error:
+        what = "open" if opens else "reach"
+        raise UserError(
+            f"rank {info.rank} on {info.host} cannot {what} port {info.port} of {host}: {error}",
+            "the processes of a run meet at a port of the machine of rank 0",
+            "open the ports between the machines, or set MASTER_ADDR and MASTER_PORT to what all of them reach",
+        ) from None
+
+
+def open_local_store(port: int) -> Any:
+    """Return a new store of this process that listens on the loopback alone.
+
+    Args:
+        port: to listen on; 0: any that is free.
+    """
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as torch does
+        listening.bind((LOOPBACK, port))
+        listening.listen(socket.SOMAXCONN)
+        port = listening.getsockname()[1]
+        return dist.TCPStore(
+            LOOPBACK, port, None, True, PATIENCE, wait_for_workers=False, master_listen_fd=listening.detach()
         )
-    own = core_numbers()
-    everywhere: list[Any] = [(info.host, own)]
-    if info.world > 1:
-        everywhere *= info.world
-        dist.all_gather_object(everywhere, (info.host, own))
-    here = [cores for host, cores in everywhere if host == info.host]
-    torch.set_num_threads(threads or thread_count(own, here))
-    address = LOOPBACK if info.local_world == info.world else info.address
-    lifeline = Lifeline.start(info.rank, info.world, address, share)
-    return Process(info.rank, info.world, info.host, device, lifeline, tuple(host for host, _ in everywhere))
 
 
 def thread_count(own: frozenset[int], here: Sequence[frozenset[int]]) -> int:
@@ -117,6 +177,48 @@ def thread_count(own: frozenset[int], here: Sequence[frozenset[int]]) -> int:
         here: the same of every process on its machine, itself too.
     """
     return max(1, int(sum(Fraction(1, sum(core in cores for cores in here)) for core in own)))
+
+
+def require_shared_folder(folder: Path, process: Process) -> None:
+    """Check that all processes see one and the same folder, rather than at the first checkpoint; all call it.
+
+    Args:
+        folder: of the run; made where it does not exist.
+        process: this one.
+
+    Raises:
+        UserError: this process does not see what rank 0 has written there.
+        OSError: rank 0 cannot write there.
+    """
+    if process.world == 1:
+        return
+
+    def write() -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(f"{PROBE}*"):  # by a run that was killed
+            left.unlink(missing_ok=True)
+        name = PROBE + secrets.token_hex(8)
+        (folder / name).touch()
+        return name
+
+    # the others look for the file only once it is there: some file systems remember for a minute what was missing
+    probe = folder / process.on_first("write to the run's folder", write)
+    until = time.monotonic() + SHARED_SECONDS
+    try:
+        # reading a folder makes a network file system ask its server anew
+        while not (folder.is_dir() and probe in folder.iterdir()):
+            if time.monotonic() > until:
+                who = f"{process.host} (rank {process.rank})"
+                raise UserError(
+                    f"{who} does not see what rank 0 writes to the run's folder {folder}",
+                    "all machines of a run share its folder",
+                    "put it on a file system that every machine mounts under the same path (NFS, Lustre)",
+                )
+            time.sleep(0.2)
+        process.meet("see the run's folder")
+    finally:
+        if process.first:
+            probe.unlink(missing_ok=True)
 
 
 def leave_processes() -> None:

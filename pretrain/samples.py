@@ -24,7 +24,7 @@ class Batch:
     """int64: [CLS] tokens [SEP], or several such, or a pair; then [PAD]."""
     lengths_B: np.ndarray
     """int64: tokens without padding."""
-    texts_BS: np.ndarray
+    segment_ids_BS: np.ndarray
     """int64: number of the text, from 0, that a position belongs to, special tokens too; −1: padding."""
     barred_BS: np.ndarray
     """bool: tokens of words that the sample holds only in part."""
@@ -47,8 +47,10 @@ class Batch:
 def filled(batch: Batch) -> Batch:
     """Return a batch whose last texts take the padding of their samples: as large as any of its kind can be."""
     count, length = batch.ids_BS.shape
-    texts_BS = np.where(batch.texts_BS < 0, batch.texts_BS.max(1, keepdims=True), batch.texts_BS)
-    return replace(batch, texts_BS=texts_BS, lengths_B=np.full(count, length, np.int64))
+    segment_ids_BS = np.where(
+        batch.segment_ids_BS < 0, batch.segment_ids_BS.max(1, keepdims=True), batch.segment_ids_BS
+    )
+    return replace(batch, segment_ids_BS=segment_ids_BS, lengths_B=np.full(count, length, np.int64))
 
 
 class SampleSet:
@@ -99,7 +101,7 @@ class SampleSet:
         count = len(ids_B)
         out = np.full((count, self.length), self._pad, np.int64)
         texts = np.full((count, self.length), -1, np.int64)
-        barred = np.zeros((count, self.length), np.bool_)
+        unmaskable = np.zeros((count, self.length), np.bool_)
         lengths, follows = np.empty(count, np.int64), np.zeros(count, np.bool_)
         part_of = np.searchsorted(self._first, ids_B, side="right") - 1
         for row, (sample, part) in enumerate(zip(ids_B, part_of, strict=True)):
@@ -107,10 +109,10 @@ class SampleSet:
             spans_K2 = layout.spans(sample - self._first[part])
             lengths[row] = _lay_out(
                 self._tokens[shard], spans_K2, self._continues, self._cls, self._sep, layout.apart,
-                out[row], texts[row], barred[row],
+                out[row], texts[row], unmaskable[row],
             )  # fmt: skip
             follows[row] = len(spans_K2) == 2 and not layout.apart and spans_K2[0, 1] == spans_K2[1, 0]
-        return Batch(out, lengths, texts, barred, follows, np.ones(count, np.bool_))
+        return Batch(out, lengths, texts, unmaskable, follows, np.ones(count, np.bool_))
 
 
 @numba.njit(cache=True, nogil=True)

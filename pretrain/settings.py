@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -117,7 +118,9 @@ class MaskingSettings(Settings):
 class OptimizerSettings(Settings):
     """AdamW and its schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
 
-    lr: float = Field(1e-4, gt=0)
+    RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate", "clip": "max_grad_norm"}
+
+    learning_rate: float = Field(1e-4, gt=0)
     """Peak learning rate (KLUE paper, Table 31: 1e-4)."""
     beta1: float = Field(0.9, ge=0, lt=1)
     """Adam β1."""
@@ -134,7 +137,7 @@ class OptimizerSettings(Settings):
     and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to go on from."""
     decay_share: float = Field(0.1, gt=0, le=1)
     """Share of all steps over which `warmup-stable-decay` falls to 0."""
-    clip: float = Field(1.0, ge=0)
+    max_grad_norm: float = Field(1.0, ge=0)
     """Largest gradient norm; 0 clips nothing."""
 
 
@@ -150,6 +153,13 @@ class BatchWarmupSettings(Settings):
 
 class PretrainSettings(Settings):
     """One pretraining run; the defaults are KLUE-RoBERTa-base."""
+
+    RENAMED: ClassVar[Mapping[str, str]] = {
+        "samples": "packing",
+        "length": "max_seq_len",
+        "communication": "grad_reduce_dtype",
+        "bucket_mb": "bucket_cap_mb",
+    }
 
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""
@@ -167,13 +177,13 @@ class PretrainSettings(Settings):
     """What is masked and how."""
     optimizer: OptimizerSettings = OptimizerSettings()
     """Optimizer and learning-rate schedule."""
-    samples: Literal["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"] = "full-sentences"
+    packing: Literal["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"] = "full-sentences"
     """`full-sentences`: whole consecutive sentences across documents up to the length (RoBERTa), the rest padded.
     `doc-sentences`: the same, but never across documents (RoBERTa's other variant; more padding). `contiguous`: the
     running text cut every length − 2 tokens: no padding, no attention mask, cut words unmasked. `packed`: documents,
     or pieces of long ones, packed into samples by best fit; they do not see each other. `sentence-pairs`: two texts
     that follow each other or do not, for next-sentence prediction (BERT)."""
-    length: int = Field(512, ge=8)
+    max_seq_len: int = Field(512, ge=8)
     """Tokens in a sample, [CLS] and [SEP] included."""
     steps: int = Field(1_000_000, ge=1)
     """Optimizer steps (KLUE paper, Table 31)."""
@@ -200,10 +210,10 @@ class PretrainSettings(Settings):
     fp8: bool = False
     """Compute the layers' matrix products in 8 bits (torchao, an extra): faster on GPUs from Ada and Hopper on, with
     coarser rounding."""
-    communication: Literal["fp32", "bf16"] = "fp32"
+    grad_reduce_dtype: Literal["fp32", "bf16"] = "fp32"
     """Numbers in which gradients are averaged over the processes. `bf16` halves what is sent, for networks that hold a
     run back (`hunmin plan` says by how much), with gradients of 8 significant bits."""
-    bucket_mb: int | None = runtime(None, ge=1)
+    bucket_cap_mb: int | None = runtime(None, ge=1)
     """MB of gradients (fp32) that are averaged at a time. None: an eighth of the model's, 25 to 200. Larger ones suit
     networks of high latency; smaller ones leave earlier, beside the backward pass."""
     gradient_checkpointing: bool = runtime(False)
@@ -255,10 +265,10 @@ class PretrainSettings(Settings):
 
     @model_validator(mode="after")
     def _objective_has_its_samples(self) -> PretrainSettings:
-        if (self.objective == "mlm+nsp") != (self.samples == "sentence-pairs"):
+        if (self.objective == "mlm+nsp") != (self.packing == "sentence-pairs"):
             raise ValueError(
-                f"objective={self.objective} does not go with samples={self.samples}: next-sentence prediction "
-                "(mlm+nsp) is learned from samples=sentence-pairs, and nothing else is"
+                f"objective={self.objective} does not go with packing={self.packing}: next-sentence prediction "
+                "(mlm+nsp) is learned from packing=sentence-pairs, and nothing else is"
             )
         if self.objective == "mlm+nsp" and self.model.type != "bert":
             raise ValueError(f"objective=mlm+nsp needs model.type=bert: {self.model.type} has no head for it")
@@ -335,7 +345,7 @@ class PretrainSettings(Settings):
     @property
     def tokens(self) -> int:
         """Token positions of the whole run: samples × length."""
-        return self.samples_before(self.steps) * self.length
+        return self.samples_before(self.steps) * self.max_seq_len
 
 
 def _largest_divisor(global_batch: int, processes: int, at_most: int) -> int:

@@ -14,7 +14,7 @@ from torch.nn import functional
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from common.errors import UserError
-from pretrain.attention import NAME, attend, takes_texts
+from pretrain.attention import NAME, attend, unpadded
 from pretrain.model import MaskedRowsModel
 from pretrain.settings import PretrainSettings
 
@@ -45,8 +45,8 @@ def speed_up(
     compiled = is_compiled(settings, device)
     width = config.hidden_size // config.num_attention_heads
     model.one_shape = device.type == "tpu"
-    model.takes_texts = takes_texts(device, model.half, width, settings.length, compiled)
-    if model.takes_texts:
+    model.unpadded = unpadded(device, model.half, width, settings.max_seq_len, compiled)
+    if model.unpadded:
         model.hub.set_attn_implementation(NAME)
     if settings.fp8:
         use_fp8(model, device)
@@ -82,7 +82,7 @@ def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "
         backend: of `torch.compile`.
     """
     base = model.hub.base_model
-    if model.takes_texts:  # what is marked in the batch is not marked in what is computed of it
+    if model.unpadded:  # what is marked in the batch is not marked in what is computed of it
         base.register_forward_pre_hook(_mark_texts, with_kwargs=True)
         base.encoder.register_forward_pre_hook(lambda _, inputs: torch._dynamo.mark_dynamic(inputs[0], 1))
     for part in (base.embeddings, *base.encoder.layer):

@@ -64,7 +64,7 @@ def train(
         tokenizer: finished tokenizer folder.
         out: the run's folder.
         parent: where the checkpoint of `settings.branch_from` is now; None: there.
-        process: this one, which has met the others, inside its lifeline; None meets them here.
+        process: this one, which has met the others, inside its monitor; None meets them here.
 
     Raises:
         HunminError: see `begin` and `Loop.run`; or the memory does not hold a micro-batch.
@@ -73,23 +73,23 @@ def train(
     stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
     from pretrain import processes
     from pretrain.attention import fastest_kernels
-    from pretrain.begin import begin
-    from pretrain.heartbeat import HEARTBEAT
     from pretrain.loop import Loop
+    from pretrain.monitor import HEARTBEAT
+    from pretrain.setup import begin
     from pretrain.speed import keep_compiled
 
     held: AbstractContextManager[Any] = nullcontext()
     if process is None:
         process = processes.join_processes(processes.place_process(), settings.threads)
-        held = process.lifeline
+        held = process.monitor
     keep_compiled(out)
-    reporting = process.lifeline.reporting(out / "logs" / HEARTBEAT, settings.steps)
+    reporting = process.monitor.reporting(out / "logs" / HEARTBEAT, settings.steps)
     with held, reporting, processes.memory_errors(), fastest_kernels():
         loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
         if counts is None and process.first:
             (out / "logs" / STOPPED_MARK).touch()
-        process.lifeline.meet("the end")  # nobody is left waiting for something of a process that has gone
+        process.meet("the end")  # nobody is left waiting for something of a process that has gone
     ignore_stops()
     processes.leave_processes()
     return counts

@@ -43,13 +43,13 @@ from tokenizer.shards import token_dtype, write_meta, write_shard
 SPECIAL = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
 ROWS: dict[str, dict[str, Any]] = {
     "full-sentences": {"profile": True},
-    "contiguous": {"samples": "contiguous", "profile": True},
-    "packed": {"samples": "packed", "profile": True},
+    "contiguous": {"packing": "contiguous", "profile": True},
+    "packed": {"packing": "packed", "profile": True},
     "full-sentences, dropout 0": {"dropout": 0.0},
-    "contiguous, dropout 0": {"samples": "contiguous", "dropout": 0.0},
-    "packed, dropout 0": {"samples": "packed", "dropout": 0.0},
+    "contiguous, dropout 0": {"packing": "contiguous", "dropout": 0.0},
+    "packed, dropout 0": {"packing": "packed", "dropout": 0.0},
     "full-sentences, FP8": {"fp8": True},
-    "contiguous, FP8": {"samples": "contiguous", "fp8": True},
+    "contiguous, FP8": {"packing": "contiguous", "fp8": True},
     "full-sentences, dense mask": {"dense": True},
     "full-sentences, not compiled": {"compile": False},
     "full-sentences, compiled layer by layer": {"world": 2},
@@ -99,8 +99,8 @@ def make_tokenizer(folder: Path, vocabulary: int) -> Path:
 def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSettings:
     """Return the run of a row."""
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
-    basic = {"model": {**shape, "dropout": row.get("dropout", 0.1)}, "samples": "full-sentences",
-             "length": options.length, "steps": 10**6, "global_batch": options.batch, "micro_batch": options.batch,
+    basic = {"model": {**shape, "dropout": row.get("dropout", 0.1)}, "packing": "full-sentences",
+             "max_seq_len": options.length, "steps": 10**6, "global_batch": options.batch, "micro_batch": options.batch,
              "optimizer": {"warmup_steps": 1000}, "validation_samples": 0}  # fmt: skip
     return PretrainSettings(**{**basic, **{name: value for name, value in row.items() if name not in NO_SETTINGS}})
 

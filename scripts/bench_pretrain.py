@@ -89,7 +89,7 @@ class Ours:
         model = MaskedRowsModel(hub, half_type(settings.dtype))
         speed_up(model, settings, device(), world=world)
         if unpadded is not None:
-            model.takes_texts = unpadded
+            model.unpadded = unpadded
             hub.set_attn_implementation(NAME if unpadded else "sdpa")
         with tempfile.TemporaryDirectory() as plans:
             plan_samples(settings, tokens, Path(plans))
@@ -108,7 +108,7 @@ class Ours:
         began = time.perf_counter()
         batches = next(self._batches)
         self.waited += time.perf_counter() - began
-        lr = self._trainer.settings.optimizer.lr
+        lr = self._trainer.settings.optimizer.learning_rate
         self._number += 1
         return self._trainer.step(self._number - 1, lr, batches).totals[TOTALS.index("tokens")]
 
@@ -166,9 +166,11 @@ class Plain:
         self._model = build_model(settings, config).to(device()).train()
         if compiled:
             self._model.compile()
-        self._optimizer = torch.optim.AdamW(self._model.parameters(), lr=settings.optimizer.lr, weight_decay=0.01)
+        self._optimizer = torch.optim.AdamW(
+            self._model.parameters(), lr=settings.optimizer.learning_rate, weight_decay=0.01
+        )
         self._half, self._pad, self.waited = half_type(settings.dtype), shards.special_ids["pad"], 0.0
-        texts = Texts(tokens, settings.length)
+        texts = Texts(tokens, settings.max_seq_len)
         self._source = iter(DataLoader(
             texts, settings.micro_batch, num_workers=8 * gpu, collate_fn=collator, pin_memory=gpu
         ))  # fmt: skip
@@ -183,7 +185,7 @@ class Plain:
         with torch.autocast(device().type, self._half, enabled=self._half is not None):
             loss = self._model(**{name: value.to(device(), non_blocking=True) for name, value in batch.items()}).loss
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._settings.optimizer.clip)
+        torch.nn.utils.clip_grad_norm_(self._model.parameters(), self._settings.optimizer.max_grad_norm)
         self._optimizer.step()
         self._optimizer.zero_grad()
         return real
@@ -218,7 +220,8 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
     gpu, peak = device().type == "cuda", measured_rate(device())
 
     def run(**changes: Any) -> PretrainSettings:
-        basic = {"model": {**shape, "dropout": 0.1}, "samples": "contiguous", "length": options.length, "dtype": dtype,
+        basic = {"model": {**shape, "dropout": 0.1}, "packing": "contiguous", "max_seq_len": options.length,
+                 "dtype": dtype,
                  "steps": 10**6, "optimizer": {"warmup_steps": 1000},
                  "global_batch": options.batch, "micro_batch": options.batch}  # fmt: skip
         return PretrainSettings(**{**basic, **changes})
@@ -234,10 +237,10 @@ def compare(options: argparse.Namespace, shape: dict[str, Any], dtype: str, step
     }
     padded = ("full-sentences", "packed", "doc-sentences")
     for kind in padded if options.texts else ():
-        loops[f"ours, {kind}, with a mask"] = ours(unpadded=False, samples=kind)
-        loops[f"ours, {kind}, text by text"] = ours(unpadded=True, samples=kind)
+        loops[f"ours, {kind}, with a mask"] = ours(unpadded=False, packing=kind)
+        loops[f"ours, {kind}, text by text"] = ours(unpadded=True, packing=kind)
     if parts:
-        loops |= {f"ours, {kind}": ours(samples=kind) for kind in padded}
+        loops |= {f"ours, {kind}": ours(packing=kind) for kind in padded}
         loops["ours, DeepSpeed's ZeRO 0"] = ours(engine="deepspeed")
         loops["ours, DeepSpeed's ZeRO 1"] = ours(zero_stage=1)
         loops["ours, not compiled" if gpu else "ours, compiled"] = ours(compile=not gpu)

@@ -31,13 +31,13 @@ corpus: {inputs: [sample/corpora/encyclopedia.jsonl], pii: {key: invented-sample
 tokenizer: {vocab_size: 2500, min_character_count: 2}
 pretrain:
   model: {layers: 1, hidden: 32, heads: 2, dropout: 0.0}
-  samples: contiguous
-  length: 128
+  packing: contiguous
+  max_seq_len: 128
   steps: 40
   global_batch: 8
   micro_batch: 8
   validation_samples: 8
-  optimizer: {lr: 1.0e-3, warmup_steps: 4}
+  optimizer: {learning_rate: 1.0e-3, warmup_steps: 4}
   checkpoint_every: 10
   compile: false
   wandb: off

@@ -111,7 +111,7 @@ def main() -> int:
     if options.out:
         held = read_report(options.out)
         model = recipe.pretrain.model
-        shape = f"{model.layers} layers × {model.hidden}, {recipe.pretrain.length} tokens"
+        shape = f"{model.layers} layers × {model.hidden}, {recipe.pretrain.max_seq_len} tokens"
         conditions = conditions_of(f"{shape}, {recipe.pretrain.global_batch} samples a step")
         held["run"] = {"date": time.strftime("%Y-%m-%d"), "conditions": conditions, "rows": as_dicts(rows)}
         write_report(options.out, held)

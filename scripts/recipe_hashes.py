@@ -6,7 +6,8 @@ of the code must leave as it is.
 
 Every shipped recipe of an encoder runs from text to its exported model as it stands, but on the embedded sample, with a
 small vocabulary, a narrow model of two layers and twelve steps on one worker and one thread. Equal lines of two trees
-mean equal bytes. --tree names another checkout whose environment runs it.
+mean equal bytes. --tree names another checkout whose environment runs it; --old-names writes settings as they were
+named before `max_seq_len`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SMALL: dict[str, Any] = {
     "corpus.unit_mb": 0.5, "corpus.workers": 1, "corpus.pii.key": "a-key-for-invented-data",
     "tokenizer.vocab_size": 2500, "tokenizer.min_character_count": 2, "tokenizer.workers": 1, "encode.workers": 1,
     "pretrain.model.layers": 2, "pretrain.model.hidden": 32, "pretrain.model.heads": 2,
-    "pretrain.model.feed_forward": 64, "pretrain.length": 64, "pretrain.steps": STEPS,
+    "pretrain.model.feed_forward": 64, "pretrain.max_seq_len": 64, "pretrain.steps": STEPS,
     "pretrain.global_batch": 16, "pretrain.micro_batch": 8, "pretrain.checkpoint_every": STEPS,
     "pretrain.validate_every": STEPS, "pretrain.log_every": 1, "pretrain.validation_samples": 32,
     "pretrain.optimizer.warmup_steps": 3, "pretrain.threads": 1, "pretrain.compile": False, "pretrain.wandb": "off",
@@ -51,12 +52,14 @@ def digest(run: Path, pattern: str) -> str:
     return both.hexdigest()[:16] if found else "-"
 
 
-def settings_of(recipe: Path, sample: Path, out: Path) -> list[str]:
+def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[str]:
     """Return the changes that shrink a recipe, as `hunmin run` takes them."""
     small = {**SMALL, "out": str(out), "corpus.inputs": [str(sample / "corpora/*")], "klue.data": str(sample / "klue")}
     written = yaml.safe_load(recipe.read_text(encoding="utf-8"))
     if written["pretrain"].get("masking", {}).get("kind") == "static":
         small["pretrain.masking.dupe_factor"] = 2
+    if old_names:
+        small["pretrain.max_seq_len"] = small.pop("pretrain.max_seq_len")
     return [f"{key}={json.dumps(value)}" for key, value in small.items()]
 
 
@@ -65,6 +68,7 @@ def main() -> int:
     parser = parser_of(__doc__)
     parser.add_argument("sample", type=Path, help="the embedded sample, as hunmin sample writes it")
     parser.add_argument("--tree", type=Path, default=Path(__file__).parents[1], help="a checkout with .venv")
+    parser.add_argument("--old-names", action="store_true", help="settings as named before max_seq_len")
     given = parser.parse_args()
     failed = 0
     for recipe in sorted((given.tree / "configs").glob("*.yaml")):
@@ -72,7 +76,7 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
-            changes = settings_of(recipe, given.sample.resolve(), run)
+            changes = settings_of(recipe, given.sample.resolve(), run, given.old_names)
             command = [given.tree / ".venv/bin/hunmin", "run", recipe, "--until", "export", *changes]
             environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
             done = subprocess.run(command, cwd=given.tree, env=environment, capture_output=True, text=True)

@@ -48,9 +48,10 @@ HEAD = (
     "<!-- Written by scripts/recipe_reference.py from the settings' docstrings; edit those. -->",
     """\
 Every setting of a recipe, from the classes that read it. A recipe is YAML with these sections, one below the other; on
-the command line the same setting is `key=value` with dots: `pretrain.optimizer.lr=2e-4`. An unknown key or a value out
-of its range is an error that names the key, the rule and the nearest known name. Rules between several settings
-(`micro_batch` and `global_batch`, say) are told by the error as well: `hunmin run RECIPE --dry-run` checks it all.""",
+the command line the same setting is `key=value` with dots: `pretrain.optimizer.learning_rate=2e-4`. An unknown key or a
+value out of its range is an error that names the key, the rule and the nearest known name. Rules between several
+settings (`micro_batch` and `global_batch`, say) are told by the error as well: `hunmin run RECIPE --dry-run` checks
+it all.""",
     """\
 *Free* settings change how the work is done and not what comes out: they may have another value when a run goes on. Any
 other value that changes redoes its stage and those that read it; training that it does not fit is moved aside, not

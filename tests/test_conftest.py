@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 ONE = "tests/pretrain/test_gpu.py::test_texts_side_by_side_are_each_alone[False-full-sentences-roberta-sizes0]"
 
 
+@pytest.mark.slow
 def test_tests_for_gpus_fail_where_they_are_asked_for_and_there_is_none() -> None:
     """They were skipped, GPU or not: `make gpu-tests` was green and had run nothing."""
     environment = {**os.environ, "HUNMIN_GPU_TESTS": "1", "CUDA_VISIBLE_DEVICES": ""}

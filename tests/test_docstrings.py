@@ -6,8 +6,6 @@ import doctest
 import importlib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 ROOMS = ("common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin")
 MODULES = [
@@ -18,11 +16,7 @@ MODULES = [
 ]
 
 
-def test_there_are_examples() -> None:
+def test_examples() -> None:
     assert len(MODULES) > 10
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.attempted and not found.failed
+    results = {name: doctest.testmod(importlib.import_module(name)) for name in MODULES}
+    assert {name: found for name, found in results.items() if found.failed or not found.attempted} == {}

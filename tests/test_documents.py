@@ -34,6 +34,7 @@ instruct: {data: sets}
 tune: {base: model}
 """
 PLACEHOLDERS = ("N", "D")
+FOLDERS = ("tests", "scripts", "configs", "pretrain", "data", "tokenizer", "klue", "common", "hunmin")
 RECIPE = """
 name: documented
 out: runs/documented
@@ -99,12 +100,15 @@ def test_commands_are_found() -> None:
     assert len(COMMANDS) > 60 and {words[0] for _, words in COMMANDS} >= {"run", "launch", "plan", "corpus", "klue"}
 
 
-@pytest.mark.parametrize(
-    ("document", "words"), COMMANDS, ids=[f"{document}-{' '.join(words)}" for document, words in COMMANDS]
-)
-def test_the_program_reads_the_command(document: str, words: list[str]) -> None:
-    for each in product(*(word.split("|") for word in words)):
-        parse(["8" if word in PLACEHOLDERS else word for word in each])
+def test_the_program_reads_every_command() -> None:
+    faults = []
+    for given in sorted({tuple(words) for _, words in COMMANDS}):
+        for each in product(*(word.split("|") for word in given)):
+            try:
+                parse(["8" if word in PLACEHOLDERS else word for word in each])
+            except Exception as error:  # whatever the parser raises, beside the command it is about
+                faults.append(f"{' '.join(each)}: {error}")
+    assert faults == []
 
 
 def test_the_parser_refuses_what_there_is_not() -> None:
@@ -114,45 +118,34 @@ def test_the_parser_refuses_what_there_is_not() -> None:
             parse(words)
 
 
-LAUNCHES = [words for document, words in COMMANDS if words[0] == "launch" and len(words) > 2 and document in ENGLISH]
-LAUNCHES = [words for words in LAUNCHES if not set(words) & set(PLACEHOLDERS)]
-
-
-@pytest.mark.parametrize("words", LAUNCHES, ids=" ".join)
-def test_what_would_be_launched_is_shown(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_launches_and_plans_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    for name in ("recipe.yaml", "my.yaml"):
+        (tmp_path / name).write_text(RECIPE)
     (tmp_path / "keys.env").write_text("NAME=value\n")
-    words = ["recipe.yaml" if word == "RECIPE" else word for word in words]
-    assert run_command([*words, *([] if "--dry-run" in words else ["--dry-run"])]) == 0
-    assert "hunmin" in capsys.readouterr().out
+    given = {tuple(words) for document, words in COMMANDS if document in ENGLISH and not {*words} & {*PLACEHOLDERS}}
+    launches = sorted(words for words in given if words[0] == "launch" and len(words) > 2)
+    plans = sorted(words for words in given if words[0] == "plan" and len(words) > 1 and "RECIPE" not in words)
+    assert launches and plans
+    faults = []
+    for words in (*launches, *plans):
+        dry = ["--dry-run"] if words[0] == "launch" and "--dry-run" not in words else []
+        code = run_command([*("recipe.yaml" if word == "RECIPE" else word for word in words), *dry])
+        said = capsys.readouterr()
+        if code or ("hunmin" if words[0] == "launch" else "memory") not in said.out:
+            faults.append(f"{' '.join(words)}: {code} {said.err}")
+    assert faults == []
 
 
-PLANS = sorted(
-    {tuple(words) for _, words in COMMANDS if words[0] == "plan" and len(words) > 1 and "RECIPE" not in words}
-)
-
-
-@pytest.mark.parametrize("words", sorted(PLANS), ids=" ".join)
-def test_plans_are_made(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "my.yaml").write_text(RECIPE)
-    assert run_command([*words]) == 0
-    assert "memory" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large"])
-def test_what_a_shipped_recipe_says_of_itself_can_be_given(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = text_of(f"configs/{name}.yaml")
-    found = re.findall(r"^#   hunmin (.+)$", text, re.MULTILINE)
-    assert found
-    for command in found:
-        assert run_command(shlex.split(command)) == 0, command
-        assert "does not name corpus.inputs and klue.data yet" in " ".join(capsys.readouterr().out.split())
+def test_what_a_shipped_recipe_says_of_itself_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large"):
+        found = re.findall(r"^#   hunmin (.+)$", text_of(f"configs/{name}.yaml"), re.MULTILINE)
+        assert found, name
+        for command in found:
+            assert run_command(shlex.split(command)) == 0, command
+            assert "does not name corpus.inputs and klue.data yet" in " ".join(capsys.readouterr().out.split())
 
 
 def settings_in(words: list[str]) -> list[str]:
@@ -181,22 +174,21 @@ SECTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("document", "block"), SECTIONS, ids=[document for document, _ in SECTIONS])
-def test_pieces_of_recipes_are_read(document: str, block: str, tmp_path: Path) -> None:
+def test_pieces_of_recipes_are_read(tmp_path: Path) -> None:
     """With what another recipe says where they say nothing."""
-    tree = yaml.safe_load(DECODER if is_of_instructions(yaml.safe_load(block)) else RECIPE)
-    for section, settings in yaml.safe_load(block).items():
-        whole = tree.get(section)
-        tree[section] = {**whole, **settings} if isinstance(whole, dict) else settings
-    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
-    read = load_any_recipe(tmp_path / "recipe.yaml")
-    for section, settings in yaml.safe_load(block).items():
-        found = getattr(read, section)
-        assert found.model_fields_set >= settings.keys() if isinstance(settings, dict) else found == settings
-
-
-def test_pieces_of_recipes_are_found() -> None:
     assert len(SECTIONS) >= 6
+    for document, block in SECTIONS:
+        piece = yaml.safe_load(block)
+        tree = yaml.safe_load(DECODER if is_of_instructions(piece) else RECIPE)
+        for section, settings in piece.items():
+            whole = tree.get(section)
+            tree[section] = {**whole, **settings} if isinstance(whole, dict) else settings
+        (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(tree), encoding="utf-8")
+        read = load_any_recipe(tmp_path / "recipe.yaml")
+        for section, settings in piece.items():
+            found = getattr(read, section)
+            taken = found.model_fields_set >= settings.keys() if isinstance(settings, dict) else found == settings
+            assert taken, (document, section)
 
 
 def model_in(annotation: Any) -> Any:
@@ -205,37 +197,41 @@ def model_in(annotation: Any) -> Any:
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
-@pytest.mark.parametrize("document", [*ENGLISH, *KOREAN])
-def test_files_and_make_targets_exist(document: str) -> None:
-    folder, text = (ROOT / document).parent, text_of(document)
-    for target in re.findall(r"\]\(([^)#]+)", text):
-        assert "://" in target or (folder / target).exists(), target
-    for path in re.findall(r"`((?:tests|scripts|configs|pretrain|data|tokenizer|klue|common|hunmin)/[\w./*-]+)`", text):
-        assert list(ROOT.glob(path.rstrip("/"))), path
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    made = [line.split()[1] for line in lines_of(document) if line.startswith("make ")]
-    made += re.findall(r"`make ([\w-]+)", text)
-    assert set(made) <= set(targets)
+def test_files_and_make_targets_exist() -> None:
+    targets = {*re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
+    named = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]+)`")
+    faults = []
+    for document in (*ENGLISH, *KOREAN):
+        folder, text = (ROOT / document).parent, text_of(document)
+        links = [target for target in re.findall(r"\]\(([^)#]+)", text) if "://" not in target]
+        made = [line.split()[1] for line in lines_of(document) if line.startswith("make ")]
+        missing = [target for target in links if not (folder / target).exists()]
+        missing += [path for path in named.findall(text) if not any(ROOT.glob(path.rstrip("/")))]
+        missing += {*made, *re.findall(r"`make ([\w-]+)", text)} - targets
+        faults += [f"{document}: {name}" for name in missing]
+    assert faults == []
 
 
-@pytest.mark.parametrize("document", KOREAN)
-def test_the_korean_page_shows_the_same_commands(document: str) -> None:
-    english = document.replace(".ko.md", ".md")
-    ours, theirs = ([" ".join(words) for words in commands_of(name)] for name in (document, english))
-    if document == "README.ko.md":  # a shorter one
-        assert set(ours) <= set(theirs)
-    else:
-        assert ours == theirs
-        assert len(blocks_of(document)) == len(blocks_of(english))
-        for mark in (r"^#+ ", r"^\|"):  # headings, rows of tables
-            counts = [len(re.findall(mark, text_of(name), re.MULTILINE)) for name in (document, english)]
-            assert counts[0] == counts[1], mark
+def shape_of(document: str) -> dict[str, Any]:
+    """Return what a page and its twin have alike: commands in their order, and counts."""
+    text = text_of(document)
+    counts = {mark: len(re.findall(mark, text, re.MULTILINE)) for mark in (r"^#+ ", r"^\|")}  # headings, table rows
+    return {"commands": commands_of(document), "blocks": len(blocks_of(document)), **counts}
 
 
-@pytest.mark.parametrize("document", KOREAN)
-def test_a_korean_page_links_to_korean_pages(document: str) -> None:
+def test_the_korean_page_shows_the_same_commands() -> None:
+    short = "README.ko.md"
+    assert [words for words in commands_of(short) if words not in commands_of("README.md")] == []
+    for document in KOREAN:
+        assert document == short or shape_of(document) == shape_of(document.replace(".ko.md", ".md")), document
+
+
+def test_a_korean_page_links_to_korean_pages() -> None:
     """Wherever there is one; its own twin apart."""
-    folder, twin = (ROOT / document).parent, Path(document).name.replace(".ko.md", ".md")
-    linked = set(re.findall(r"\]\(([^):#]+\.md)", text_of(document)))
-    english = {name for name in linked if not name.endswith(".ko.md")} - {twin}
-    assert [name for name in english if (folder / name.replace(".md", ".ko.md")).exists()] == []
+    faults = []
+    for document in KOREAN:
+        folder, twin = (ROOT / document).parent, Path(document).name.replace(".ko.md", ".md")
+        linked = {*re.findall(r"\]\(([^):#]+\.md)", text_of(document))}
+        english = {name for name in linked if not name.endswith(".ko.md")} - {twin}
+        faults += [f"{document}: {n}" for n in english if (folder / n.replace(".md", ".ko.md")).exists()]
+    assert faults == []

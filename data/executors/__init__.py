@@ -1,37 +1,30 @@
 """Executors: run one function over many work units, here or on a cluster.
 
-An executor is a callable `(function, tasks, progress) -> results in the order of the tasks`. The function and the
-tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
+An executor is a callable `(function, tasks, progress) -> results in the order of the tasks` (`protocol`). The function
+and the tasks are picklable and a task's work depends on nothing else, so where it runs cannot change what it gives.
 
 * `local`: a pool of processes on this machine, or of threads for functions that are compiled code;
-* `ray`: tasks of a Ray cluster (an extra: `pip install ray`);
-* `crew`: whether one process does a stage or several share it; `slurm`: the elements of a Slurm array, which do;
-* `phases`: how elements that are there help the one that ends the stage.
+* `ray`: tasks of a Ray cluster (an extra: `pip install ray`).
 
-All of them go on with the other units when one fails, and report the failures by name at the end (`failures`).
+Both go on with the other units when one fails, and report the failures by name at the end (`failures`). An element of a
+Slurm array is a local pool that has a part of the units (`data.units.catalog`).
 """
 
-from data.executors.choice import Executor, ExecutorName, crew_of, is_shared, open_executor, workers_of
-from data.executors.crew import ALONE, Crew, Share, ShareDone
+from data.executors.choice import ExecutorName, open_executor
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
-from data.executors.local import run_local
+from data.executors.local import LocalPool
+from data.executors.protocol import Executor, workers_of
 
 __all__ = [
-    "ALONE",
-    "Crew",
     "Executor",
     "ExecutorName",
     "Failure",
     "Failures",
-    "Share",
-    "ShareDone",
+    "LocalPool",
     "Task",
     "WorkFailed",
-    "crew_of",
     "failure_of",
-    "is_shared",
     "open_executor",
     "raise_failures",
-    "run_local",
     "workers_of",
 ]

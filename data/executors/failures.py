@@ -14,10 +14,6 @@ R = TypeVar("R")
 
 MOST_FAILURES = 100
 """After as many failed units the run stops at once: the fault is then hardly in the units."""
-SHOWN = 20
-"""Failures listed in the last message, those of one reason as one; each was said when it happened."""
-NAMED = 5
-"""Units listed of those that failed for the same reason as one before them."""
 
 
 class Task(Protocol):
@@ -28,7 +24,6 @@ class Task(Protocol):
 
 
 T = TypeVar("T", bound=Task)
-T_contra = TypeVar("T_contra", bound=Task, contravariant=True)
 
 
 @dataclass(frozen=True)
@@ -118,10 +113,11 @@ def raise_failures(failures: Sequence[Failure]) -> None:
     groups: dict[str, list[Failure]] = {}
     for failure in failures:
         groups.setdefault(failure.why, []).append(failure)
-    shown = list(groups.values())[:SHOWN]
-    lines = [line for alike in shown for line in _lines(alike)]
-    if more := len(failures) - sum(map(len, shown)):
-        lines.append(f"  - and {more} more, said above as they happened")
+    lines = []
+    for first, *others in groups.values():
+        lines.append(f"  - {first}")
+        if others:
+            lines.append("    likewise: " + ", ".join(failure.name for failure in others))
     mistakes: Any = all(isinstance(failure.error, UserError) for failure in failures)
     raise WorkFailed(
         f"{len(failures)} work unit{'s' if len(failures) > 1 else ''} failed; what the others did is kept\n"
@@ -130,11 +126,3 @@ def raise_failures(failures: Sequence[Failure]) -> None:
         "mend what is named above or take it out of the inputs; the same command then does only what is missing",
         UserError.exit_code if mistakes else HunminError.exit_code,
     )
-
-
-def _lines(alike: list[Failure]) -> list[str]:
-    """Return what is said of units that failed for one reason."""
-    first, *others = alike
-    names = ", ".join(failure.name for failure in others[:NAMED])
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-    return [f"  - {first}", *([f"    likewise: {names}{more}"] if others else [])]

@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
 from multiprocessing import forkserver, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from common.errors import HunminError
-from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+from data.executors.call import Call
+from data.executors.failures import Failures, R, T, attempt
 from data.executors.imports import safe_imports
 from data.executors.payload import Payload, receive
 
@@ -29,34 +29,6 @@ SERVER_ENDS_SECONDS = 0.2
 """Between a server's refusal to start a worker and the next one: by then it is seen to be dead."""
 READY, LEARN = "ready", "learn"
 """A worker's first message; and the parent's that a function follows (all its others are tasks)."""
-
-
-def run_local(
-    function: Callable[[T], R],
-    tasks: Iterable[T],
-    progress: Callable[[R], None] | None = None,
-    failures: Failures | None = None,
-    *,
-    workers: int,
-) -> list[R]:
-    """Return `function(task)` for every task, in the order of the tasks, from a pool for this one call."""
-    with LocalPool(workers) as execute:
-        return execute(function, tasks, progress, failures)
-
-
-def _run_here(
-    function: Callable[[T], R], tasks: Iterable[T], progress: Callable[[R], None] | None, failures: Failures
-) -> list[R]:
-    results = []
-    for task in tasks:
-        result = attempt(function, task)
-        if isinstance(result, Failure):
-            failures.add(result)
-            continue
-        results.append(result)
-        if progress:
-            progress(result)
-    return results
 
 
 class LocalPool:
@@ -99,45 +71,35 @@ class LocalPool:
         progress: Callable[[R], None] | None = None,
         failures: Failures | None = None,
     ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks.
+        """Return `function(task)` for every task, in the order of the tasks; all as any executor (`protocol`).
 
-        Tasks are drawn one at a time as workers become free, so they may carry large payloads.
-
-        Args:
-            function: picklable; it may hold large arrays (functools.partial), of which all workers share one copy.
-            tasks: picklable work units with a `name`.
-            progress: called in this process with each result as it comes.
-            failures: gets the tasks that failed, which have no result; without it they are raised.
+        The workers share one copy of large arrays that the function holds.
 
         Raises:
-            HunminError: the function raised one, or three workers died on the same task; after all other tasks are
-                done, and with the name of each task that failed. Or workers die as they start; at once.
-            DiskFullError: at once.
+            HunminError: workers die as they start; at once.
         """
-        failed = Failures() if failures is None else failures
-        if self.workers > 1:
-            try:
-                results = self._run(_Call(function, iter(tasks), progress, failed))
-            except BaseException:
-                self._close()  # what is still at work belongs to nobody
-                raise
-        else:
-            results = _run_here(function, tasks, progress, failed)
-        if failures is None:
-            raise_failures(failed)
-        return results
+        call = Call(tasks, progress, failures)
+        if self.workers == 1:
+            call.run_here(function)
+            return call.results()
+        try:
+            self._run(call, Payload(function))
+        except BaseException:
+            self._close()  # what is still at work belongs to nobody
+            raise
+        return call.results()
 
-    def _run(self, call: _Call) -> list[Any]:
+    def _run(self, call: Call, payload: Payload) -> None:
         if self._starting:
             self._starting.join()
         while True:
             for worker in self._workers:
                 if worker.idle and call.has_task():
-                    worker.give(*call.take(), call.payload)
+                    worker.give(*call.take(), payload)
             if call.has_task() and all(worker.task is not None for worker in self._workers):
                 self._start(max(FIRST_WORKERS, len(self._workers)))
             if not call.has_task() and not any(worker.task is not None for worker in self._workers):
-                return [call.results[index] for index in sorted(call.results)]
+                return
             if not self._workers:
                 continue  # none could be started; to wait for nothing would take for ever
             watched = [worker for worker in self._workers if not worker.idle]
@@ -155,7 +117,7 @@ class LocalPool:
                 self._lose(f"none, {type(error).__name__}")
                 time.sleep(SERVER_ENDS_SECONDS)
 
-    def _hear(self, worker: _Worker, call: _Call) -> None:
+    def _hear(self, worker: _Worker, call: Call) -> None:
         """Take what a worker says: that it is ready, or what became of its task; nothing is said by a dead one."""
         try:
             message = worker.connection.recv()
@@ -166,15 +128,10 @@ class LocalPool:
         if worker.task is None:
             worker.ready = True
             return
-        index, worker.task = worker.index, None
-        if isinstance(message, Failure):
-            call.failures.add(message)
-            return
-        call.results[index] = message
-        if call.progress:
-            call.progress(message)
+        worker.task = None
+        call.settle(worker.index, message)
 
-    def _bury(self, worker: _Worker, call: _Call) -> None:
+    def _bury(self, worker: _Worker, call: Call) -> None:
         """Take a dead worker out, and let another do its task unless that has killed too many."""
         worker.end()
         self._workers.remove(worker)
@@ -183,6 +140,7 @@ class LocalPool:
             call.retry(
                 worker.index,
                 worker.task,
+                ATTEMPTS,
                 f"a worker died {ATTEMPTS} times on it (exit code {code}; -9 is often the kernel's out-of-memory "
                 "killer: fewer workers need less memory)",
             )
@@ -211,37 +169,6 @@ class LocalPool:
         for worker in self._workers:
             worker.end()
         self._workers = []
-
-
-class _Call:
-    """One call of a pool: its function, the tasks that are left, and what came of the others."""
-
-    def __init__(
-        self, function: Any, tasks: Iterator[Any], progress: Callable[[Any], None] | None, failures: Failures
-    ) -> None:
-        self.payload = Payload(function)
-        self.progress, self.failures = progress, failures
-        self.results: dict[int, Any] = {}
-        self._tasks = enumerate(tasks)
-        self._next: list[tuple[int, Any]] = []
-        self._tries: dict[int, int] = {}
-
-    def has_task(self) -> bool:
-        """Return whether a task is left, by drawing it if need be."""
-        if not self._next:
-            self._next = list(islice(self._tasks, 1))
-        return bool(self._next)
-
-    def take(self) -> tuple[int, Any]:
-        return self._next.pop()
-
-    def retry(self, index: int, task: Any, reason: str) -> None:
-        """Put a task back that its worker did not survive; after so many attempts it fails for this reason."""
-        tries = self._tries[index] = self._tries.get(index, 0) + 1
-        if tries < ATTEMPTS:
-            self._next.append((index, task))
-        else:
-            self.failures.add(Failure(task.name, reason))
 
 
 class _Worker:

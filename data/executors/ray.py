@@ -18,15 +18,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-import xxhash
-
+from common.code import code_hash
 from common.errors import UserError
-from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+from data.executors.call import Call
+from data.executors.failures import Failures, R, T, attempt
 from data.executors.imports import in_package_folder
 
 ATTEMPTS = 4
@@ -41,13 +40,11 @@ SHARED_RULE = "all nodes of a Ray cluster see the run folder (a shared file syst
 
 
 @dataclass(frozen=True)
-class _Errand:
-    """A task on its way: its place among the results, its name, where it is stored, how often it was tried."""
+class _Stored:
+    """A task in the cluster's store: this process holds none that is on its way."""
 
-    index: int
     name: str
-    stored: Any
-    tries: int = 1
+    reference: Any
 
 
 class RayExecutor:
@@ -130,10 +127,9 @@ class RayExecutor:
         progress: Callable[[R], None] | None = None,
         failures: Failures | None = None,
     ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks, as `run_local` does.
+        """Return `function(task)` for every task, in the order of the tasks; all as any executor (`protocol`).
 
         Raises:
-            HunminError: the function raised one, or workers or nodes died on one task too often; after all other tasks.
             UserError: a node has other code or does not see the shared folder; at once.
         """
         import ray
@@ -142,54 +138,30 @@ class RayExecutor:
         run = ray.remote(max_retries=0, num_cpus=1)(_courier())
         payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
         paths = [path for path in map(os.path.abspath, filter(None, sys.path)) if Path(path).is_dir()]
-        constant = (
-            str(Path.cwd()),
-            paths,
-            [ray.put(payload)],
-            xxhash.xxh3_128_hexdigest(payload),
-            str(self._token),
-            code_hash(),
-        )
-        failed = Failures() if failures is None else failures
-        results: dict[int, Any] = {}
-        flying: dict[Any, _Errand] = {}
-        numbered = enumerate(tasks)
-        more = True
+        constant = str(Path.cwd()), paths, [ray.put(payload)], str(self._token), _code()
+        call = Call(tasks, progress, failures)
+        flying: dict[Any, tuple[int, _Stored]] = {}
         while True:
-            while more and len(flying) < self._limit():
-                following = next(numbered, None)
-                more = following is not None
-                if following:
-                    packed = pickle.dumps(following[1], protocol=pickle.HIGHEST_PROTOCOL)
-                    errand = _Errand(following[0], following[1].name, ray.put(packed))
-                    flying[run.remote(errand.stored, *constant)] = errand
+            while len(flying) < self._limit() and call.has_task():
+                index, task = call.take()
+                if not isinstance(task, _Stored):
+                    task = _Stored(task.name, ray.put(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)))
+                flying[run.remote(task.reference, *constant)] = index, task
             if not flying:
-                break
+                return call.results()
             ready, _ = ray.wait(list(flying), num_returns=1, timeout=WAIT_SECONDS)
             if self._terminated:
                 raise KeyboardInterrupt
             for reference in ready:
-                errand = flying.pop(reference)
+                index, stored = flying.pop(reference)
                 try:
                     value = ray.get(reference)
                 except RayError as error:
-                    if errand.tries < ATTEMPTS:
-                        again = _Errand(errand.index, errand.name, errand.stored, errand.tries + 1)
-                        flying[run.remote(errand.stored, *constant)] = again
-                    else:
-                        failed.add(Failure(errand.name, _reason(error)))
+                    call.retry(index, stored, ATTEMPTS, _reason(error))
                     continue
                 if isinstance(value, UserError):
                     raise value
-                if isinstance(value, Failure):
-                    failed.add(value)
-                    continue
-                results[errand.index] = value
-                if progress:
-                    progress(value)
-        if failures is None:
-            raise_failures(failed)
-        return [results[index] for index in sorted(results)]
+                call.settle(index, value)
 
     @property
     def workers(self) -> int:
@@ -258,15 +230,14 @@ def _courier() -> Callable[..., Any]:
     return run
 
 
-def work(task: bytes, payload: list[Any], name: str, token: str, code: str) -> Any:
+def work(task: bytes, payload: list[Any], token: str, code: str) -> Any:
     """In a worker: do one task and return its result or failure; or return why this node cannot do any.
 
     Args:
         task: pickled.
         payload: reference to the pickled function.
-        name: of the function.
         token: file that every node must see.
-        code: what `code_hash` must give.
+        code: hash of the code that this node must run.
     """
     if not Path(token).exists():
         return UserError(
@@ -274,34 +245,23 @@ def work(task: bytes, payload: list[Any], name: str, token: str, code: str) -> A
             SHARED_RULE,
             "put the run folder (out=…) on a file system that all nodes share, or use --executor local",
         )
-    if code_hash() != code:
+    if _code() != code:
         return UserError(
             f"the Ray node {socket.gethostname()} runs other code of hunmin ({__file__})",
             "all nodes run the same version, so that the same bytes come out",
             "install the same commit on every node, or put the clone on the shared file system",
         )
-    return attempt(_function(payload[0], name), pickle.loads(task))
-
-
-_functions: dict[str, Any] = {}
-
-
-def _function(payload: Any, name: str) -> Any:
-    """Return the function, unpacked once in a worker process and kept until another takes its place."""
-    if name not in _functions:
+    if payload[0] not in _functions:  # unpacked once in a worker process and kept until another takes its place
         import ray
 
         _functions.clear()
-        _functions[name] = pickle.loads(ray.get(payload))
-    return _functions[name]
+        _functions[payload[0]] = pickle.loads(ray.get(payload[0]))
+    return attempt(_functions[payload[0]], pickle.loads(task))
 
 
-@lru_cache
-def code_hash() -> str:
-    """Return 32 hex digits that identify the code of `common`, `data` and `tokenizer` in this process."""
-    digest = xxhash.xxh3_128()
-    root = Path(__file__).resolve().parents[2]
-    for folder in ("common", "data", "tokenizer"):
-        for path in sorted((root / folder).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+_functions: dict[Any, Any] = {}
+
+
+def _code() -> str:
+    """Return what identifies the code of `common`, `data` and `tokenizer` in this process."""
+    return "".join(code_hash(Path(__file__).resolve().parents[2] / room) for room in ("common", "data", "tokenizer"))

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
-from data.executors.failures import Failure, Failures, R, T, attempt, raise_failures
+from data.executors.call import Call
+from data.executors.failures import Failures, R, T, attempt
 
 LOCK_WAIT = 0.0002
 """Seconds after which a thread that waits for the interpreter's lock gets it. Functions that are mostly compiled code
@@ -33,40 +33,21 @@ class ThreadPool:
         progress: Callable[[R], None] | None = None,
         failures: Failures | None = None,
     ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks.
+        """Return `function(task)` for every task, in the order of the tasks; all as any executor (`protocol`).
 
-        Args:
-            function: safe to call in several threads at once.
-            tasks: work units with a `name`, drawn as threads become free.
-            progress: called in this thread with each result as it comes.
-            failures: gets the tasks that failed, which have no result; without it they are raised.
-
-        Raises:
-            HunminError: the function raised one; after all other tasks are done, and with the name of each task that
-                failed.
-            DiskFullError: at once, but for the tasks that are at work.
+        The function is called in several threads at once.
         """
-        failed = Failures() if failures is None else failures
-        left = enumerate(tasks)
-        results: dict[int, R] = {}
+        call = Call(tasks, progress, failures)
         working: dict[Future[Any], int] = {}
         with _short_turns(), ThreadPoolExecutor(self._workers) as pool:
             while True:
-                for index, task in islice(left, self._workers - len(working)):
+                while len(working) < self._workers and call.has_task():
+                    index, task = call.take()
                     working[pool.submit(attempt, function, task)] = index
                 if not working:
-                    break
+                    return call.results()
                 for done in wait(working, return_when=FIRST_COMPLETED).done:
-                    index, result = working.pop(done), done.result()
-                    if isinstance(result, Failure):
-                        failed.add(result)
-                        continue
-                    results[index] = result
-                    if progress:
-                        progress(result)
-        if failures is None:
-            raise_failures(failed)
-        return [results[index] for index in sorted(results)]
+                    call.settle(working.pop(done), done.result())
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from common.errors import UserError
 from common.files import atomic_write
 from common.secrets import masked_urls
 from common.settings import settings_hash
-from data.executors import Executor, Failures, Share, failure_of, workers_of
+from common.slurm_array import ArrayElement
+from data.executors import Executor, Failures, failure_of, workers_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
 from data.units.ranged import Ranged, look_at
@@ -28,26 +28,29 @@ from data.units.whole import WholeDone, WholeTask, read_whole
 from data.units.work import UnitTask, part_path, unit_key
 
 
-@dataclass(frozen=True)
-class Missing:
-    """A file whose units are not all done: their block numbers, or None when nobody has read the file."""
-
-    file: int
-    blocks: list[int] | None
-
-
 class Catalog:
-    """The units of a list of files.
+    """The units of a list of files: all of them, or those of one element of an array.
+
+    Units are numbered: a file's first unit has the number of the file, and where parts of the file can be read, those
+    that follow have the numbers that follow. Of n elements element r has the units u with u % n == r.
 
     Args:
         folder: where parts and indices are; one folder for one set of settings.
         files: the inputs, in order.
         unit_bytes: size of a unit.
         set_aside: gets the files that are damaged.
+        element: whose units these are; None: all are this process's.
     """
 
-    def __init__(self, folder: Path, files: list[InputFile], unit_bytes: int, set_aside: SetAside) -> None:
-        self.folder, self.files, self.set_aside = folder, files, set_aside
+    def __init__(
+        self,
+        folder: Path,
+        files: list[InputFile],
+        unit_bytes: int,
+        set_aside: SetAside,
+        element: ArrayElement | None = None,
+    ) -> None:
+        self.folder, self.files, self.set_aside, self._element = folder, files, set_aside, element
         self._unit_bytes = unit_bytes
         self._keys: dict[int, list[str]] = {}
         self.finished_bytes = 0
@@ -55,81 +58,86 @@ class Catalog:
         self.damaged: dict[int, str] = {}
         """Files that were found damaged, or unfit, as they were cut, by their number, and how."""
         self._unfit: set[int] = set()
+        self._sought: dict[int, bool] = {}
         self._ranged: dict[int, Ranged] = {}
         self._whole: dict[int, FileVersion | None] = {}
         self._alike = Counter(id(file.settings) for file in files)
 
-    def text_bytes(self, share: Share | None = None) -> float | None:
-        """Return how many bytes of text the files (a share of them) hold, about; None when one's size is not known."""
+    def text_bytes(self) -> float | None:
+        """Return how many bytes of text the files hold, or the element's part, about; None when one's is not known."""
         size = TextSize()
         text = 0.0
         for number, file in enumerate(self.files):
-            portion = share.portion(number) if share else 1.0
-            if portion:
+            if self._reads(number):
                 found = size.of(file.path)
                 if found is None:
                     return None
-                text += portion * found
+                text += found / (self._element.count if self._element and self._is_sought(number) else 1)
         return text
 
-    def look_at(self, execute: Executor, share: Share | None = None) -> None:
-        """Look through the files that are read by range, but for those known to be done, or read by other processes.
+    def look_at(self, execute: Executor) -> None:
+        """Look through the files that are read by range, but for those known to be done, or read by other elements.
 
         Args:
-            execute: runs the tasks; of several processes with one folder, each task in one of them.
-            share: leave out files that belong to other processes.
+            execute: runs the tasks.
         """
-        asked = [
-            number
-            for number, file in enumerate(self.files)
-            if (not share or share.reads(number)) and not self._is_done(number, file, share)
-        ]
-        self._ranged = look_at(self.files, asked, self._unit_bytes, execute)
-        if not share:
-            streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
-            places = read_whole([file_bytes(self.files[n].path) for n in streamed], workers_of(execute))
-            self._whole = {streamed[place]: None for place in places}
+        asked = [n for n, file in enumerate(self.files) if self._reads(n) and not self._is_done(n, file)]
+        self._ranged = look_at(self.files, asked, self._unit_bytes, execute, self.folder, self._element)
+        streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
+        places = read_whole([file_bytes(self.files[n].path) for n in streamed], workers_of(execute))
+        self._whole = {streamed[place]: None for place in places}
 
-    def is_sought(self, number: int) -> bool:
+    def _is_sought(self, number: int) -> bool:
         """Return whether a file can be read in parts: by range, or by references to parts of it."""
-        file = self.files[number]
-        return is_referred(file) or sought(file, self._unit_bytes) is not None
+        if number not in self._sought:
+            file = self.files[number]
+            self._sought[number] = is_referred(file) or sought(file, self._unit_bytes) is not None
+        return self._sought[number]
 
-    def _is_done(self, number: int, file: InputFile, share: Share | None) -> bool:
+    def _has(self, number: int, block: int) -> bool:
+        """Return whether a block of a file is this process's."""
+        if self._element is None:
+            return True
+        unit = number + block if self._is_sought(number) else number
+        return unit % self._element.count == self._element.rank
+
+    def _reads(self, number: int) -> bool:
+        """Return whether any block of a file may be this process's."""
+        return self._element is None or self._is_sought(number) or self._has(number, 0)
+
+    def _is_done(self, number: int, file: InputFile) -> bool:
         """Return whether all units of a file that are this process's are known to be done, without reading it."""
         index, version = self._index(file), file_version(file.path)
         if not (index and version.facts is not None and index["version"] == version.facts and index["settled"]):
             return False
-        mine = [key for block, key in enumerate(index["keys"]) if not share or share.has(number, block)]
+        mine = [key for block, key in enumerate(index["keys"]) if self._has(number, block)]
         return all(part_path(self.folder, key).exists() for key in mine)
 
-    def pending(self, failures: Failures, share: Share | None = None) -> Iterator[UnitTask | WholeTask]:
+    def pending(self, failures: Failures) -> Iterator[UnitTask | WholeTask]:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
 
         Args:
             failures: gets the files that cannot be read, by name; the others go on. Damaged ones end where they are.
-            share: leave out what belongs to other processes.
 
         Raises:
             TooManyDamagedError: too many files are damaged.
         """
         for number, file in enumerate(self.files):
-            if share and not share.reads(number):
-                continue
             try:
-                yield from self._pending_of(number, file, share)
+                if self._reads(number):
+                    yield from self._pending_of(number, file)
             except TooManyDamagedError:
                 raise
             except Exception as error:
                 failures.add(failure_of(file.path, error))
 
-    def _pending_of(self, number: int, file: InputFile, share: Share | None) -> Iterator[UnitTask | WholeTask]:
+    def _pending_of(self, number: int, file: InputFile) -> Iterator[UnitTask | WholeTask]:
         version = self._ranged[number].version if number in self._ranged else file_version(file.path)
         index = self._index(file)
-        if index and number not in self._ranged and self._is_done(number, file, share):
+        if index and number not in self._ranged and self._is_done(number, file):
             self._take(number, index)
             known = enumerate(index["bytes"])
-            self.finished_bytes += sum(size for block, size in known if not share or share.has(number, block))
+            self.finished_bytes += sum(size for block, size in known if self._has(number, block))
             return
         if number in self._whole:
             self._whole[number] = version
@@ -140,7 +148,7 @@ class Catalog:
         for format, block in self._until_damage(number, file):
             keys.append(unit_key(file, format, block))
             sizes.append(block.size)
-            if share and not share.has(number, block.number):
+            if not self._has(number, block.number):
                 continue
             if part_path(self.folder, keys[-1]).exists():
                 self.finished_bytes += sizes[-1]
@@ -182,32 +190,8 @@ class Catalog:
         settled = version.settled and file_version(file.path).facts == version.facts
         tree: dict[str, Any] = {"version": version.facts, "settled": settled, "keys": keys, "bytes": sizes}
         tree |= {"damage": self.damaged.get(number), "unfit": number in self._unfit}
-        if not self.folder.exists():
-            return  # another element of an array has ended the stage, and nothing is to stand here any more
         with atomic_write(self._index_path(file), "wb") as stream:
             stream.write(orjson.dumps(tree))
-
-    def missing(self) -> list[Missing]:
-        """Return the files with units that are not done, from a fresh listing of the folder."""
-        present = {path.name for path in self.folder.iterdir()}
-        found = []
-        for number in range(len(self.files)):
-            keys = self._keys_of(number)
-            if keys is None:
-                found.append(Missing(number, None))
-                continue
-            blocks = [n for n, key in enumerate(keys) if part_path(self.folder, key).name not in present]
-            if blocks:
-                found.append(Missing(number, blocks))
-        return found
-
-    def _keys_of(self, number: int) -> list[str] | None:
-        """Return the keys of a file's units: as this process read them, else from the index another one wrote."""
-        if number not in self._keys:
-            index, version = self._index(self.files[number]), file_version(self.files[number].path)
-            if index and version.facts is not None and index["version"] == version.facts:
-                self._take(number, index)
-        return self._keys.get(number)
 
     def _take(self, number: int, index: dict[str, Any]) -> None:
         self._keys[number] = index["keys"]

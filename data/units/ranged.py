@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+import orjson
+
 from common.compressed import DAMAGE
+from common.files import atomic_write
 from common.progress import ProgressBar
+from common.settings import settings_hash
+from common.slurm_array import ArrayElement
 from data.executors import Executor
 from data.readers import Block, Format, InputFile, Lines, Sought, look_through, range_blocks, sought
 from data.readers.volume import FileVersion, file_version
@@ -24,7 +30,8 @@ class LookTask:
     Args:
         number: of the file.
         path: of the file.
-        version: facts of the file; a result for another version is not taken for this one's.
+        version: facts of the file; a note for another version is not taken for this one's.
+        settled: whether another content would have another version.
         sought: how it can be read.
         first: number of the first range.
         last: number of the first range after them.
@@ -33,6 +40,7 @@ class LookTask:
     number: int
     path: str
     version: tuple[Any, ...]
+    settled: bool
     sought: Sought
     first: int
     last: int
@@ -45,16 +53,25 @@ class LookTask:
 
 @dataclass(frozen=True)
 class LookThrough:
-    """The function that looks through some ranges of a file."""
+    """The function that looks through some ranges of a file, and notes what it found for whoever asks again."""
 
     unit_bytes: int
+    folder: Path
 
     def __call__(self, task: LookTask) -> list[Lines] | None:
         """Return what the ranges hold; None where the file is damaged."""
+        facts = (task.path, task.version, repr(task.sought), self.unit_bytes, task.first, task.last)
+        note = self.folder / f"lines-{settings_hash(facts)}.json"
+        if task.settled and note.exists():
+            return [Lines(*line) for line in orjson.loads(note.read_bytes())]
         try:
-            return look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
+            found = look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
         except DAMAGE:
             return None
+        if task.settled:
+            with atomic_write(note, "wb") as stream:
+                stream.write(orjson.dumps([list(line) for line in found]))
+        return found
 
 
 @dataclass(frozen=True)
@@ -66,21 +83,33 @@ class Ranged:
     version: FileVersion
 
 
-def look_at(files: list[InputFile], numbers: list[int], unit_bytes: int, execute: Executor) -> dict[int, Ranged]:
+def look_at(
+    files: list[InputFile],
+    numbers: list[int],
+    unit_bytes: int,
+    execute: Executor,
+    folder: Path,
+    element: ArrayElement | None = None,
+) -> dict[int, Ranged]:
     """Return those of some files that are read by range, by number, looked through by the executor's workers.
+
+    Every element of an array needs the line numbers of all ranges. Each begins at another place: when they begin
+    together, each finds at its end what the others have noted. None waits for another.
 
     Args:
         files: all inputs.
         numbers: which of them are asked for.
         unit_bytes: length of a range.
         execute: runs the tasks.
+        folder: for notes of what ranges hold.
+        element: which one this process is of the array that is asked; None: it is alone.
     """
     ways = {number: way for number in numbers if (way := sought(files[number], unit_bytes)) is not None}
     versions = {number: file_version(files[number].path) for number in ways}
     step = max(1, LOOK_BYTES // unit_bytes)
     tasks = [
         LookTask(
-            number, files[number].path, tuple(versions[number].facts or ()), way, first,
+            number, files[number].path, tuple(versions[number].facts or ()), versions[number].settled, way, first,
             min(first + step, way.ranges(unit_bytes)),
         )
         for number, way in ways.items()
@@ -89,7 +118,9 @@ def look_at(files: list[InputFile], numbers: list[int], unit_bytes: int, execute
     if not tasks:
         return {}
     with ProgressBar("line numbers", len(tasks), "pieces") as bar:
-        found = execute(LookThrough(unit_bytes), tasks, _advance(bar))
+        own = element.rank * len(tasks) // element.count if element else 0
+        found = execute(LookThrough(unit_bytes, folder), tasks[own:] + tasks[:own], _advance(bar))
+        found = found[-own:] + found[:-own]
     results = {}
     for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
         pieces = [some for _, some in group]

@@ -30,7 +30,8 @@ def build(
         typer.Option(
             "--executor",
             metavar="local|ray|slurm-array",
-            help="Processes here, tasks of a Ray cluster, or this element's share of a Slurm array; same bytes.",
+            help="Processes here; tasks of a Ray cluster; or the units of this element of a Slurm array, and one job "
+            "after it ends the stage (sbatch --dependency=afterok:ARRAY, --executor local). Same bytes.",
         ),
     ] = None,
     ray_address: Annotated[
@@ -41,16 +42,16 @@ def build(
         bool,
         typer.Option(
             "--units-only",
-            help="End when all texts are cleaned; duplicates and shards follow by the same command without this. "
-            "Of a Slurm array, so that all elements of a second one do those together.",
+            help="End when all texts are cleaned, as elements of a Slurm array do; duplicates and shards follow by the "
+            "same command without this.",
         ),
     ] = False,
 ) -> None:
     """Do the corpus stage of a recipe; resumes."""
+    from common.slurm_array import ShareDone
     from data.corpus import build_corpus
-    from data.executors.slurm import ShareDone
+    from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
-    from hunmin.refusals import refuse_moved
     from hunmin.run import run
 
     chosen = {"corpus.executor": executor, "corpus.ray_address": ray_address}
@@ -76,11 +77,11 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """What the corpus stage of a recipe takes, before it runs: files, units, hours against cores, memory, disk."""
-    from hunmin.corpus_plan import CORES, corpus_plan
-    from hunmin.corpus_tables import print_corpus_plan
+    from data.plan import CORES, corpus_plan, print_corpus_plan
     from hunmin.recipe import load_recipe
 
-    described = corpus_plan(load_recipe(recipe, overrides or [], section="corpus"), (cores,) if cores else CORES)
+    settings = load_recipe(recipe, overrides or [], section="corpus").corpus
+    described = corpus_plan(settings, (cores,) if cores else CORES)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_corpus_plan(described)
 
 

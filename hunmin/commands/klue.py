@@ -16,6 +16,7 @@ from hunmin.commands.run import AsJson
 
 app = typer.Typer(no_args_is_help=True, help="KLUE and other Korean benchmarks: fine-tune, score, report.")
 
+Form = Literal["table", "markdown", "latex", "json"]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
 ]
@@ -104,7 +105,7 @@ def finetune(
     Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
     from common.settings import apply_overrides, inside, parse_settings
-    from data.executors.slurm import ArrayElement, ShareDone
+    from common.slurm_array import ArrayElement, ShareDone
     from klue.report import read_rows, results_table
     from klue.runner import plan_stage, run_klue
     from klue.settings import KlueSettings
@@ -130,8 +131,7 @@ def finetune(
         return
     write_commits(Path(out), commits)
     try:
-        element = ArrayElement.from_environment() if executor == "slurm-array" else None
-        run_klue(settings, folder, Path(out), element)
+        run_klue(settings, folder, Path(out), ArrayElement.from_environment() if executor == "slurm-array" else None)
     except ShareDone as done:
         say(str(done), style="yellow")
         return
@@ -156,9 +156,9 @@ def ceiling(
 
     KLUE-NER's authors report no such figure; with their alignment their own tokenizer reaches 94.08 / 97.22.
     """
-    from klue.ceiling import ceilings
     from klue.results import metrics_of
     from klue.tasks import TASKS, names_of
+    from klue.upper_bound import ceilings
 
     rows = ceilings(find(model, "model"), find(data, "dataset"), task or names_of(suite or ["klue"]))
     if as_json:
@@ -245,7 +245,7 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
 ) -> None:
     """Upload a fine-tuned model with its card to the model hub."""
-    from hunmin.hub.finetuned import publish_finetuned
+    from hunmin.hub.publish import publish_finetuned
 
     url = publish_finetuned(Path(model), repository, not public, dry_run)
     if url:
@@ -258,7 +258,7 @@ def report(
         list[str], typer.Argument(metavar="RUN...", help="Run folders or folders of `klue finetune`; one a model.")
     ],
     form: Annotated[
-        Literal["table", "markdown", "latex", "json"],
+        Form,
         typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
     ] = "table",
     plot: Annotated[
@@ -295,10 +295,23 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Print scores of one model or several beside published rows, and of a run what the corpus held of each task."""
-    from hunmin.klue_report import Wanted, print_report
+    from hunmin.recipe import load_recipe
+    from hunmin.report import contamination
+    from klue.print_report import Wanted, print_report
 
-    wanted = Wanted(folders, "json" if as_json else form, plot, interval, details or [], worst, data, published)
-    print_report(wanted)
+    found = [(given, klue_folder(Path(given))) for given in folders]
+    runs = {given: path.resolve().parent for given, path in found}
+    if published is None:  # by the recipes of the runs; of what `klue finetune` wrote there are none
+        recipes = [run / "recipe.yaml" for run in runs.values()]
+        published = all(load_recipe(recipe, []).published for recipe in recipes if recipe.is_file())
+    held = {given: contamination(run / "corpus" / "hits.jsonl") for given, run in runs.items()}
+    kind: Form = "json" if as_json else form
+    print_report(Wanted(found, kind, plot, interval, details or [], worst, data, published, held))
+
+
+def klue_folder(given: Path) -> Path:
+    """Return the folder with results: of a run folder its `klue`, else the folder itself."""
+    return given / "klue" if (given / "klue").is_dir() else given
 
 
 @app.command(epilog="Example: hunmin klue watch runs/x klue.seeds=1 klue.training.epochs=2")

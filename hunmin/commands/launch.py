@@ -47,13 +47,11 @@ def launch(
         str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed, xla; torchrun).")
     ] = "",
     restarts: Annotated[
-        int | None,
+        int,
         typer.Option(
-            "--restarts",
-            min=0,
-            help="Restarts of training after failures, 3 by default (torchrun, slurm, kubernetes, xla).",
+            "--restarts", min=0, help="Restarts of training after failures (torchrun, slurm, kubernetes, xla)."
         ),
-    ] = None,
+    ] = 3,
     saving: Annotated[
         int,
         typer.Option(
@@ -84,8 +82,9 @@ def launch(
 ) -> None:
     """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
     from common.control_characters import escaped
+    from common.errors import HunminError
     from common.progress import say
-    from hunmin.launch.checks import refusal, warnings
+    from hunmin.launch.checks import check_run, warning
     from hunmin.launch.cluster import Cluster, Job, parse_nodes
     from hunmin.launch.start import emit, show, start
     from hunmin.recipe import load_recipe
@@ -97,11 +96,13 @@ def launch(
     )  # fmt: skip
     job = Job(load_recipe(recipe, overrides or []), recipe, tuple(overrides or ()), cluster)
     launched = emit(launcher, job)
-    for warning in warnings(launcher, job):
-        say(warning, style="yellow")
-    if dry_run:
-        if fault := refusal(launcher, job):  # it may be made on another machine than the launch
-            say(f"here this would be refused: {fault}", style="yellow")
-        print(escaped(show(launched)), end="")
-    else:
+    if said := warning(launcher, job):
+        say(said, style="yellow")
+    if not dry_run:
         start(launcher, job, launched)
+        return
+    try:
+        check_run(launcher, job)
+    except HunminError as error:  # it may be made on another machine than the launch
+        say(f"here this would be refused: {error}", style="yellow")
+    print(escaped(show(launched)), end="")

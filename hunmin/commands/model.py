@@ -36,8 +36,8 @@ def pretrain(
     Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
     """
     from hunmin.joint_training import train_together
+    from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
-    from hunmin.refusals import refuse_moved
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
     from hunmin.stages import Interrupted
@@ -104,7 +104,7 @@ def export(
             "--dry-run, --public and --language are of an upload", remedy="give --push-to-hub OWNER/NAME as well"
         )
     if onnx:
-        from pretrain.onnx import refuse_onnx
+        from pretrain.export.onnx import refuse_onnx
 
         refuse_onnx(dtype)
     if dry_run and run and push_to_hub:

@@ -64,8 +64,8 @@ def run(
     resumes.
     """
     from hunmin.instruct.recipe import load_any_recipe
+    from hunmin.preflight import refuse_moved
     from hunmin.recipe import Recipe
-    from hunmin.refusals import refuse_moved
     from hunmin.stages import Interrupted
 
     loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
@@ -82,7 +82,7 @@ def run(
 
         refuse_replacing(loaded, first, last, restart)  # the plan shows why
         return
-    from hunmin.whole import run_whole
+    from hunmin.run_and_publish import run_whole
 
     try:
         run_whole(loaded, first, last, restart)
@@ -112,7 +112,7 @@ def plan(
         str | None,
         typer.Option(
             "--device",
-            help="Device name, e.g. A100, H100, 'TPU v3-8' (a slice); default: this machine.",
+            help="Device name, e.g. A100, H100, 'TPU v4-8' (a slice); default: this machine.",
             autocompletion=completion.devices,
         ),
     ] = None,

@@ -1,19 +1,20 @@
-"""The model card: a run's own facts, in English or Korean, with metadata that the hub reads."""
+"""The model card: a run's own facts in a template a language, with metadata that the hub reads."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from common.control_characters import escaped
+from common.files import human_size
 from common.progress import short_number
-from hunmin.hub.card_corpus import corpus, vocabulary
 from hunmin.hub.facts import Facts
-from hunmin.hub.index import index_of
-from hunmin.hub.markdown import fenced, pairs, text
+from klue.model_index import eval_results
 from klue.report import markdown
 from klue.results import not_the_benchmarks, scored_examples
 from klue.synthetic import all_synthetic
@@ -21,8 +22,10 @@ from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
 
 Language = Literal["en", "ko"]
-TEXTS: dict[Language, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("card_texts.yaml").read_text("utf-8"))
-"""Language → what a card says."""
+SIGNS = re.compile(r"[&<>|`*\[\]\\~$]")
+"""That make HTML, a link, a table's border, code, emphasis or a formula."""
+HELD_OUT = re.compile(r"^On ([\d,]+) bytes of documents that were held out:$", re.MULTILINE)
+"""Of a tokenizer's card: between its two tables."""
 
 
 def write_card(facts: Facts, repository: str | None, language: Language = "en") -> str:
@@ -33,128 +36,180 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         repository: OWNER/NAME that it will stand in, None if none is known.
         language: that it is written in.
     """
-    say = TEXTS[language]
-    hub = facts.recipe.hub
-    name = repository or facts.recipe.name
-    sections = [
-        f"# {text(facts.recipe.name)}\n\n{say['intro'].format(**_architecture(facts))}",
-        _section(say["use"], _usage(facts, name)),
-        _section(say["model"], pairs(_model_rows(facts, say))),
-        _section(say["vocabulary"], vocabulary(facts, say)),
-        _section(say["corpus"], corpus(facts, say)),
-        _section(say["training"], pairs(_training_rows(facts, say))),
-        _section(say["scores"], _scores(facts, say)),
-        _section(say["limits"], _limits(facts, say)),
-        _section(say["reproduce"], f"{say['reproduce_text']}\n\n{fenced(facts.public_recipe, 'yaml')}"),
-    ]
-    if hub.note:
-        sections.insert(1, hub.note.strip())
-    return f"---\n{_metadata(facts, hub.license)}---\n\n" + "\n\n".join(part for part in sections if part) + "\n"
-
-
-def _metadata(facts: Facts, license_name: str | None) -> str:
-    settings = facts.recipe.pretrain
-    tree: dict[str, Any] = {
-        "language": "ko",
-        "library_name": "transformers",
-        "pipeline_tag": "fill-mask",
-        "tags": ["hunmin", settings.model.type, "korean"],
+    place = FileSystemLoader(Path(__file__).parent)
+    templates = Environment(loader=place, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    templates.filters |= {"pairs": pairs}
+    settings, recipe = facts.recipe.pretrain, facts.recipe
+    front = metadata(
+        recipe.name,
+        facts.scores,
+        library_name="transformers",
+        pipeline_tag="fill-mask",
+        tags=["hunmin", settings.model.type, "korean"],
+        license=recipe.hub.license,
+        base_model=facts.base_model,
+    )
+    values = {
+        "name": text(recipe.name),
+        "model": json.dumps(repository or recipe.name, ensure_ascii=False),
+        "note": recipe.hub.note.strip(),
+        "recipe": fenced(facts.public_recipe, "yaml"),
+        **_training(facts),
+        **_vocabulary(facts.vocabulary),
+        **_corpus(facts),
+        **_scores(facts),
     }
-    if license_name:
-        tree["license"] = license_name
-    if facts.base_model:
-        tree["base_model"] = facts.base_model
-    tree |= index_of(facts.recipe.name, facts.scores) if facts.scores else {}
-    return yaml.safe_dump(tree, allow_unicode=True, sort_keys=False)
+    return f"{front}{templates.get_template(f'card.{language}.md.jinja').render(values)}\n"
 
 
-def _section(title: str, content: str) -> str:
-    return f"## {title}\n\n{content.strip()}" if content.strip() else ""
+def metadata(name: str | None = None, rows: Sequence[dict[str, Any]] = (), **fields: Any) -> str:
+    """Return what the hub reads at the top of a card.
+
+    Args:
+        name: of the model.
+        rows: result rows of its scores.
+        fields: others of huggingface_hub's ModelCardData.
+    """
+    from huggingface_hub import ModelCardData
+
+    scores: dict[str, Any] = {"model_name": name, "eval_results": eval_results(rows)} if rows else {}
+    return f"---\n{ModelCardData(language='ko', **scores, **fields).to_yaml()}\n---\n\n"
 
 
-def _architecture(facts: Facts) -> dict[str, str]:
-    settings = facts.recipe.pretrain
-    parameters = facts.counts["export"].get("parameters")
+def text(name: object) -> str:
+    """Return a name that other people gave as Markdown and HTML show it, in one line; it does nothing there."""
+    return SIGNS.sub(lambda found: f"&#{ord(found[0])};", escaped(" ".join(str(name).split())))
+
+
+def pairs(rows: Mapping[str, str], names: Mapping[str, str] | None = None) -> str:
+    """Return a table of two columns without a head; rows without a value are left out, `names` replace the first."""
+    told = {(names or {}).get(name, name): value for name, value in rows.items() if value}
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in told.items())])
+
+
+def fenced(content: str, language: str) -> str:
+    """Return a block of code, within a fence that nothing in it ends."""
+    longest = max((len(found) for found in re.findall("`+", content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{content}{fence}"
+
+
+def _training(facts: Facts) -> dict[str, Any]:
+    """Return the values of the model, of its training and of what to mind."""
+    s, work, pii = facts.recipe.pretrain, facts.work, facts.recipe.corpus.pii
+    parameters, o, m = facts.counts["export"].get("parameters"), s.optimizer, s.model
+    devices = [f"{a if a == b else f'{a}–{b}'} × {text(device)}" for device, (a, b) in work.devices.items()]
     return {
-        "kind": {"bert": "BERT", "roberta": "RoBERTa"}[settings.model.type],
+        "kind": {"bert": "BERT", "roberta": "RoBERTa"}[m.type],
         "size": short_number(parameters) if parameters else "?",
         "tokens": short_number(facts.tokens),
+        "all_tokens": f"{facts.tokens:,}",
         "step": f"{facts.step:,}",
-        "steps": f"{settings.steps:,}",
+        "steps": f"{s.steps:,}",
+        "layers": f"{m.layers}",
+        "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
+        "length": f"{s.max_seq_len}",
+        "entries": f"{facts.counts['tokenizer'].get('vocab_size', 0):,}",
+        "objective": s.objective,
+        "batch": f"{s.global_batch:,} × {s.max_seq_len}, {s.packing}",
+        "masking_rate": f"{100 * s.masking.rate:g}%",
+        "whole_word": s.masking.whole_word,
+        "masking_kind": s.masking.kind,
+        "optimizer": f"AdamW, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}",
+        "warmup": f"{o.warmup_steps:,}",
+        "hardware": ", ".join([*devices, facts.dtype]),
+        "hours": f"{work.hours:,.2f}",
+        "device_hours": f"{sum(work.device_hours.values()):,.2f}",
+        "flops": f"{work.flops:.2g}",
+        "energy": "" if work.kilowatt_hours is None else f"{work.kilowatt_hours:,.1f}",
+        "versions": ", ".join(f"{name} {number}" for name, number in sorted(facts.versions.items())),
+        "pii": pii.enabled,
+        "pii_names": "NAME" in pii.types,
     }
 
 
-def _usage(facts: Facts, name: str) -> str:
-    lines = [
-        "from transformers import pipeline",
-        "",
-        f'fill = pipeline("fill-mask", model={json.dumps(name, ensure_ascii=False)})',
-        'print(fill("한국의 수도는 [MASK]이다."))',
-        "",
+def _vocabulary(card: str) -> dict[str, Any]:
+    """Return what the tokenizer's own card says: whole without its title and settings, and its tables by themselves."""
+    card = re.sub(r"```yaml\n.*?```", "", card, flags=re.DOTALL)
+    parts = HELD_OUT.split(card)
+    tables = [dict(re.findall(r"^\| ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]+) \|$", part, re.MULTILINE)) for part in parts]
+    return {
+        "vocabulary": "\n".join(card.splitlines()[2:]).strip(),
+        "tables": [table for table in tables if table],
+        "held_out": parts[1] if parts[1:] else "",
+    }
+
+
+def _corpus(facts: Facts) -> dict[str, Any]:
+    """Return the values of the corpus: rows of its sources and of their mixture, and what was taken out or replaced."""
+    counts, statistics, settings = facts.counts["corpus"], facts.statistics, facts.recipe.corpus
+    filters = {
+        title: sum(one["documents"] for sources in measures.values() for one in sources.values())
+        for title, measures in statistics.get("filters", {}).items()
+    }
+    sources = [
+        [text(name), *_amounts(of["kept"]), text(facts.recipe.hub.source_licenses.get(name, ""))]
+        for name, of in statistics.get("sources", {}).items()
     ]
-    return fenced("\n".join(lines), "python")
+    return {
+        "sources": sources,
+        "all": _amounts(counts) if counts else [],
+        **_mixture(facts),
+        "personal": _listed(statistics.get("pii", {})),
+        "decontaminated": settings.decontaminate.applies,
+        "benchmark": _listed(facts.contamination),
+        "cleaned": _listed({rule: one["characters"] for rule, one in statistics.get("cleaning", {}).items()}),
+        "filtered": _listed(filters),
+        "duplicates": _listed(counts.get("duplicates", {})),
+        "rejects": f"{counts.get('rejects', 0):,}",
+        **{name: _sum(statistics.get(name, {})) for name in ("dropped", "skipped", "damaged")},
+    }
 
 
-def _model_rows(facts: Facts, say: Mapping[str, Any]) -> list[tuple[str, str]]:
-    m = facts.recipe.pretrain.model
-    return [
-        (say["layers"], f"{m.layers}"),
-        (say["hidden"], f"{m.hidden} ({m.heads} × {m.hidden // m.heads})"),
-        (say["length"], f"{facts.recipe.pretrain.length}"),
-        (say["entries"], f"{facts.counts['tokenizer'].get('vocab_size', 0):,}"),
-        (say["objective"], facts.recipe.pretrain.objective),
+def _amounts(counts: Mapping[str, int]) -> list[str]:
+    return [f"{counts.get('documents', 0):,}", f"{counts.get('sentences', 0):,}", human_size(counts.get("bytes", 0))]
+
+
+def _mixture(facts: Facts) -> dict[str, Any]:
+    """Return rows of how often the text of each source was trained on, and what was held out. How often in the whole
+    training is known at its end, and not of pairs of sentences, whose second texts are drawn from all of it."""
+    sources, counts = facts.statistics.get("mixture") or {}, facts.counts["pretrain"]
+    whole = facts.step == counts.get("steps") and facts.recipe.pretrain.packing != "sentence-pairs"
+    found, trained = (sum(of[kind]["bytes"] for of in sources.values()) for kind in ("before", "pass"))
+    rows = [
+        [
+            text(name),
+            _share(of["before"]["bytes"], found),
+            _share(of["pass"]["bytes"], trained),
+            f"{of['rate']:.2f}",
+            *([f"{of['rate'] * counts['epochs']:,.2f}"] if whole else []),
+            *(f"{of[kind]['documents']:,}" for kind in ("held_out", "left_out")),
+        ]
+        for name, of in sources.items()
     ]
+    sums = [f"{sum(of[kind]['documents'] for of in sources.values()):,}" for kind in ("held_out", "left_out")]
+    return {"mixture": rows, "mixture_sums": sums, "whole_training": whole}
 
 
-def _training_rows(facts: Facts, say: Mapping[str, Any]) -> list[tuple[str, str]]:
-    s, o = facts.recipe.pretrain, facts.recipe.pretrain.optimizer
-    work, energy = facts.work, facts.work.kilowatt_hours
-    versions = ", ".join(f"{name} {number}" for name, number in sorted(facts.versions.items()))
-    masking = (
-        f"{100 * s.masking.rate:g}%" + (f" {say['whole_word']}" if s.masking.whole_word else "") + f", {s.masking.kind}"
-    )
-    return [
-        (say["steps"], f"{facts.step:,} / {s.steps:,}"),
-        (say["tokens"], f"{facts.tokens:,}"),
-        (say["batch"], f"{s.global_batch:,} × {s.length}, {s.samples}"),
-        (say["masking"], masking),
-        (
-            say["optimizer"],
-            f"AdamW, lr {o.lr:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}, {say['warmup']} {o.warmup_steps:,}",
-        ),
-        (say["hardware"], ", ".join([*map(_device, work.devices.items()), facts.dtype])),
-        (
-            say["hours"],
-            say["hours_text"].format(hours=work.hours, all=sum(work.device_hours.values()), flops=work.flops),
-        ),
-        (say["energy"], say["energy_text"].format(kwh=energy) if energy is not None else say["energy_unknown"]),
-        (say["versions"], versions),
-    ]
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else ""
 
 
-def _device(item: tuple[str, tuple[int, int]]) -> str:
-    """Return a device and how many of it."""
-    name, (fewest, most) = item
-    return f"{fewest if fewest == most else f'{fewest}–{most}'} × {text(name)}"
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{text(name)} {n:,}" for name, n in counts.items() if n)
 
 
-def _limits(facts: Facts, say: Mapping[str, Any]) -> str:
-    """Return what the model should not be used for, and what may stand in its corpus."""
-    pii = facts.recipe.corpus.pii
-    names = "names_replaced" if "NAME" in pii.types else "names_stay"
-    left = say[names if pii.enabled else "nothing_replaced"]
-    return str(say["limits_text"].format(length=facts.recipe.pretrain.length, names=left))
+def _sum(counts: Mapping[str, int]) -> str:
+    return f"{sum(counts.values()):,}" if any(counts.values()) else ""
 
 
-def _scores(facts: Facts, say: Mapping[str, Any]) -> str:
-    if not facts.scores:
-        return str(say["no_scores"])
-    published = published_for(facts.scores, facts.recipe.published)
-    others = any(SUITE_OF[row["task"]] != "klue" for row in facts.scores)
-    told, other = say["suites_text" if others else "scores_text"], not_the_benchmarks(facts.scores)
-    if all_synthetic(facts.scores):
-        told = say["synthetic_scores_text"]
-    elif other:
-        counts = [f"{TASKS[task].title} {n:,} / {scored_examples(task):,}" for task, n in other.items()]
-        told = say["other_scores_text"].format(counts=", ".join(counts))
-    return f"{told}\n\n{markdown(facts.scores, published, facts.contamination)}"
+def _scores(facts: Facts) -> dict[str, Any]:
+    """Return the table of the scores, and what is to be said of them."""
+    rows = facts.scores
+    other = {TASKS[task].title: (n, scored_examples(task)) for task, n in not_the_benchmarks(rows).items()}
+    return {
+        "scores": markdown(rows, published_for(rows, facts.recipe.published), facts.contamination) if rows else "",
+        "synthetic": bool(rows) and all_synthetic(rows),
+        "other": ", ".join(f"{title} {n:,} / {whole:,}" for title, (n, whole) in other.items()),
+        "suites": any(SUITE_OF[row["task"]] != "klue" for row in rows),
+    }

@@ -94,6 +94,6 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
         work=work_of(
             read_metrics(training / "logs" / "metrics.jsonl"), read_metrics(training / "logs" / STARTS), others, saved
         ),
-        public_recipe=public_recipe(recipe, run),
-        base_model=base_model(recipe, run),
+        public_recipe=public_recipe(recipe),
+        base_model=base_model(recipe),
     )

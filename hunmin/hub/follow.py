@@ -15,19 +15,16 @@ from pathlib import Path
 from common.errors import EXIT_FAILED, HunminError
 from common.process import own_package
 from common.progress import say
-from hunmin.hub.calls import told
 from hunmin.hub.push import steps_pushed
 from hunmin.recipe import Recipe
 from hunmin.watch import checkpoints
 
 LOG = Path("logs") / "hub.log"
 """In the run's folder: what the uploads have printed."""
-LOOK_EVERY = 10.0
-"""Seconds between two looks for checkpoints; after an upload that failed twice as many as before it, and so on."""
-LONGEST_WAIT = 600.0
-"""Seconds between two looks, at most."""
+LOOK_EVERY, LONGEST_WAIT = 10.0, 600.0
+"""Seconds between two looks for checkpoints; doubled after each upload that failed, up to the second."""
 UPLOAD_SECONDS = 7200.0
-"""For one upload; one that goes on for longer is ended, and tried again."""
+"""Time limit of an upload; one that takes longer is ended, and tried again."""
 PLACES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """Variables by which a process knows its place in a training; an upload has none."""
 
@@ -36,9 +33,9 @@ PLACES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: bool = True) -> Iterator[None]:
     """Push checkpoints of a run that its repository lacks during the body, one at a time, the oldest first.
 
-    What has been pushed is known by the repository's tags, so that a command that goes on pushes what an earlier one
-    did not come to. An upload that fails is told, written to `LOG`, and tried again. Where the body ends in order, what
-    is lacking then is pushed, the last checkpoint with it; else the upload that is under way is waited for.
+    The repository's tags say what has been pushed, so that a resumed command pushes whatever is missing. An upload that
+    fails is told, written to `LOG`, and tried again. Where the body ends in order, what is lacking then is pushed, the
+    last checkpoint with it; else the upload that is under way is waited for.
 
     Args:
         recipe: the run; without `hub.repository` nothing is done, without `hub.every` the last checkpoint alone.
@@ -65,18 +62,22 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
             f"an upload to {recipe.hub.repository} does not end; the same command pushes what is lacking",
             style="yellow",
         )
-    else:
-        follower.finish(last)
+    elif missing := follower.push_lacking(last):
+        say(
+            f"{recipe.hub.repository} lacks step {missing:,}; the same command pushes what is there still",
+            style="yellow",
+        )
 
 
 class _Follower:
-    """What has been seen and pushed of a run."""
+    """What has been pushed of a run, and what was told of it."""
 
     def __init__(self, recipe: Recipe, run: Path) -> None:
         self.recipe, self.run = recipe, run
         self.done: set[int] | None = None
         """Steps that the repository has; None as long as it has not been asked."""
         self.waiting: set[int] = set()
+        """Steps that are due and not pushed."""
         self.told: set[int] = set()
 
     def follow(self, end: threading.Event, look_every: float) -> None:
@@ -85,56 +86,41 @@ class _Follower:
             shutil.rmtree(left, ignore_errors=True)
         wait = look_every
         while not end.wait(wait):
-            wait = look_every if self.push_lacking(end=end) else min(2 * wait, LONGEST_WAIT)
+            wait = look_every if self.push_lacking(end=end) is None else min(2 * wait, LONGEST_WAIT)
 
-    def finish(self, last: bool) -> None:
-        """Push what is lacking at the end, and say what could not be."""
-        if not self.push_lacking(last) and self.waiting:
-            steps = ", ".join(f"{step:,}" for step in sorted(self.waiting))
-            say(
-                f"{self.recipe.hub.repository} lacks step {steps}; the same command pushes what is there still",
-                style="yellow",
-            )
-
-    def push_lacking(self, last: bool = False, end: threading.Event | None = None) -> bool:
-        """Push the checkpoints that are due and lacking, and return False after the first that could not be.
+    def push_lacking(self, last: bool = False, end: threading.Event | None = None) -> int | None:
+        """Push the checkpoints that are due and lacking, and return the first step that could not be, else None.
 
         Args:
             last: the last one is due in any case.
             end: after which no other one is begun.
         """
         every, there = self.recipe.hub.every, checkpoints(self.run)
-        steps = {step for step, _ in there}
-        for step in sorted(self.waiting - steps):
+        for step in sorted(self.waiting - {step for step, _ in there}):
             say(f"step {step:,} was removed before it was pushed; pretrain.keep_every keeps more", style="yellow")
-        self.waiting &= steps
         due = [(s, p) for s, p in there if (every and s % every == 0) or (last and s == there[-1][0])]
-        if not due:
-            return True
-        if self.done is None:
-            try:
+        try:
+            if due and self.done is None:
                 self.done = steps_pushed(str(self.recipe.hub.repository))
-            except (HunminError, OSError) as error:
-                self._tell(max(steps), told(error) if isinstance(error, OSError) else str(error))
-                return False
-        lacking = [(step, path) for step, path in due if step not in self.done]
-        self.waiting |= {step for step, _ in lacking}
-        for step, path in lacking:
+        except HunminError as error:
+            with (self.run / LOG).open("a", encoding="utf-8") as log:
+                log.write(f"{error}\n")
+            return self._tell(due[0][0])
+        self.waiting = {step for step, _ in due} - (self.done or set())
+        for step, path in due:
+            if step in (self.done or ()):
+                continue
             if end is not None and end.is_set():
                 break
             if _push(self.recipe, self.run, path):
-                self._tell(step)
-                return False
+                return self._tell(step)
             say(f"step {step:,} pushed to {self.recipe.hub.repository}")
-            self.done.add(step)
+            self.done = {*(self.done or ()), step}
             self.waiting.discard(step)
-        return True
+        return None
 
-    def _tell(self, step: int, why: str = "") -> None:
-        """Say once of a step that it could not be pushed."""
-        if why:
-            with (self.run / LOG).open("a", encoding="utf-8") as log:
-                log.write(f"{why}\n")
+    def _tell(self, step: int) -> int:
+        """Say once of a step that it could not be pushed, and return it."""
         if step not in self.told:
             self.told.add(step)
             say(
@@ -142,6 +128,7 @@ class _Follower:
                 "it is tried again",
                 style="yellow",
             )
+        return step
 
 
 def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
@@ -149,9 +136,7 @@ def _push(recipe: Recipe, run: Path, checkpoint: Path) -> int:
     hub = recipe.hub
     with tempfile.TemporaryDirectory(dir=run / "logs", prefix="hub-") as folder, (run / LOG).open("ab") as log:
         command = [sys.executable, "-m", "hunmin.main", "export", str(checkpoint), "--out", f"{folder}/model"]
-        command += ["--push-to-hub", str(hub.repository), "--dtype", hub.dtype]
-        if not hub.private:
-            command.append("--public")
+        command += ["--push-to-hub", str(hub.repository), "--dtype", hub.dtype, *([] if hub.private else ["--public"])]
         environment = {name: value for name, value in os.environ.items() if name not in PLACES}
         environment |= {**own_package(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         try:

@@ -1,29 +1,34 @@
-"""What goes to the model hub of an export, a run or a tokenizer, gathered and looked through before it goes."""
+"""What goes to the model hub: a checkpoint with its run, a tokenizer, a fine-tuned model; checked before it goes."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from common.errors import UserError
 from common.progress import say, show
-from hunmin.hub.card import Language, write_card
-from hunmin.hub.facts import Facts, read_facts
+from hunmin.hub.card import Language, metadata, write_card
+from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
-from hunmin.hub.push import Item, check_name, describe, prepare, push
+from hunmin.hub.push import Files, check_name, describe, prepare, push
 from hunmin.recipe import Recipe
+from klue.model_folder import BESIDE_TOKENIZER
+from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
+from klue.model_index import HUB_TASKS
+from klue.saved import FACTS, REST
+from klue.saved import read_facts as read_job
 from pretrain.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
-from pretrain.onnx import FILE as ONNX_FILE
-from pretrain.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.export.onnx import FILE as ONNX_FILE
+from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""
 CARD, RECIPE, RESULTS = "README.md", "recipe.yaml", "klue/results.jsonl"
-OURS = (*MODEL_FILES, CARD, RECIPE, RESULTS)
-"""Files that a push removes from its revision where it does not bring them: those of another checkpoint."""
+FINETUNED = ("config.json", REST, FACTS, *ANY_TOKENIZER, *BESIDE_TOKENIZER, "model*.safetensors*")
+"""Files of a fine-tuned model; weights are one file, or parts with their index."""
 
 
 def run_of(checkpoint: Path) -> Path | None:
@@ -32,30 +37,11 @@ def run_of(checkpoint: Path) -> Path | None:
     return run if (run / "recipe.yaml").is_file() else None
 
 
-def items_of(folder: Path, facts: Facts, card: str, scores: Path | None = None) -> list[Item]:
-    """Return what goes to the hub: the model's files, its card, its recipe, and the results it was scored by.
-
-    Args:
-        folder: an export.
-        facts: of its run.
-        card: its card.
-        scores: results.jsonl of KLUE, or None.
-
-    Raises:
-        UserError: a file holds a secret or personal data.
-    """
-    files: dict[str, str | Path] = {name: folder / name for name in MODEL_FILES if (folder / name).is_file()}
-    files |= {CARD: card, RECIPE: facts.public_recipe}
-    if scores and scores.is_file():
-        files[RESULTS] = scores
-    return checked_items(files, facts.recipe.corpus.pii.key_env)
-
-
 def publish(
     folder: Path, run: Path, repository: str, private: bool = True, language: Language | None = None,
     dry_run: bool = False, checkpoint: Path | None = None,
 ) -> str | None:  # fmt: skip
-    """Write the card into an export, push both and return the repository's address (None of a dry run).
+    """Push an export with its card, leave the card in it, and return the repository's address (None of a dry run).
 
     Args:
         folder: the export.
@@ -67,26 +53,28 @@ def publish(
         checkpoint: that was exported; None: the last one.
 
     Raises:
-        HunminError: as `read_facts`, `items_of` and `push`.
+        UserError: a file holds a secret or personal data.
+        HunminError: as `read_facts` and `push`.
     """
     check_name(repository)
     facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
-    items = items_of(folder, facts, card, run / RESULTS if facts.scores else None)
-    tag = f"step-{facts.step}"
-    if dry_run:
-        show(f"{describe(items, repository, tag, private)}\n\n{card}")
-        return None
-    (folder / CARD).write_text(card, encoding="utf-8")
-    message = f"Step {facts.step:,}, {facts.tokens:,} tokens"
-    return push(items, repository, message, tag, private, OURS)
+    files: dict[str, str | Path] = {**_there(folder, MODEL_FILES), CARD: card, RECIPE: facts.public_recipe}
+    if facts.scores and (run / RESULTS).is_file():
+        files[RESULTS] = run / RESULTS
+    message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
+    key = facts.recipe.corpus.pii.key_env
+    url = _send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key)
+    if url:
+        (folder / CARD).write_text(card, encoding="utf-8")
+    return url
 
 
 def show_export(
     checkpoint: Path, run: Path, repository: str, private: bool, language: Language | None, dtype: Dtype,
     sentence_embeddings: bool, onnx: bool,
 ) -> None:  # fmt: skip
-    """Print what a push of a checkpoint would send, and its card; its export is made in a folder that goes.
+    """Print what a push of a checkpoint would send, and its card; its export is made in a temporary folder.
 
     Args:
         checkpoint: a step-* folder in `run`.
@@ -99,42 +87,6 @@ def show_export(
     with tempfile.TemporaryDirectory(prefix="hunmin-") as folder:
         export_checkpoint(checkpoint, Path(folder) / "model", dtype, sentence_embeddings, onnx)
         publish(Path(folder) / "model", run, repository, private, language, True, checkpoint)
-
-
-def checked_items(files: Mapping[str, str | Path], key_variable: str | None = None) -> list[Item]:
-    """Return files as items of a commit, looked through.
-
-    Args:
-        files: name that a file will have → its text, or where it lies.
-        key_variable: of `refuse_private`.
-
-    Raises:
-        UserError: a file holds a secret or personal data.
-    """
-    refuse_private(files, key_variable)
-    return [Item(name, each.encode() if isinstance(each, str) else each) for name, each in files.items()]
-
-
-def push_or_show(
-    files: Mapping[str, str | Path], card: str, repository: str, message: str, private: bool, dry_run: bool,
-    ours: Collection[str],
-) -> str | None:  # fmt: skip
-    """Push files without a tag and return the repository's address; of a dry run, print them and the card (None).
-
-    Args:
-        files: of `checked_items`.
-        card: among them, or empty.
-        repository, message, private, ours: of `push`.
-        dry_run: only print.
-
-    Raises:
-        HunminError: as these two.
-    """
-    items = checked_items(files)
-    if dry_run:
-        show(f"{describe(items, repository, None, private)}\n\n{card}")
-        return None
-    return push(items, repository, message, private=private, ours=ours)
 
 
 def publish_run(recipe: Recipe) -> None:
@@ -162,9 +114,7 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
 
     Args:
         folder: written by `hunmin tokenizer train`.
-        repository: OWNER/NAME.
-        private: see `push`.
-        dry_run: only print what would be pushed, and the card.
+        repository, private, dry_run: of `publish`.
 
     Raises:
         UserError: the folder holds no tokenizer, or a secret or personal data.
@@ -175,9 +125,58 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
         raise UserError(
             f"{folder} holds no tokenizer.json", "a tokenizer folder is what hunmin tokenizer train writes", "name one"
         )
-    files: dict[str, str | Path] = {name: folder / name for name in TOKENIZER_FILES if (folder / name).is_file()}
-    card = ""
+    files = _there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
-        card = "---\nlanguage: ko\ntags: [hunmin, tokenizer, korean]\n---\n\n" + (folder / CARD).read_text("utf-8")
-        files[CARD] = card
-    return push_or_show(files, card, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD))
+        files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")
+    return _send(files, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD))
+
+
+def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
+    """Push a fine-tuned model with its head, labels and card, and return the repository's address (None of a dry run).
+
+    Args:
+        folder: that `--save-model best` of `hunmin klue finetune` left.
+        repository, private, dry_run: of `publish`.
+
+    Raises:
+        UserError: the folder holds no fine-tuned model, or a secret or personal data.
+        HunminError: as `push`.
+    """
+    check_name(repository)
+    facts = read_job(folder)
+    files, job = _there(folder, FINETUNED), facts["job"]
+    if "model.safetensors" not in files and "model.safetensors.index.json" not in files:
+        raise UserError(
+            f"{folder} has no weights (model.safetensors)", "a fine-tuned model is pushed whole", "save it again"
+        )
+    row = {
+        **{name: job[name] for name in ("task", "init", "seed", "data_note", "examples")},
+        "settings": job["training"], "model": job["model_name"], "best": facts["scores"], "last": facts["scores"],
+    }  # fmt: skip
+    front = metadata(
+        repository.partition("/")[2],
+        [row] if job["init"] == "pretrained" else [],
+        library_name="transformers",
+        pipeline_tag=HUB_TASKS.get(job["task"], "text-classification"),
+        tags=["hunmin", "korean", "fine-tuned", job["task"]],
+    )
+    files[CARD] = front + (folder / CARD).read_text("utf-8")
+    message, ours = f"Fine-tuned for {job['task']}", (*FINETUNED, CARD)
+    return _send(files, repository, message, private, dry_run, ours)
+
+
+def _there(folder: Path, names: Collection[str]) -> dict[str, str | Path]:
+    """Return the files of a folder that have such names or match such patterns."""
+    return {str(path.relative_to(folder)): path for name in names for path in sorted(folder.glob(name))}
+
+
+def _send(
+    files: Files, repository: str, message: str, private: bool, dry_run: bool, ours: Collection[str],
+    tag: str | None = None, key_variable: str | None = None,
+) -> str | None:  # fmt: skip
+    """Check files for secrets and push them; of a dry run, print them and the card."""
+    refuse_private(files, key_variable)
+    if dry_run:
+        show(f"{describe(files, repository, tag, private)}\n\n{files.get(CARD, '')}")
+        return None
+    return push(files, repository, message, tag, private, ours)

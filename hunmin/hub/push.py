@@ -1,197 +1,39 @@
-"""Uploads to the model hub, through huggingface_hub: a commit and a tag, tried again where that helps."""
+"""Uploads to the model hub by huggingface_hub: one commit and its tag, the same however often a push is repeated."""
 
 from __future__ import annotations
 
-import os
 import re
-import time
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
+from time import sleep
 from typing import Any, TypeVar
 
-from common.errors import UserError
+from common.errors import HunminError, UserError
 from common.files import human_size
+from common.hub_limits import limit_calls
 from common.progress import say
-from hunmin.hub.calls import again
+from common.secrets import masked_urls
 
 T = TypeVar("T")
+Files = Mapping[str, str | Path]
+"""Name that a file has in the repository → its text, or the place of its bytes."""
 STEP = re.compile(r"step-(\d+)")
 """A tag of a checkpoint."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """A file of a commit."""
-
-    name: str
-    """Its path in the repository."""
-    content: Path | bytes
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
-
-
-class Hub:
-    """A repository of the hub, in which calls are made again while the hub is busy or not reached.
-
-    Args:
-        repository: OWNER/NAME.
-        sleep: waits so many seconds between attempts.
-
-    Raises:
-        UserError: the name is none, or there is no network or no token.
-    """
-
-    def __init__(self, repository: str, sleep: Callable[[float], None] = time.sleep) -> None:
-        from huggingface_hub import HfApi
-
-        check_name(repository)
-        _refuse_without_way(repository)
-        self.api = HfApi()
-        self.repository = repository
-        self._sleep = sleep
-
-    def call(self, what: str, function: Callable[[], T]) -> T:
-        """Return what a call returns; see `again`."""
-        return again(what, self.repository, function, self._sleep)
-
-    def tags(self) -> dict[str, str]:
-        """Return tag → commit."""
-        refs = self.call("look at the tags of", lambda: self.api.list_repo_refs(self.repository))
-        return {ref.name: ref.target_commit for ref in refs.tags}
-
-    def files(self, revision: str) -> set[str]:
-        """Return the names of the files in a revision."""
-        listed = self.call("look at the files of", lambda: self.api.list_repo_files(self.repository, revision=revision))
-        return set(listed)
-
-
-def prepare(repository: str, private: bool = True, sleep: Callable[[float], None] = time.sleep) -> str:
-    """Make a repository where there is none, and return its address: what an upload would be refused for shows here,
-    before any work.
-
-    Args:
-        repository: OWNER/NAME.
-        private: whether it is seen by its owner alone.
-        sleep: waits so many seconds between attempts.
-
-    Raises:
-        UserError: there is no network or no token, the token may not write there, or the repository is public while
-            a private one is wanted.
-        HunminError: the hub did not answer, or not as it should.
-    """
-    hub = Hub(repository, sleep)
-    url = hub.call("make the repository", lambda: hub.api.create_repo(repository, private=private, exist_ok=True))
-    if private and not hub.call("look at the repository", lambda: hub.api.model_info(repository)).private:
-        raise UserError(
-            f"{repository} is there already and is public",
-            "an upload is private unless a public one is asked for",
-            "--public (in a recipe hub.private=false), another repository, or make this one private on its page",
-        )
-    return str(url)
-
-
-def steps_pushed(repository: str, sleep: Callable[[float], None] = time.sleep) -> set[int]:
-    """Return the steps whose checkpoints a repository has, by its tags; none of one that is not there.
-
-    Raises:
-        HunminError: as `prepare`.
-    """
-    from huggingface_hub.errors import RepositoryNotFoundError
-
-    hub = Hub(repository, sleep)
-
-    def tags() -> list[str]:
-        try:
-            return [ref.name for ref in hub.api.list_repo_refs(repository).tags]
-        except RepositoryNotFoundError:
-            return []
-
-    return {int(found[1]) for tag in hub.call("look at the tags of", tags) if (found := STEP.fullmatch(tag))}
-
-
-def push(
-    items: Sequence[Item],
-    repository: str,
-    message: str,
-    tag: str | None = None,
-    private: bool = True,
-    ours: Collection[str] = (),
-    sleep: Callable[[float], None] = time.sleep,
-) -> str:
-    """Upload files as one commit, tag it, and return the address of the repository.
-
-    The repository is made if there is none. Large files that an earlier attempt has brought there are not sent again,
-    and files that have not changed make no commit. A tag that stands elsewhere is moved. `main` never goes back: a
-    checkpoint older than the newest one that is tagged is committed beside it, and has its tag alone.
-
-    Args:
-        items: the files.
-        repository: OWNER/NAME.
-        message: of the commit.
-        tag: name for the commit, or None; `step-N` of a checkpoint.
-        private: see `prepare`.
-        ours: names of files that are removed where this commit does not bring them.
-        sleep: waits so many seconds between attempts.
-
-    Raises:
-        UserError, HunminError: as `prepare`.
-    """
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-
-    url = prepare(repository, private, sleep)
-    hub = Hub(repository, sleep)
-    tags = hub.tags() if tag else {}
-    newest = max((int(found[1]) for name in tags if (found := STEP.fullmatch(name))), default=-1)
-    branch = None
-    if tag and (found := STEP.fullmatch(tag)) and int(found[1]) < newest:
-        branch, begin = f"hunmin-{tag}", tags.get(tag)
-        hub.call(
-            "make a branch in",
-            lambda: hub.api.create_branch(repository, branch=str(branch), revision=begin, exist_ok=True),
-        )
-        say(f"{repository}: main stays at step {newest:,}; {tag} is its tag alone")
-    there = hub.files(branch or "main") if ours else set()
-    gone = sorted((there & set(ours)) - {item.name for item in items})
-    # a fresh list for each attempt: huggingface_hub notes in it what it has sent
-    commit = hub.call(
-        "upload",
-        lambda: hub.api.create_commit(
-            repository,
-            [
-                *(CommitOperationAdd(item.name, item.content) for item in items),
-                *(CommitOperationDelete(name) for name in gone),
-            ],
-            commit_message=message,
-            revision=branch,
-        ),
-    )
-    if tag:
-        hub.call(f"set the tag {tag}", lambda: _set_tag(hub.api, repository, tag, commit.oid))
-    if branch:
-        hub.call("remove a branch of", lambda: _remove_branch(hub.api, repository, branch))
-    return url
-
-
-def _refuse_without_way(repository: str) -> None:
-    """Refuse an upload without network or token."""
-    from huggingface_hub import get_token
-
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "TRUE", "YES", "ON"):
-        raise UserError(
-            "HF_HUB_OFFLINE is set",
-            "an upload needs the network",
-            f"unset HF_HUB_OFFLINE, then push {repository} again",
-        )
-    if get_token() is None:
-        raise UserError(
-            f"there is no token to push to {repository} with",
-            "the model hub takes uploads of known users alone; tokens come from the environment or a login",
-            "set HF_TOKEN to a token with write access, or run: hf auth login",
-        )
+ATTEMPTS, SILENT_ATTEMPTS = 6, 2
+"""How often an upload is tried; the second where the hub accepts calls and stays silent."""
+LONGEST_WAIT = 60.0
+"""Seconds between two attempts, at most."""
+AGAIN = (408, 409, 412, 425, 429, 500, 502, 503, 504)
+"""Answers after which the same call may succeed: busy, in conflict with another commit, or broken for a while."""
+NETWORK = ("TransportError", "ConnectionError", "TimeoutError", "RuntimeError")
+"""Exceptions of the network by name: the library's HTTP client has changed, and hf_xet raises plain RuntimeErrors."""
+REFUSALS = {
+    401: ("the token must be valid", "set HF_TOKEN to a valid token with write access, or run: hf auth login"),
+    403: ("the token must have write access to the owner", "use a token with write access, or push to another owner"),
+    413: ("the hub bounds the size of a file and of a repository", "free space there, or export with --dtype bf16"),
+}
+"""Status → rule and remedy of answers that no further attempt changes; 404 hides what a token may not see."""
 
 
 def check_name(repository: str) -> None:
@@ -206,36 +48,197 @@ def check_name(repository: str) -> None:
     try:
         validate_repo_id(repository)
     except HFValidationError:
-        pass
-    else:
-        if repository.count("/") == 1:
-            return
-    raise UserError(
-        f"'{repository}' is no name of a repository",
-        "a repository is OWNER/NAME: letters, digits, - . _, none of them at an end",
-        "name the owner too: --push-to-hub OWNER/NAME",
+        repository = repository.replace("/", " ")
+    if repository.count("/") != 1:
+        raise UserError(
+            f"'{repository}' is no name of a repository",
+            "a repository is OWNER/NAME: letters, digits, - . _, none of them at an end",
+            "name the owner too: --push-to-hub OWNER/NAME",
+        )
+
+
+def prepare(repository: str, private: bool = True) -> str:
+    """Create a repository where there is none and return its address. What would refuse an upload shows here, before
+    any work.
+
+    Args:
+        repository: OWNER/NAME.
+        private: only its owner sees it.
+
+    Raises:
+        UserError: no network, token or write access; or the repository is public while a private one is wanted.
+        HunminError: the hub did not answer, or not as it should.
+    """
+    check_name(repository)
+    return again(f"push to {repository}", partial(_make, repository, private))
+
+
+def steps_pushed(repository: str) -> set[int]:
+    """Return the steps whose checkpoints a repository has, by its tags; none of one that is not there.
+
+    Raises:
+        HunminError: as `prepare`.
+    """
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    def tags(api: Any) -> list[str]:
+        try:
+            return [ref.name for ref in api.list_repo_refs(repository).tags]
+        except RepositoryNotFoundError:
+            return []
+
+    return {int(found[1]) for tag in again(f"look at {repository}", tags) if (found := STEP.fullmatch(tag))}
+
+
+def push(
+    files: Files, repository: str, message: str, tag: str | None = None, private: bool = True,
+    ours: Collection[str] = (),
+) -> str:  # fmt: skip
+    """Upload files as one commit, tag it, and return the repository's address.
+
+    Bytes that are there are not sent again, and unchanged files make no commit: a push that was stopped is repeated.
+    A tag that stands elsewhere is moved. `main` never goes back: a checkpoint older than the newest one that is tagged
+    is committed beside it and has its tag alone.
+
+    Args:
+        files: of the commit.
+        repository: OWNER/NAME.
+        message: of the commit.
+        tag: name for the commit, or None; `step-N` of a checkpoint.
+        private: see `prepare`.
+        ours: names and patterns of files that are removed where this commit does not bring them.
+
+    Raises:
+        UserError, HunminError: as `prepare`.
+    """
+    check_name(repository)
+
+    def attempt(api: Any) -> str:
+        url = _make(repository, private, api)
+        tags = {ref.name: ref.target_commit for ref in api.list_repo_refs(repository).tags}
+        newest = max((int(found[1]) for name in tags if (found := STEP.fullmatch(name))), default=-1)
+        branch = None
+        if tag and (step := STEP.fullmatch(tag)) and int(step[1]) < newest:
+            branch = f"hunmin-{tag}"
+            api.create_branch(repository, branch=branch, revision=tags.get(tag), exist_ok=True)
+            say(f"{repository}: main stays at step {newest:,}; {tag} is its tag alone")
+        commit = _commit(api, repository, files, ours, message, branch)
+        if tag and tags.get(tag) != commit:
+            if tag in tags:
+                api.delete_tag(repository, tag=tag)
+            api.create_tag(repository, tag=tag, revision=commit)
+        if branch:
+            api.delete_branch(repository, branch=branch)
+        return url
+
+    return again(f"push to {repository}", attempt)
+
+
+def describe(files: Files, repository: str, tag: str | None, private: bool) -> str:
+    """Return what `push` would do, for a person to read."""
+    sizes = {name: len(each.encode()) if isinstance(each, str) else each.stat().st_size for name, each in files.items()}
+    lines = [f"{repository} ({'private' if private else 'public'})" + (f", tag {tag}" if tag else "")]
+    lines += [f"  {human_size(size):>10}  {name}" for name, size in sizes.items()]
+    return "\n".join([*lines, f"  {human_size(sum(sizes.values())):>10}  in all"])
+
+
+def again(what: str, function: Callable[[Any], T]) -> T:
+    """Return what a function of huggingface_hub's API returns, repeated as a whole while the hub is busy or away.
+
+    Args:
+        what: it does, as "push to OWNER/NAME".
+        function: of the API; repeating it must do no harm.
+
+    Raises:
+        UserError: the hub refuses it, or huggingface_hub is offline.
+        HunminError: it failed `ATTEMPTS` times, or what answers is no hub.
+    """
+    from huggingface_hub import HfApi
+
+    limit_calls()
+    for attempt in range(ATTEMPTS):
+        try:
+            return function(HfApi())
+        except Exception as error:
+            # an upload in a thread wraps what went wrong
+            fault, asked, attempts = _fault(
+                what, error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
+            )
+        if attempt + 1 >= min(attempts, ATTEMPTS):
+            break
+        wait = min(asked or 2.0**attempt, LONGEST_WAIT)
+        say(f"{what}: {fault}; once more in {wait:.0f} s", style="yellow")
+        sleep(wait)
+    raise HunminError(
+        f"could not {what}: {fault}, {attempt + 1} times",
+        remedy="give the same command again later; what was uploaded is not sent again",
     )
 
 
-def _set_tag(api: Any, repository: str, tag: str, commit: str) -> None:
-    """Have a tag name a commit."""
-    there = {ref.name: ref.target_commit for ref in api.list_repo_refs(repository).tags}
-    if there.get(tag) == commit:
-        return
-    if tag in there:
-        api.delete_tag(repository, tag=tag)
-    api.create_tag(repository, tag=tag, revision=commit)
+def _fault(what: str, error: BaseException) -> tuple[str, float, int]:
+    """Return of an error that may pass what it is, the seconds that the hub asks to wait (0: none), and how often to
+    try; raise what to tell of any other.
+    """
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    if isinstance(error, OfflineModeIsEnabled):
+        raise UserError(f"could not {what}: HF_HUB_OFFLINE is set", remedy="unset HF_HUB_OFFLINE") from None
+    if isinstance(error, HfHubHTTPError):
+        status, asked = error.response.status_code, error.response.headers.get("Retry-After", "")
+        if status not in AGAIN:
+            raise _refusal(what, status, error.server_message or "") from None
+        return f"the hub answered {status}", float(asked) if asked.isdecimal() else 0.0, ATTEMPTS
+    if kinds[0] == "XetAuthenticationError":
+        raise _refusal(what, 401) from None
+    if {"TooManyRedirects", "JSONDecodeError"} & {*kinds}:
+        raise HunminError(
+            f"could not {what}: {kinds[0]}, which no hub answers with",
+            remedy="check HF_ENDPOINT and the proxy's variables; the login page of a network answers so, too",
+        ) from None
+    if not {*NETWORK} & {*kinds}:
+        raise error
+    # masked before it is cut: half of an address shows its password
+    told = masked_urls(" ".join(str(error).split()))[:200]
+    return f"the hub was not reached ({kinds[0]}: {told})", 0.0, SILENT_ATTEMPTS if "Timeout" in kinds[0] else ATTEMPTS
 
 
-def _remove_branch(api: Any, repository: str, branch: str) -> None:
-    """Remove a branch, unless an attempt before has."""
-    if branch in {ref.name for ref in api.list_repo_refs(repository).branches}:
-        api.delete_branch(repository, branch=branch)
+def _refusal(what: str, status: int, said: str = "") -> HunminError:
+    """Return what to tell of an answer that no further attempt changes."""
+    message = f"could not {what}: the hub answered {status}" + (f" ({said.strip()})" if said.strip() else "")
+    if rule := REFUSALS.get(403 if status == 404 else status):
+        return UserError(message, *rule)
+    return HunminError(message, "the hub takes well-formed requests", "update huggingface_hub, or report this")
 
 
-def describe(items: Sequence[Item], repository: str, tag: str | None, private: bool) -> str:
-    """Return what `push` would do, for a person to read."""
-    total = sum(item.size for item in items)
-    lines = [f"{repository} ({'private' if private else 'public'})" + (f", tag {tag}" if tag else "")]
-    lines += [f"  {human_size(item.size):>10}  {item.name}" for item in items]
-    return "\n".join([*lines, f"  {human_size(total):>10}  in all"])
+def _make(repository: str, private: bool, api: Any) -> str:
+    """Create a repository where there is none, and refuse a public one that should be private."""
+    from huggingface_hub import get_token
+
+    if get_token() is None:
+        raise UserError(f"there is no token to push to {repository} with", *REFUSALS[401])
+    url = api.create_repo(repository, private=private, exist_ok=True)
+    if private and not api.model_info(repository).private:
+        raise UserError(
+            f"{repository} is there already and is public",
+            "an upload is private unless a public one is asked for",
+            "--public (in a recipe hub.private=false), another repository, or make this one private on its page",
+        )
+    return str(url)
+
+
+def _commit(
+    api: Any, repository: str, files: Files, ours: Collection[str], message: str, branch: str | None
+) -> str:  # fmt: skip
+    """Commit files, without those of `ours` that are not among them, and return the commit."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+    from huggingface_hub.utils import filter_repo_objects
+
+    there = api.list_repo_files(repository, revision=branch) if ours else []
+    gone = {*filter_repo_objects(there, allow_patterns=[*ours])} - {*files}
+    contents = {name: each.encode() if isinstance(each, str) else each for name, each in files.items()}
+    operations = [
+        *(CommitOperationAdd(name, content) for name, content in contents.items()),
+        *(CommitOperationDelete(name) for name in sorted(gone)),
+    ]
+    return str(api.create_commit(repository, operations, commit_message=message, revision=branch).oid)

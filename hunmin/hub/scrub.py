@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import yaml
 
-from common.manifest import WORK_MARK, read_manifest
 from common.names import pinned_name
 from common.settings import dump_settings
 from data.readers import HUB
 from hunmin.recipe import Recipe
 
-HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
-"""Of a model on the hub: NAME or OWNER/NAME."""
 PLACES = ("path", "benchmark", "data", "base", "branch_from", "inputs")
 """Keys of a recipe whose strings name places: the last name of each stays."""
 NEEDED = (("pretrain", "micro_batch"), ("klue", "published"))
@@ -29,57 +25,35 @@ HEAD = """\
 """
 
 
-def public_recipe(recipe: Recipe, run: Path | None = None) -> str:
+def public_recipe(recipe: Recipe) -> str:
     """Return a recipe as YAML that anyone may read and `hunmin run` takes: what its results depend on, with files by
     their last names alone.
 
     Args:
         recipe: of the run.
-        run: its folder, which tells a model's folder from a name on the hub.
     """
     tree: dict[str, Any] = dump_settings(recipe, drop="runtime")
     tree.pop("hub", None)
     for section, key in NEEDED:
-        if tree[section] is None:
-            continue
-        tree[section][key] = getattr(getattr(recipe, section), key)
+        if tree[section] is not None:
+            tree[section][key] = getattr(getattr(recipe, section), key)
     tree = bare(tree)
     source = recipe.pretrain.init_from
     if source and not source.startswith(HUB):
-        tree["pretrain"]["init_from"] = base_model(recipe, run) or f"./{last_name(source)}"
+        tree["pretrain"]["init_from"] = f"./{last_name(source)}"
     out = re.sub(r"[^\w.-]+", "-", recipe.name).strip(".-") or "run"
     tree = {"name": tree.pop("name"), "out": f"runs/{out}", **tree}
     return HEAD + yaml.safe_dump(tree, allow_unicode=True, sort_keys=False)
 
 
-def base_model(recipe: Recipe, run: Path | None = None) -> str | None:
+def base_model(recipe: Recipe) -> str | None:
     """Return the name on the hub of the model that a run began from; None where it was a folder, or there was none.
 
     Args:
-        recipe: of the run.
-        run: its folder: a folder's files are among the inputs of its training, a name is not. Without one, or before
-            the training, a name that is a folder's here is one.
+        recipe: of the run, in which names on the hub begin with `hf:`.
     """
     source = recipe.pretrain.init_from or ""
-    if source.startswith(HUB):
-        return source.removeprefix(HUB).partition("@")[0]
-    if not HUB_NAME.fullmatch(source):
-        return None
-    inputs = _training_inputs(run) if run else None
-    if inputs is None:
-        return None if Path(source).exists() else source
-    return None if set(inputs) - {"tokenizer", "encode"} else source
-
-
-def _training_inputs(run: Path) -> dict[str, str] | None:
-    """Return the inputs of a run's training, finished or under way, or None before it."""
-    if manifest := read_manifest(run / "pretrain"):
-        return manifest.inputs
-    try:
-        found: dict[str, str] = json.loads((run / "pretrain.partial" / WORK_MARK).read_bytes())["inputs"]
-    except (OSError, ValueError, KeyError):
-        return None
-    return found
+    return source.removeprefix(HUB).partition("@")[0] if source.startswith(HUB) else None
 
 
 def bare(value: Any, key: str = "") -> Any:

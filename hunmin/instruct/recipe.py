@@ -9,8 +9,8 @@ from common.errors import UserError
 from common.settings import Settings, apply_overrides, parse_settings, runtime, under
 from data.instruct.settings import InstructSettings
 from hunmin.pins import pin_names
+from hunmin.preflight import refuse_moved
 from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, RunSettings, is_of_instructions, load_recipe, read_recipe
-from hunmin.refusals import refuse_moved
 from leaderboard.settings import LeaderboardSettings
 from pretrain.tuning.settings import TuneSettings
 
@@ -48,7 +48,7 @@ def load_any_recipe(
     path: str | Path, overrides: Sequence[str] = (), fetch: bool = False, section: str | None = None
 ) -> Recipe | InstructRecipe:
     """Return the recipe in a YAML file, of either kind; for arguments and errors see `load_recipe`."""
-    file, written = read_recipe(path)
+    file, written = read_recipe(path, InstructRecipe)
     if not is_of_instructions(written):
         return load_recipe(path, overrides, fetch=fetch, section=section)
     tree = apply_overrides(written, under(overrides, section, InstructRecipe.model_fields) if section else overrides)

@@ -1,79 +1,150 @@
-"""What a run would refuse, seen before anything is submitted: hours in a queue are not for a name that is wrong."""
+"""What is refused before anything is written or submitted: hours in a queue are not for a name that is wrong, and an
+option that a launcher would ignore is refused, so that nobody believes it was heard.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import fields
 from pathlib import Path
 
-from common.errors import HunminError, UserError
+from common.control_characters import CONTROL, escaped
+from common.errors import UserError, nearest
 from common.files import expand, is_remote
-from data.readers import HUB, SourceSettings
-from hunmin.launch.cluster import Job
-from hunmin.launch.options import PODS
+from common.secrets import masked_words
+from data.readers import HUB
+from hunmin.launch.cluster import Cluster, Job
 from hunmin.pins import refuse_unknown_names
-from hunmin.refusals import refuse_other_model, refuse_shared_executor
+from hunmin.preflight import refuse_other_model, refuse_shared_executor
 from hunmin.stages import STAGES
+
+TAKES: dict[str, tuple[str, ...]] = {
+    "local": (),
+    "torchrun": ("nodes", "fewest", "node", "address", "hosts", "restarts", "saving"),
+    "deepspeed": ("nodes", "node", "address", "hosts"),
+    "slurm": ("nodes", "restarts", "saving", "partition", "account", "time", "lines", "environment", "image"),
+    "kubernetes": ("nodes", "restarts", "saving", "lines", "environment", "image", "claim"),
+    "kubeflow": ("nodes", "saving", "lines", "image", "claim"),
+    "xla": ("nodes", "node", "hosts", "restarts", "saving"),
+}
+"""Launcher → the fields of `Cluster` that it takes; those that none names here are for all."""
+BY_NODE = ("torchrun", "deepspeed", "xla")
+"""Launchers whose command is given on every node."""
+PODS = ("kubernetes", "kubeflow")
+"""Launchers that describe pods, which see nothing of this machine."""
+NEEDS = (
+    (("torchrun", "deepspeed"), lambda asked: asked.address or asked.nodes == 1, "--address",
+     "the processes meet at node 0", "give the same --address HOST:PORT on every node: node 0's name and a free port"),
+    (("deepspeed", "xla"), lambda asked: len(asked.hosts or "1") == asked.nodes, "as many --hosts",
+     "the nodes find each other by their names", "give --hosts NAME,NAME …, in the same order everywhere"),
+    (PODS, lambda asked: asked.image, "--image", "pods run in a container", "give --image NAME:TAG"),
+    (PODS, lambda asked: re.match("[^:]+:/", asked.claim), "--claim",
+     "all pods work in one folder, on a volume that they share",
+     "give --claim CLAIM:/PATH, a PersistentVolumeClaim with ReadWriteMany and where it is mounted"),
+)  # fmt: skip
+"""Launchers, what they need, its name, the rule and the remedy."""
+
+
+def check_options(launcher: str, job: Job) -> None:
+    """Refuse what was asked for and cannot be.
+
+    Args:
+        launcher: its name.
+        job: what is launched; its recipe's name and `out` have been looked at.
+
+    Raises:
+        UserError: an option that the launcher does not take, one that is missing or does not fit the others, or one
+            that would not stay what it is in what is written.
+    """
+    cluster = job.cluster
+    if launcher not in TAKES:
+        raise UserError(f"unknown launcher '{launcher}'{nearest(launcher, list(TAKES))}", ", ".join(TAKES))
+    for field in fields(Cluster):
+        value, takers = getattr(cluster, field.name), [name for name, taken in TAKES.items() if field.name in taken]
+        nothing = value == field.default or (field.name == "restarts" and value == 0)  # none is what it makes
+        if takers and launcher not in takers and not nothing:
+            option = {"lines": "--line", "fewest": "--nodes MIN:MAX,"}.get(field.name, f"--{field.name}")
+            shown = " ".join(map(str, value)) if isinstance(value, tuple) else value
+            raise UserError(
+                f"--launcher {launcher} with {option} {shown}",
+                f"{option} is taken by {' and '.join(takers)} alone",
+                "leave it out, or choose one of these launchers",
+            )
+    for launchers, there, option, rule, remedy in NEEDS:
+        if launcher in launchers and not there(cluster):
+            raise UserError(f"--launcher {launcher} on {cluster.nodes} nodes without {option}", rule, remedy)
+    if cluster.node is not None and cluster.node >= cluster.nodes:
+        raise UserError(
+            f"--node {cluster.node} of --nodes {cluster.nodes_given}",
+            f"nodes count from 0, so that the last one is {cluster.nodes - 1}",
+            "give each machine its own --node, or more --nodes",
+        )
+    for nodes in range(cluster.fewest or cluster.nodes, cluster.nodes + 1):
+        if fault := job.recipe.pretrain.batch_fault(nodes * cluster.devices):
+            raise UserError(
+                f"--nodes {cluster.nodes_given}, with {nodes} nodes: {fault}" if cluster.fewest else fault,
+                "every process computes as many micro-batches of a global batch as the others",
+            )
+    _check_words(launcher, job)
+
+
+def _check_words(launcher: str, job: Job) -> None:
+    """Refuse words that would begin a line of their own in what is written, or would show a secret there."""
+    asked = [value for value in vars(job.cluster).values() if isinstance(value, str)]
+    for text in (job.path, str(Path.cwd()), *asked, *job.cluster.hosts, *job.cluster.lines):
+        if CONTROL.search(text):
+            raise UserError(
+                f"{escaped(text, keep='')} holds a control character",
+                "it becomes part of a line of a script, which a line end would cut in two",
+                "take the character out",
+            )
+    written = [*job.overrides, job.cluster.image, *job.cluster.lines]
+    for word, hidden in zip(written, masked_words(written), strict=True):
+        if word != hidden and launcher in ("slurm", "xla", *PODS):
+            raise UserError(
+                f"--launcher {launcher} with {hidden}",
+                "the command line is written into what is submitted, and a secret is not",
+                "put it into the recipe, or as a variable (HUNMIN_PII_KEY, AWS_…) into --environment",
+            )
 
 
 def check_run(launcher: str, job: Job) -> None:
     """Refuse what `hunmin run` refuses before it begins, as far as this machine can know it.
 
-    Of files it knows nothing where pods see other ones, and nobody is asked over a network: of inputs that are URLs or
-    data sets of the hub it knows nothing either.
+    Pods see other files than it does, and nobody is asked over a network about inputs that are URLs or on the hub.
 
     Raises:
         UserError: something that the run reads is not there, or its settings do not go together.
     """
-    recipe, cluster = job.recipe, job.cluster
+    recipe, environment = job.recipe, job.cluster.environment
     refuse_shared_executor(recipe, None, None)
     if launcher in PODS:
         return
-    if launcher == "slurm" and cluster.environment and not Path(cluster.environment).is_file():
+    if environment and not Path(environment).is_file():
         raise UserError(
-            f"--environment {cluster.environment}: no such file",
+            f"--environment {environment}: no such file",
             "every job reads it when it starts",
             "name a file of NAME=VALUE lines, on the file system that the nodes share",
         )
-    here = [source for source in recipe.corpus.inputs if not _is_elsewhere(source)]
+    paths = [(source, source if isinstance(source, str) else source.path) for source in recipe.corpus.inputs]
+    here = [source for source, path in paths if not is_remote(path) and not path.startswith(HUB)]
     local = recipe.model_copy(update={"corpus": recipe.corpus.model_copy(update={"inputs": here})})
-    for stage in STAGES:
-        for name in stage.files(local):
-            expand(name)
+    for name in (name for stage in STAGES for name in stage.files(local)):
+        expand(name)
     refuse_other_model(recipe)
     refuse_unknown_names(recipe, ask=False)
 
 
-def _is_elsewhere(source: str | SourceSettings) -> bool:
-    path = source if isinstance(source, str) else source.path
-    return is_remote(path) or path.startswith(HUB)
-
-
-def warnings(launcher: str, job: Job) -> list[str]:
-    """Return sentences about what this machine cannot know for sure."""
+def warning(launcher: str, job: Job) -> str:
+    """Return that the key of the pseudonyms is not seen to reach the run, and what to do; "" where it may."""
     pii = job.recipe.corpus.pii
-    if not pii.enabled or pii.key is not None or _key_is_there(launcher, job, pii.key_env):
-        return []
-    remedy = {
-        "slurm": "export it before this command, or put it into a file for --environment",
-        "kubernetes": "name a Secret that holds it with --environment",
-        "kubeflow": "put it into the runtime's container",
-    }.get(launcher, "export it")
-    return [f"warning: {pii.key_env}, the key of the pseudonyms, is not seen to reach the run: {remedy}"]
-
-
-def refusal(launcher: str, job: Job) -> str:
-    """Return what `check_run` would raise, "" where it would raise nothing."""
-    try:
-        check_run(launcher, job)
-    except HunminError as error:
-        return str(error)
-    return ""
-
-
-def _key_is_there(launcher: str, job: Job, name: str) -> bool:
+    if not pii.enabled or pii.key is not None or job.cluster.environment:
+        return ""
     if launcher in PODS:
-        return bool(job.cluster.environment)  # a Secret: what it holds is not asked
-    file = Path(job.cluster.environment or os.devnull)
-    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    return bool(os.environ.get(name)) or bool(re.search(rf"^\s*(?:export\s+)?{re.escape(name)}=.", text, re.MULTILINE))
+        remedy = "name a Secret that holds it with --environment (kubernetes), or put it into the runtime's container"
+    elif os.environ.get(pii.key_env):
+        return ""
+    else:
+        remedy = "export it before this command, or put it into a file for --environment (slurm)"
+    return f"warning: {pii.key_env}, the key of the pseudonyms, is not seen to reach the run: {remedy}"

@@ -6,58 +6,45 @@ import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from common.errors import UserError
 from common.process import WITH_SAFE_PATH
 from common.secrets import masked_words
-from hunmin.launch.addresses import PORT, parse_address
 from hunmin.recipe import Recipe
-from pretrain.addresses import own_address
 
+FILES = Path("launch")
+"""Folder, in that of a run, of what a launcher writes."""
 RANK_LOGS = Path("logs") / "ranks"
 """Folder, in that of a run, of the processes' own logs."""
-RESTARTS = 3
-"""How often training starts again by itself where nothing is said."""
-SAVING_SECONDS = 300
-"""That training has for saving its state once it is to stop, where nothing is said."""
 JOBS = ("corpus", "train", "scores")
 """Of a launch by Slurm or Kubernetes, in their order; a scheduler's line may be for one of them."""
+PORT = 29500
+"""torchrun's default."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where a recipe is to run."""
+    """Where a recipe is to run: the options of `hunmin launch`, whose help says what each of them is."""
 
     nodes: int = 1
     devices: int = 1
-    """Processes a node: one for each of its GPUs."""
     cpu: bool = False
-    """The nodes have no GPUs."""
     node: int | None = None
-    """This node, from 0, where the command is given on each of them."""
     address: str = ""
-    """HOST or HOST:PORT of node 0, as the others reach it."""
     hosts: tuple[str, ...] = ()
-    restarts: int | None = None
-    """How often training starts again by itself after a failure; None: `RESTARTS`."""
-    saving: int = SAVING_SECONDS
-    """Seconds that training has for saving its state when it is stopped, until it is killed."""
+    restarts: int = 3
+    saving: int = 300
     partition: str = ""
     account: str = ""
     time: str = ""
-    """Time limit as the scheduler writes it."""
     lines: tuple[str, ...] = ()
-    """Further lines for the scheduler: options of Slurm as they stand after `#SBATCH`, in Kubernetes RESOURCE=QUANTITY
-    that a pod asks for. What begins with "corpus:", "train:" or "scores:" is for that job alone."""
     environment: str = ""
-    """Variables for every process: for Slurm a file of NAME=VALUE lines, for Kubernetes the name of a Secret."""
     image: str = ""
-    """Container image."""
     claim: str = ""
-    """CLAIM:PATH of the shared volume in Kubernetes."""
     python: str = "python"
     fewest: int = 0
-    """Nodes that are enough to go on with where others are lost; 0: all of them."""
+    """Nodes that are enough to continue with where others are lost; 0: all of them."""
 
     @property
     def nodes_given(self) -> str:
@@ -66,57 +53,43 @@ class Cluster:
 
     @property
     def host_and_port(self) -> tuple[str, int]:
-        """Address of node 0, with the port that torchrun is used to where none is given."""
+        """Address of node 0, as `parse_address` returns it; no host where none is given."""
         return parse_address(self.address) if self.address else ("", PORT)
 
-    @property
-    def most_restarts(self) -> int:
-        """How often training starts again."""
-        return RESTARTS if self.restarts is None else self.restarts
-
-    def lines_of(self, job: str) -> tuple[str, ...]:
-        """Return the scheduler's lines of a job, without the prefix that says so.
-
-        Args:
-            job: one of `JOBS`.
-        """
-        split = [(before, after) for before, _, after in (line.partition(":") for line in self.lines)]
-        return tuple(
-            line if before not in JOBS else after
-            for line, (before, after) in zip(self.lines, split, strict=True)
-            if before not in JOBS or before == job
-        )
-
-    def address_of(self, node: int) -> str:
-        """Return a node's address as the others reach it: by `hosts`, of node 0 by `address`, of this one by its route.
-
-        Args:
-            node: its number.
-        """
-        host, _ = self.host_and_port
-        if self.hosts:
-            return self.hosts[node]
-        if node == 0:
-            return host
-        return own_address(host) if node == self.node else f"ADDRESS_OF_NODE_{node}"
+    def lines_of(self, job: str) -> list[str]:
+        """Return the scheduler's lines of one of `JOBS`, without the prefix that says so."""
+        split = [(re.fullmatch(f"({'|'.join(JOBS)}):(.*)", line, re.DOTALL), line) for line in self.lines]
+        return [found[2] if found else line for found, line in split if not found or found[1] == job]
 
 
 def parse_nodes(text: str) -> tuple[int, int]:
     """Return the fewest nodes of "MIN:MAX", 0 where all are needed ("N"), and their number.
 
-    Args:
-        text: as the user gives it.
-
     Raises:
         UserError: it is neither, or MIN is more than MAX.
     """
-    fewest, colon, most = text.rpartition(":")
-    numbers = [fewest, most] if colon else [most]
-    if not all(re.fullmatch("[1-9][0-9]{0,5}", number) for number in numbers) or (colon and int(fewest) > int(most)):
+    found = re.fullmatch("(?:([1-9][0-9]{0,5}):)?([1-9][0-9]{0,5})", text)
+    if not found or int(found[1] or 0) > int(found[2]):
         raise UserError(
             f"--nodes {text}", "it is a number of nodes, or MIN:MAX with MIN not more than MAX", "e.g. --nodes 2:4"
         )
-    return 0 if fewest in ("", most) else int(fewest), int(most)
+    return 0 if found[1] in (None, found[2]) else int(found[1]), int(found[2])
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Return host and port of "HOST", "HOST:PORT", "[IPV6]" or "[IPV6]:PORT"; `PORT` where none is given.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    found = re.fullmatch(r"(?:\[([0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)\]|([\w.-]+))(?::([0-9]{1,5}))?", text)
+    if not found or not 0 < int(found[3] or PORT) < 2**16:
+        raise UserError(
+            f"--address {text}",
+            "it is HOST or HOST:PORT, with a port from 1 to 65535; an IPv6 address stands in brackets",
+            "e.g. --address node0:29500, --address 10.0.0.1:29500 or --address [fd00::1]:29500",
+        )
+    return found[1] or found[2], int(found[3] or PORT)
 
 
 @dataclass(frozen=True)
@@ -134,34 +107,23 @@ class Job:
         """The run's folder."""
         return Path(self.recipe.out)
 
-    def hunmin(self, command: str, *options: str, program: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        """Return the words of a `hunmin` command on the recipe.
+    @property
+    def values(self) -> dict[str, Any]:
+        """What every template is filled with."""
+        paths = {"run": self.run, "rank_logs": self.run / RANK_LOGS}
+        return {**vars(self.cluster), **paths, "name": self.recipe.name, "recipe": [self.path, *self.overrides]}
 
-        Args:
-            command: its name.
-            options: after the recipe.
-            program: that runs the module; None: the cluster's Python.
-        """
-        program = ("env", WITH_SAFE_PATH, self.cluster.python, "-m", "hunmin.main") if program is None else program
+    def hunmin(self, command: str, *options: str) -> tuple[str, ...]:
+        """Return the words of a `hunmin` command on the recipe, by the cluster's Python."""
+        program = ("env", WITH_SAFE_PATH, self.cluster.python, "-m", "hunmin.main")
         return (*program, command, self.path, *self.overrides, *options)
 
-    def scores(self, program: tuple[str, ...] | None = None) -> tuple[str, ...]:
-        """Return the command that exports and scores; where training is not done it refuses, and trains nothing.
 
-        Args:
-            program: see `hunmin`.
-        """
-        return self.hunmin("run", "--from", "export", program=program)
-
-
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A command, and where it is run; as a string for people, without secrets."""
 
     where: str
     words: tuple[str, ...]
-    after: bool = False
-    """Submitted to begin when the one before it has ended well."""
 
     def __str__(self) -> str:
         return shlex.join(masked_words(self.words))

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write
 from common.manifest import read_manifest
 from common.progress import say
-from hunmin.launch.cluster import Job
+from hunmin.launch.cluster import FILES, Job
 from hunmin.run import judge_all, selected
 
 LAST = "encode"
 """The last stage before training."""
-MARK = Path("launch") / "node-0.json"
+MARK = FILES / "node-0.txt"
 """In the run's folder: what node 0 is doing before training."""
 BEAT_SECONDS = 10
 """Between two signs of node 0."""
@@ -32,85 +30,69 @@ SILENT_SECONDS = 600
 """For which nothing may be heard of node 0: the time in which it has to be started, too."""
 
 
-class FirstNode:
-    """Node 0 while it makes what training reads: as a context manager it gives signs, and says how that has ended.
+@contextmanager
+def first_node(run: Path) -> Iterator[None]:
+    """Give signs that node 0 makes what training reads, then say how that has ended.
 
     Args:
         run: the run's folder.
     """
+    ended = threading.Event()
 
-    def __init__(self, run: Path) -> None:
-        self._path, self._beats = run / MARK, 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="node 0", daemon=True)
+    def tell(state: str) -> None:
+        with suppress(OSError), atomic_write(run / MARK) as stream:  # the disk may be what has failed
+            stream.write(f"{state}\n{socket.gethostname()}, {time.time()}\n")
 
-    def __enter__(self) -> FirstNode:
-        self._say("works")
-        self._thread.start()
-        return self
+    def beat() -> None:
+        while not ended.wait(BEAT_SECONDS):
+            tell("works")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
-        if error is None:
-            self._say("trains")
-            return
-        with suppress(OSError):  # the disk may be what has failed
-            self._say("failed", getattr(error, "problem", "") or type(error).__name__)
-
-    def _beat(self) -> None:
-        while not self._stop.wait(BEAT_SECONDS):
-            with suppress(OSError):
-                self._say("works")
-
-    def _say(self, state: str, failure: str = "") -> None:
-        self._beats += 1
-        content = {"state": state, "host": socket.gethostname(), "beats": self._beats, "began": id(self)}
-        with atomic_write(self._path) as stream:
-            json.dump({**content, "failure": failure}, stream, ensure_ascii=False)
+    tell("works")
+    thread = threading.Thread(target=beat, name="node 0", daemon=True)
+    thread.start()
+    state = "trains"
+    try:
+        yield
+    except BaseException as error:
+        state = f"failed: {getattr(error, 'problem', '') or type(error).__name__}"
+        raise
+    finally:
+        ended.set()
+        thread.join()
+        tell(state)
 
 
 def wait_for_shards(job: Job) -> None:
     """Wait on a node until node 0 has made what training reads.
 
     Raises:
-        HunminError: node 0 has failed, or nothing has been heard of it for `SILENT_SECONDS`.
-        UserError: node 0 has gone on to training, and nothing of it is seen here.
+        HunminError: node 0 has failed.
+        UserError: nothing has been heard of node 0 for `SILENT_SECONDS`; or it trains, and nothing of its work is seen.
     """
-    path, me = job.run / MARK, f"node {job.cluster.node} ({socket.gethostname()})"
-    said = first = _read(path)  # it may be of a time before: what it says counts once it changes
-    heard, trains, told = time.monotonic(), 0.0, False
+    if _lacking(job):
+        say("waiting for node 0 to make the corpus, the vocabulary and the token shards")
+    sign = first = _read(job)  # it may be of a time before: what it says counts once it changes
+    trains, since = False, time.monotonic()
     while lacking := _lacking(job):
-        if not told:
-            say("waiting for node 0 to make the corpus, the vocabulary and the token shards")
-        told = True
-        began = time.monotonic()
         time.sleep(WAIT_SECONDS)
-        before, said = said, _read(path)
-        heard = time.monotonic() if said != before else heard
-        state = said.get("state") if said != first else None
-        if state == "failed":
+        before, sign = (trains, sign), _read(job)
+        trains = (sign != first and sign.startswith("trains")) or _answers(job)
+        if sign != first and sign.startswith("failed"):
             raise HunminError(
-                f"node 0 ({said['host']}) has failed: {said['failure']}",
+                f"node 0 has {sign.splitlines()[0]}",
                 "it makes the corpus, the vocabulary and the token shards, for which this node waits",
                 "see what node 0 says; then give the command on all nodes again",
             )
-        there = state == "trains" or _node_0_trains(job)
-        trains = trains + time.monotonic() - began if there else 0.0
-        if trains > UNSEEN_SECONDS:
+        since = since if (trains, sign) == before else time.monotonic()
+        limit = UNSEEN_SECONDS if trains else SILENT_SECONDS
+        if time.monotonic() - since > limit:
             raise UserError(
-                f"{me} does not see what node 0 has made in {job.run} ({lacking})",
-                "all nodes work in one run folder, on a file system that they share, by the same recipe",
-                f"mount it on this node where the others have {job.run}, and give the same command again",
-            )
-        if not there and time.monotonic() - heard > SILENT_SECONDS:
-            raise HunminError(
-                f"{me} has heard nothing of node 0 for {SILENT_SECONDS / 60:.0f} min: {job.run / MARK} "
-                + (f"stays as it is ({said['state']})" if said else "is not there"),
-                f"while node 0 makes what training reads, it writes there every {BEAT_SECONDS} s",
-                "start node 0 with the same command, or see how it ended; all nodes see the same run folder",
+                f"node {job.cluster.node} ({socket.gethostname()}) does not see what node 0 has made in {job.run} "
+                f"({lacking}); node 0 {'trains' if trains else f'has given no sign for {limit / 60:.0f} min'}",
+                f"all nodes work in one run folder, on a file system that they share, by the same recipe; node 0 gives "
+                f"signs there every {BEAT_SECONDS} s",
+                f"see that node 0 runs, and that this node has {job.run} where the others have it; then give the same "
+                "command again",
             )
 
 
@@ -122,25 +104,22 @@ def _lacking(job: Job) -> str:
     for stage in selected(job.recipe, None, LAST):
         if read_manifest(job.run / stage.folder) is None:
             return f"stage '{stage.name}': not done yet"
-    for verdict in judge_all(job.recipe, last=LAST):
-        if not verdict.done:
-            return f"stage '{verdict.stage.name}': {verdict.why}"
+    undone = (f"stage '{one.stage.name}': {one.why}" for one in judge_all(job.recipe, last=LAST) if not one.done)
+    return next(undone, "")
+
+
+def _read(job: Job) -> str:
+    with suppress(OSError):
+        return (job.run / MARK).read_text(encoding="utf-8")
     return ""
 
 
-def _read(path: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        loaded = json.loads(path.read_bytes())
-        return loaded if isinstance(loaded, dict) else {}
-    return {}
-
-
-def _node_0_trains(job: Job) -> bool:
+def _answers(job: Job) -> bool:
     """Return whether something answers where the processes meet: node 0 is there when its shards are done."""
     host, port = job.cluster.host_and_port
     host = host or (job.cluster.hosts[0] if job.cluster.hosts else "")
-    if not host:
-        return False
-    with suppress(OSError), socket.create_connection((host, port), 2):
-        return True
+    with suppress(OSError):
+        if host:
+            socket.create_connection((host, port), 2).close()
+            return True
     return False

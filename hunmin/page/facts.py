@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.settings import load_yaml, parse_settings
+from common.settings import load_yaml, parse_settings, with_new_names
 from data.statistics.table import load_statistics
 from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
+from hunmin.recipe import Recipe
 from hunmin.report import contamination
 from klue.report import read_rows
 from klue.search import tried_values
 from klue.settings import KlueSettings
 from klue.tables import published_for
 from klue.tasks import get_task
-from pretrain.heartbeat import HEARTBEAT
 from pretrain.metrics import STARTS
+from pretrain.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
 
 
@@ -108,7 +109,7 @@ def read_facts(run: Path, now: float) -> Facts:
         raise UserError(
             f"{run} is no run folder", "a run folder holds recipe.yaml", "give the folder `out` of a recipe"
         )
-    recipe = load_yaml(run / "recipe.yaml")
+    recipe = with_new_names(load_yaml(run / "recipe.yaml"), Recipe)
     written = last_written(run)
     active = is_locked(run) or (written is not None and now - written < FRESH)
     folder = run / "pretrain.partial" if (run / "pretrain.partial").is_dir() else run / "pretrain"

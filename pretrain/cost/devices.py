@@ -12,12 +12,11 @@ GPUS_IN_NODE = 8
 """As the vendors' own machines have."""
 CHIPS_IN_POD = 256
 """TPU chips that one interconnect joins, at least."""
-TORCHTPU = "TorchTPU, through which a run reaches TPUs, knows v4 and later"
 
 
 @dataclass(frozen=True)
 class Device:
-    """What computes one micro-batch at a time: a GPU, a TPU chip (of v3 a core, which has a memory of its own), a CPU.
+    """What computes one micro-batch at a time: a GPU, a TPU chip, a CPU.
 
     Peaks are of dense products; bandwidths are of one direction.
     """
@@ -40,12 +39,8 @@ class Device:
     """Whether it computes in 8 bits."""
     in_node: int = GPUS_IN_NODE
     """Devices that its link joins."""
-    per_chip: int = 1
-    """Devices of a chip, which is what is named and priced."""
-    counts_cores: bool = False
-    """Whether the number in a slice's name is of cores, two a chip ("TPU v3-8"), and not of chips ("TPU v5e-8")."""
-    not_trained_on: str = ""
-    """Why no run is made on it, though its numbers are known; "" where runs are."""
+    cores: int = 1
+    """Cores of a chip that the number in a slice's name counts: 2 of a "TPU v4-8", 1 of a "TPU v5e-8"."""
 
 
 def _gpu(
@@ -57,16 +52,10 @@ def _gpu(
     )
 
 
-def _tpu(
-    name: str, tflops: float, gigabytes: float, link: float, reached: float, per_chip: int = 1,
-    counts_cores: bool = False, not_trained_on: str = "",
-) -> Device:  # fmt: skip
+def _tpu(name: str, tflops: float, gigabytes: float, link: float, reached: float, cores: int = 1) -> Device:
     """Return a TPU by what a chip has; unless told otherwise, XLA computes products of 32 bits in 16, too."""
-    peak, part = tflops * 1e12 / per_chip, 1e9 / per_chip
-    return Device(
-        name, "tpu", peak, peak, gigabytes * part, link * part, reached, in_node=CHIPS_IN_POD * per_chip,
-        per_chip=per_chip, counts_cores=counts_cores, not_trained_on=not_trained_on,
-    )  # fmt: skip
+    peak = tflops * 1e12
+    return Device(name, "tpu", peak, peak, gigabytes * 1e9, link * 1e9, reached, in_node=CHIPS_IN_POD, cores=cores)
 
 
 DEVICES: dict[str, Device] = {
@@ -94,12 +83,11 @@ DEVICES: dict[str, Device] = {
         _gpu("L40S", 362, 91.6, 48, 32, 0.40, fp8=True),
         # NVIDIA Ada GPU architecture white paper, appendix A: bf16 with fp32 sums; PCIe 4 x16
         _gpu("RTX 4090", 165.2, 82.6, 24, 32, 0.40, fp8=True),
-        # Cloud TPU documentation, a page a version: peak, memory and interconnect a chip (the interconnect of v3 and
-        # v4: Jouppi et al. 2023, table 4: 4 links of 70 and 6 of 50 GB/s)
-        _tpu("TPU v3", 123, 32, 280, 0.45, per_chip=2, counts_cores=True, not_trained_on=TORCHTPU),
-        _tpu("TPU v4", 275, 32, 300, 0.45, counts_cores=True),
+        # Cloud TPU documentation, a page a version: peak, memory and interconnect a chip (the interconnect of v4:
+        # Jouppi et al. 2023, table 4: 6 links of 50 GB/s). TorchTPU, by which a run reaches them, knows no older one
+        _tpu("TPU v4", 275, 32, 300, 0.45, cores=2),
         _tpu("TPU v5e", 197, 16, 200, 0.40),
-        _tpu("TPU v5p", 459, 95, 600, 0.40, counts_cores=True),
+        _tpu("TPU v5p", 459, 95, 600, 0.40, cores=2),
         _tpu("TPU v6e", 918, 32, 400, 0.30),
     )
 }
@@ -115,17 +103,15 @@ class Named:
     name: str
     """As it was given, in its usual spelling."""
     device: Device
-    count: int
-    """Devices of one such thing: 8 of a "TPU v3-8", 4 of a "TPU v4-8", 1 of an "H100"."""
-    chips: int
-    """Chips of it."""
+    count: int = 1
+    """Devices of one such thing: 4 of a "TPU v4-8", 1 of an "H100"."""
 
 
 def named_device(name: str) -> Named:
     """Return the device of a name; case, spaces, hyphens and the maker's name do not matter.
 
-    >>> [named_device(name).count for name in ("H100", "TPU v3", "TPU v3-8", "tpu v4-8", "v5p-8", "TPU v5e-8")]
-    [1, 2, 8, 4, 4, 8]
+    >>> [named_device(name).count for name in ("H100", "TPU v4", "tpu v4-8", "v5p-8", "TPU v5e-8")]
+    [1, 1, 4, 4, 8]
 
     Raises:
         UserError: there is none of that name, or no slice of that size.
@@ -133,23 +119,21 @@ def named_device(name: str) -> Named:
     plain = _plain(name)
     for device in DEVICES.values():
         if _plain(device.name) == plain:
-            return Named(device.name, device, device.per_chip, 1)
+            return Named(device.name, device)
     slice_ = re.fullmatch(r"(?:cloud)?[\s_-]*(?:tpu)?[\s_-]*(v\d(?:litepod|[ep])?)-(\d+)", name.strip().lower())
-    device_name = "TPU " + slice_[1].replace("litepod", "e") if slice_ else ""
-    if not slice_ or device_name not in DEVICES:
+    known = DEVICES.get("TPU " + slice_[1].replace("litepod", "e")) if slice_ else None
+    if not slice_ or not known:
         raise UserError(
             f"unknown device '{name}'{nearest(name, list(DEVICES))}",
-            f"known devices: {', '.join(DEVICES)}; of TPUs slices, too, such as 'TPU v3-8'",
+            f"known devices: {', '.join(DEVICES)}; of TPUs slices, too, such as 'TPU v4-8'",
         )
-    device, size = DEVICES[device_name], int(slice_[2])
-    cores = 2 if device.counts_cores else 1
-    if not size or size % cores:
+    count, rest = divmod(int(slice_[2]), known.cores)
+    if rest or not count:
         raise UserError(
-            f"there is no slice '{name}'", f"the number in the name of a {device.name} slice counts its cores, 2 a chip"
+            f"there is no slice '{name}'",
+            f"the number in its name counts {'cores, 2 a chip' if known.cores > 1 else 'chips'}",
         )
-    chips = size // cores
-    joined = replace(device, in_node=max(device.in_node, chips * device.per_chip))
-    return Named(f"{device.name}-{size}", joined, chips * device.per_chip, chips)
+    return Named(f"{known.name}-{slice_[2]}", replace(known, in_node=max(known.in_node, count)), count)
 
 
 def _plain(name: str) -> str:

@@ -55,17 +55,10 @@ def token_bytes(vocab_size: int) -> int:
 
 
 def most_checkpoints(settings: PretrainSettings) -> int:
-    """Return how many checkpoints there are at once at most; a new one is whole before an old one goes.
+    """Return how many checkpoints there are at once at most.
 
-    They are written every `checkpoint_every` steps and after the last one.
+    They are written every `checkpoint_every` steps and after the last one; a new one is whole before an old one goes.
     """
     steps, every, for_good = settings.steps, settings.checkpoint_every, settings.keep_every
-    written = -(-steps // every)
-    newest = {steps, *(k * every for k in range(max(1, written - settings.keep_last), steps // every + 1))}
-    newest = set(sorted(newest)[-settings.keep_last :])
-    if not for_good:
-        stay = len(newest)
-    else:
-        multiples = steps // math.lcm(every, for_good) + (steps % every != 0 and steps % for_good == 0)
-        stay = multiples + sum(step % for_good != 0 for step in newest)
-    return stay + (written > stay)
+    stay = steps // math.lcm(every, for_good) if for_good else 0
+    return min(-(-steps // every), stay + settings.keep_last + 1)

@@ -160,13 +160,13 @@ def layer_bytes_per_token(settings: PretrainSettings, arithmetic: Arithmetic) ->
         total += 2 * mask * model.hidden
     dropped = bool(model.dropped_attention)
     if arithmetic.kind == "tpu" or (on_cpu and dropped):
-        total += (w + (mask + w if dropped else 0)) * model.heads * settings.length
+        total += (w + (mask + w if dropped else 0)) * model.heads * settings.max_seq_len
     return total
 
 
 def _activations(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
     model, w = settings.model, arithmetic.width
-    tokens = settings.micro_batch * settings.length
+    tokens = settings.micro_batch * settings.max_seq_len
     layer = tokens * layer_bytes_per_token(settings, arithmetic)
     kept = layer + model.layers * tokens * w * model.hidden
     if not settings.gradient_checkpointing:
@@ -193,7 +193,7 @@ def _head(settings: PretrainSettings, vocab_size: int, arithmetic: Arithmetic) -
 
 def rows_of_sample(settings: PretrainSettings) -> int:
     """Return how many positions of a sample the head computes, whatever the step (`pretrain.masking.rows_for`)."""
-    return max(1, int(settings.masking.largest_rate * (settings.length - 2) + 0.5))
+    return max(1, int(settings.masking.largest_rate * (settings.max_seq_len - 2) + 0.5))
 
 
 def largest_micro_batch(

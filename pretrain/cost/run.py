@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
+from common.errors import UserError
+from common.units import time
 from pretrain.buckets import bucket_elements
 from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, REACHED, Cluster, Link
-from pretrain.cost.devices import Device
-from pretrain.cost.disk import Disk, disk
+from pretrain.cost.devices import DEVICES, Device
+from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, Memory, largest_dividing, largest_micro_batch, memory
-from pretrain.cost.scaling import Row, counts, nodes_of
+from pretrain.cost.scaling import Row, counts, nodes_of, verdict
 from pretrain.cost.step import Step, micro_batch_flops, step
 from pretrain.flops import flops_per_token, parameters
 from pretrain.settings import PretrainSettings
@@ -36,109 +38,148 @@ class Machines:
     """Of a device an hour."""
 
 
-@dataclass(frozen=True)
-class LargestMicroBatch:
-    """Samples of a micro-batch, by memory; 0 where none fits."""
-
-    fits: int
-    """The most, up to a device's share of the global batch."""
-    divides: int
-    """The most with which it divides the global batch."""
-
-
-@dataclass(frozen=True)
-class RunCost:
-    """What a run takes."""
-
-    parameters: int
-    tokens: int
-    """Token positions of the run."""
-    flops_per_token: float
-    flops: float
-    rate: float
-    """FLOP/s that a device is reckoned to reach."""
-    micro_batches: float
-    """Of a device a step, on average."""
-    step: Step
-    hours: float
-    money: float | None
-    memory: Memory
-    other_memory: Memory
-    """The same with layers computed again, or where they are, with layers kept."""
-    room: float
-    """Bytes of a device that training can take."""
-    largest: LargestMicroBatch
-    """With layers kept."""
-    largest_checkpointing: LargestMicroBatch
-    """With layers computed again."""
-    disk: Disk
-    rows: tuple[Row, ...]
-    """The same run on other numbers of devices."""
-
-
 def run_cost(
-    settings: PretrainSettings, vocab_size: int, machines: Machines, engine: str, corpus_tokens: int | None = None
-) -> RunCost:
-    """Return what a run takes on given machines.
+    settings: PretrainSettings, vocab_size: int, machines: Machines, corpus_tokens: int | None = None
+) -> dict[str, Any]:
+    """Return what a run takes on given machines: the keys of `hunmin plan --json` that the recipe's training decides.
 
     Args:
         settings: the run.
         vocab_size: entries of the vocabulary.
         machines: where; the devices can share the global batch.
-        engine: "torch" or "deepspeed".
         corpus_tokens: tokens of the encoded corpus, None where it is not yet encoded.
     """
-    model, arithmetic = settings.model, arithmetic_of(settings, machines.device)
-    positions = settings.length + (2 if model.type == "roberta" else 0)
+    model, device, engine = settings.model, machines.device, settings.chosen_engine
+    arithmetic = arithmetic_of(settings, device)
+    positions = settings.max_seq_len + (2 if model.type == "roberta" else 0)
     count = parameters(model, vocab_size, positions, settings.objective == "mlm+nsp")
-    share = (settings.masking.rate + settings.masking.last_rate) / 2
-    per_token = flops_per_token(model, vocab_size, settings.length, share)
-    room = USABLE * machines.device.memory
+    masked = (settings.masking.rate + settings.masking.last_rate) / 2
+    per_token = flops_per_token(model, vocab_size, settings.max_seq_len, masked)
+    room = USABLE * device.memory
 
-    def held(of: PretrainSettings, devices: int) -> Memory:
-        return memory(of, vocab_size, count, devices, arithmetic, engine)
+    def held(devices: int, **changes: Any) -> Memory:
+        return memory(settings.model_copy(update=changes), vocab_size, count, devices, arithmetic, engine)
 
-    def largest(checkpointing: bool) -> LargestMicroBatch:
-        found = largest_micro_batch(
-            settings, vocab_size, count, machines.devices, arithmetic, engine, room, checkpointing
-        )
-        return LargestMicroBatch(*found)
+    def largest(again: bool) -> dict[str, int]:
+        found = largest_micro_batch(settings, vocab_size, count, machines.devices, arithmetic, engine, room, again)
+        return dict(zip(("fits", "divides"), found, strict=True))
 
-    took, hours = _hours(settings, vocab_size, count, machines, engine)
-    in_node = machines.devices // machines.nodes if machines.nodes > 1 else machines.device.in_node
+    took, hours = _hours(settings, vocab_size, count, machines)
+    in_node = machines.devices // machines.nodes if machines.nodes > 1 else device.in_node
     rows = []
     for devices in counts(machines.devices):
         size = largest_dividing(settings, devices, settings.micro_batch)
-        changed = settings.model_copy(update={"micro_batch": size or 1})
         nodes = machines.nodes if devices == machines.devices else nodes_of(devices, in_node)
-        needed = held(changed, devices)
+        needed = held(devices, micro_batch=size or 1).total
+        of_row, efficiency, elsewhere = None, 0.0, replace(machines, devices=devices, nodes=nodes)
         if size:
-            elsewhere = replace(machines, devices=devices, nodes=nodes)
-            one, of_row = _hours(changed, vocab_size, count, elsewhere, engine)
+            one, of_row = _hours(settings.model_copy(update={"micro_batch": size}), vocab_size, count, elsewhere)
             efficiency = one.compute / one.seconds
+        rows.append(Row(devices, nodes, size, of_row, efficiency, _money(of_row, elsewhere), needed, needed <= room))
+    again = settings.gradient_checkpointing
+    memory_, disk_ = held(machines.devices), disk(settings, vocab_size, count, corpus_tokens)
+    rate, basis = rate_of(settings, machines)
+    return {
+        "parameters": count,
+        "tokens": settings.tokens,
+        "flops_per_token": per_token,
+        "flops": per_token * settings.tokens,
+        "devices": machines.devices,
+        "nodes": machines.nodes,
+        "arithmetic": _words(settings, arithmetic),
+        "flops_per_second": rate * machines.devices,
+        "basis": basis,
+        "tokens_per_second": settings.tokens / (hours * 3600),
+        "hours": hours,
+        "cost": _money(hours, machines),
+        "network_bytes_per_second": machines.network,
+        "link_bytes_per_second": device.link,
+        "link_share": REACHED,
+        "hop_seconds": {"in_node": HOP_INSIDE, "between_nodes": HOP_BETWEEN},
+        "step_seconds": took.seconds,
+        "step_compute_seconds": took.compute,
+        "step_communication_seconds": took.communication,
+        "step_waiting_seconds": took.waiting,
+        "micro_batch": settings.micro_batch,
+        "micro_batches_per_step": _micro_batches(settings, machines.devices),
+        "zero_stage": settings.zero_stage,
+        "gradient_checkpointing": again,
+        "memory": asdict(memory_),
+        "memory_other": asdict(held(machines.devices, gradient_checkpointing=not again)),
+        "memory_bytes_per_device": memory_.total,
+        "device_memory_bytes": device.memory,
+        "usable_memory_bytes": room,
+        "fits": memory_.total <= room,
+        "largest_micro_batch": largest(False),
+        "largest_micro_batch_checkpointing": largest(True),
+        "disk": asdict(disk_),
+        "disk_bytes": disk_.total,
+        "epoch_tokens": corpus_tokens,
+        "epochs": settings.tokens / corpus_tokens if corpus_tokens else None,
+        "scaling": [asdict(row) for row in rows],
+        "scaling_verdict": verdict(rows, settings.micro_batch),
+    }
+
+
+def refuse_settings(settings: PretrainSettings, name: str, device: Device) -> None:
+    """Refuse settings that a device cannot do.
+
+    Args:
+        settings: the run.
+        name: of the device, for the message.
+        device: where.
+
+    Raises:
+        UserError: the run would not begin on such a device.
+    """
+    tpu = device.kind == "tpu"
+    for refused, what, rule, remedy in (
+        (settings.fp8 and not device.fp8, "pretrain.fp8", "8-bit products need a GPU from Ada or Hopper on",
+         "pretrain.fp8=false"),
+        (tpu and settings.zero_stage, f"pretrain.zero_stage={settings.zero_stage}",
+         "ZeRO is DeepSpeed's, which does not run on TPUs", "pretrain.zero_stage=0"),
+        (tpu and settings.chosen_engine == "deepspeed", f"pretrain.engine={settings.engine}",
+         "DeepSpeed does not know TPUs", "pretrain.engine=auto"),
+        (tpu and settings.dtype == "fp16", "pretrain.dtype=fp16", "a TPU's matrix products take bf16",
+         "pretrain.dtype=auto"),
+    ):  # fmt: skip
+        if refused:
+            raise UserError(f"{what} on {name}", rule, f"set {remedy}")
+
+
+def advice(settings: PretrainSettings, vocab_size: int, machines: Machines, cost: dict[str, Any]) -> list[str]:
+    """Return sentences about what the plan of a run shows: what does not fit, what is not in it.
+
+    Args:
+        settings: the run.
+        vocab_size: entries of the vocabulary.
+        machines: where.
+        cost: of it, by `run_cost`.
+    """
+    device, notes = machines.device, []
+    if not cost["fits"]:
+        again = cost["largest_micro_batch_checkpointing"]["divides"]
+        size = again if settings.gradient_checkpointing else cost["largest_micro_batch"]["divides"]
+        if size:
+            notes.append(f"This does not fit: set pretrain.micro_batch={size} (the global batch stays).")
+        elif again:
+            notes.append(
+                f"This does not fit: set pretrain.gradient_checkpointing=true and pretrain.micro_batch={again}."
+            )
         else:
-            of_row, efficiency = math.inf, 0.0
-        money = None if machines.price is None or not size else of_row * devices * machines.price
-        rows.append(Row(devices, nodes, size, of_row, efficiency, money, needed.total, needed.total <= room))
-    other = settings.model_copy(update={"gradient_checkpointing": not settings.gradient_checkpointing})
-    return RunCost(
-        parameters=count,
-        tokens=settings.tokens,
-        flops_per_token=per_token,
-        flops=per_token * settings.tokens,
-        rate=rate_of(settings, machines),
-        micro_batches=_micro_batches(settings, machines.devices),
-        step=took,
-        hours=hours,
-        money=None if machines.price is None else hours * machines.devices * machines.price,
-        memory=held(settings, machines.devices),
-        other_memory=held(other, machines.devices),
-        room=room,
-        largest=largest(False),
-        largest_checkpointing=largest(True),
-        disk=disk(settings, vocab_size, count, corpus_tokens),
-        rows=tuple(rows),
-    )
+            notes.append(
+                "This does not fit, whatever the micro-batch: take a higher ZeRO stage, more devices, or larger ones."
+            )
+    if device.kind == "gpu" and not device.bf16 and settings.dtype in ("auto", "bf16"):
+        half = settings.model_copy(update={"dtype": "fp16"})
+        notes.append(
+            f"{device.name} has no bf16, so with pretrain.dtype={settings.dtype} this is the time of fp32; with "
+            "pretrain.dtype=fp16, which its tensor cores compute, it is about "
+            f"{time(run_cost(half, vocab_size, machines)['hours'] * 3600)}."
+        )
+    if settings.fp8:
+        notes.append("The time is that of 16 bits: what fp8 gains depends on the shape and is not in it.")
+    return notes
 
 
 def arithmetic_of(settings: PretrainSettings, device: Device) -> Arithmetic:
@@ -157,71 +198,50 @@ def arithmetic_of(settings: PretrainSettings, device: Device) -> Arithmetic:
     return Arithmetic(device.kind, 2 if half else 4, compiled)
 
 
-def in_half(settings: PretrainSettings, device: Device) -> bool:
-    """Return whether a run's products are taken in 16 bits, and by units that are made for it.
-
-    Args:
-        settings: the run.
-        device: where.
-    """
-    return settings.dtype == "fp16" or (settings.dtype in ("auto", "bf16") and device.bf16)
+def _words(settings: PretrainSettings, arithmetic: Arithmetic) -> str:
+    half = "bf16" if settings.dtype == "auto" else settings.dtype
+    name = half if arithmetic.width == 2 else "fp32"
+    return name + (" (fp8 within the layers)" if settings.fp8 else "") + (", compiled" if arithmetic.compiled else "")
 
 
-def rate_of(settings: PretrainSettings, machines: Machines) -> float:
-    """Return the FLOP/s that a device is reckoned to reach in a run.
+def rate_of(settings: PretrainSettings, machines: Machines) -> tuple[float, str]:
+    """Return the FLOP/s that a device is reckoned to reach in a run, and how that is known.
 
     Args:
         settings: the run.
         machines: where.
     """
-    return (machines.share or share_of(settings, machines.device)) * peak_of(settings, machines.device)
-
-
-def peak_of(settings: PretrainSettings, device: Device) -> float:
-    """Return the device's peak in what the run computes in, FLOP/s.
-
-    Args:
-        settings: the run.
-        device: where.
-    """
-    return device.peak if in_half(settings, device) else device.peak_fp32
-
-
-def share_of(settings: PretrainSettings, device: Device) -> float:
-    """Return the share of that peak that is assumed to be reached.
-
-    Args:
-        settings: the run.
-        device: where.
-    """
-    return REACHED_FP32 if device.kind == "gpu" and not in_half(settings, device) else device.reached
+    device = machines.device
+    half = settings.dtype == "fp16" or (settings.dtype in ("auto", "bf16") and device.bf16)
+    share = machines.share or (REACHED_FP32 if device.kind == "gpu" and not half else device.reached)
+    what = f"published {'' if half else 'fp32 '}peak of {device.name}"
+    if device.name not in DEVICES:
+        what = "matrix product measured here"
+    basis = f"{what} × {share:g} {'stated' if machines.share else 'assumed'}"
+    return share * (device.peak if half else device.peak_fp32), basis
 
 
 def _micro_batches(settings: PretrainSettings, devices: int) -> float:
     return settings.samples_before(settings.steps) / settings.steps / (settings.micro_batch * devices)
 
 
-def _hours(
-    settings: PretrainSettings, vocab_size: int, count: int, machines: Machines, engine: str
-) -> tuple[Step, float]:
+def _money(hours: float | None, machines: Machines) -> float | None:
+    return None if hours is None or machines.price is None else hours * machines.devices * machines.price
+
+
+def _hours(settings: PretrainSettings, vocab_size: int, count: int, machines: Machines) -> tuple[Step, float]:
     """Return a step, and the hours of all of them."""
-    device = machines.device
-    cluster = Cluster(
-        machines.devices,
-        machines.nodes,
-        Link(device.link * REACHED, HOP_INSIDE),
-        Link(machines.network * REACHED, HOP_BETWEEN),
-    )
+    inside = Link(machines.device.link * REACHED, HOP_INSIDE)
     took = step(
-        micro_batch_flops(settings, vocab_size) / rate_of(settings, machines),
+        micro_batch_flops(settings, vocab_size) / rate_of(settings, machines)[0],
         _micro_batches(settings, machines.devices),
         count,
-        (vocab_size + settings.length) * settings.model.hidden,
+        (vocab_size + settings.max_seq_len) * settings.model.hidden,
         settings.zero_stage,
-        engine,
+        settings.chosen_engine,
         settings.gradient_checkpointing,
-        cluster,
+        Cluster(machines.devices, machines.nodes, inside, Link(machines.network * REACHED, HOP_BETWEEN)),
         bucket_elements(settings, count),
-        2 if settings.communication == "bf16" else 4,
+        2 if settings.grad_reduce_dtype == "bf16" else 4,
     )
     return took, took.seconds * settings.steps / 3600

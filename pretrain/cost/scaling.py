@@ -17,12 +17,12 @@ class Row:
     nodes: int
     micro_batch: int
     """The recipe's, or the largest below it that divides the global batch; 0 where none does."""
-    hours: float
-    """Infinite where no micro-batch divides the global batch."""
+    hours: float | None
+    """None where no micro-batch divides the global batch."""
     efficiency: float
     """Speed by that of as many devices which would not have to wait for each other."""
     cost: float | None
-    """In the money that prices are in; None without a price."""
+    """In the money that prices are in; None without a price or hours."""
     memory: float
     """Bytes a device."""
     fits: bool

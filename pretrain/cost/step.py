@@ -3,7 +3,7 @@
     c     seconds in which a device computes one micro-batch: its FLOPs by the rate that is reached
     β     share of c that is the backward pass: 2/3, or 3/4 where layers are computed again (a forward pass more)
     a     micro-batches of a device a step
-    R     all-reduce of the gradients, 4 bytes a parameter or 2 (`pretrain.communication`), see `pretrain.cost`
+    R     all-reduce of the gradients, 4 bytes a parameter or 2 (`pretrain.grad_reduce_dtype`), see `pretrain.cost`
     r     all-reduce of those that are ready last, the embeddings': nothing is left to compute beside it
     S, G  reduce-scatter of the gradients, all-gather of the weights; each half of R
     g     share of the weights that ZeRO 3 gathers once more for the backward pass: those beyond 0.5e9
@@ -64,10 +64,10 @@ def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
         vocab_size: entries of the vocabulary.
     """
     share = (settings.masking.rate + settings.masking.last_rate) / 2
-    tokens = settings.micro_batch * settings.length
-    per_token = flops_per_token(settings.model, vocab_size, settings.length, share)
+    tokens = settings.micro_batch * settings.max_seq_len
+    per_token = flops_per_token(settings.model, vocab_size, settings.max_seq_len, share)
     if settings.gradient_checkpointing:
-        per_token += flops_per_token(settings.model, vocab_size, settings.length, 0.0) / 3
+        per_token += flops_per_token(settings.model, vocab_size, settings.max_seq_len, 0.0) / 3
     return per_token * tokens
 
 

@@ -62,7 +62,7 @@ def deepspeed_config(settings: PretrainSettings, world: int, parameters: int) ->
         "train_micro_batch_size_per_gpu": settings.micro_batch,
         "gradient_accumulation_steps": settings.global_batch // (settings.micro_batch * world),
         "gradient_clipping": 0.0,
-        "communication_data_type": settings.communication,
+        "communication_data_type": settings.grad_reduce_dtype,
         "zero_optimization": zero,
         # it would wait for the device twice a micro-batch
         "timers": {"throughput": {"enabled": False}},

@@ -152,7 +152,7 @@ def make_optimizer(model: torch.nn.Module, settings: PretrainSettings) -> torch.
     groups: list[dict[str, Any]] = [
         {"params": decayed, "weight_decay": o.weight_decay}, {"params": plain, "weight_decay": 0.0}
     ]  # fmt: skip
-    return torch.optim.AdamW(groups, lr=o.lr, betas=(o.beta1, o.beta2), eps=o.eps, fused=True)
+    return torch.optim.AdamW(groups, lr=o.learning_rate, betas=(o.beta1, o.beta2), eps=o.eps, fused=True)
 
 
 def prepare_update(optimizer: torch.optim.AdamW, lr: float, divisor: Tensor, skip: Tensor) -> None:

@@ -45,7 +45,7 @@ class TorchEngine(Engine):
                     bucket_cap_mb=bucket_elements(settings, sum(p.numel() for p in model.parameters())) * 4 / 2**20,
                     gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
                 )
-                if settings.communication == "bf16":
+                if settings.grad_reduce_dtype == "bf16":
                     # by another name: on a CPU, whose gloo takes bf16 as well, torch refuses the hook by its own
                     self._forward.register_comm_hook(None, lambda group, bucket: bf16_compress_hook(group, bucket))
         self._optimizer = make_optimizer(model, settings)

@@ -17,7 +17,7 @@ from pretrain.tuning.settings import TuneSettings
 RULE = "a base is a decoder with its head (GPT-NeoX, Llama, Qwen, Gemma …) that transformers loads without remote code"
 
 
-def read_base(folder: Path, length: int, what: str = "tune.length") -> Any:
+def read_base(folder: Path, length: int, what: str = "tune.max_seq_len") -> Any:
     """Return a decoder's configuration; UserError where it breaks `RULE` or has too few positions."""
     name, kind, classes = shown_name(folder), "", []
     try:

@@ -22,12 +22,12 @@ class Inputs:
 
     def __init__(self, s: TuneSettings, instructions: Path) -> None:
         self.base = find(s.base, "model")
-        self.config, self.tokenizer = read_base(self.base, s.length), read_tokenizer(self.base)
-        self.train = Examples(instructions / "train.jsonl", self.tokenizer, s.length)
-        self.held_out = Examples(instructions / "held_out.jsonl", self.tokenizer, s.length)
+        self.config, self.tokenizer = read_base(self.base, s.max_seq_len), read_tokenizer(self.base)
+        self.train = Examples(instructions / "train.jsonl", self.tokenizer, s.max_seq_len)
+        self.held_out = Examples(instructions / "held_out.jsonl", self.tokenizer, s.max_seq_len)
         kept, self.rejects = self.train.kept, self.train.rejects + self.held_out.rejects
         if not kept:
-            raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.length")
+            raise UserError(f"none of {len(self.train.rejects)} examples is left to train on", "see tune.max_seq_len")
         self.batches = MicroBatches(kept, s.micro_batch, s.global_batch // s.micro_batch, s.seed)
         by_use = groupby(sorted(self.held_out.kept, key=lambda x: (x.use, len(x.ids))), key=lambda x: x.use)
         groups = [list(group) for _, group in by_use]

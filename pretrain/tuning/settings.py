@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -24,7 +25,9 @@ class LoraSettings(Settings):
 class TuneOptimizerSettings(Settings):
     """AdamW and its schedule; the defaults are usual for tuning decoders of 1 to 10 billion weights."""
 
-    lr: float = Field(5e-5, gt=0)
+    RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate"}
+
+    learning_rate: float = Field(5e-5, gt=0)
     """Peak learning rate. LoRA takes about ten times that of all weights."""
     beta1: float = Field(0.9, ge=0, lt=1)
     """Adam β1."""
@@ -43,9 +46,11 @@ class TuneOptimizerSettings(Settings):
 class TuneSettings(Settings):
     """Tuning of a causal decoder on instructions."""
 
+    RENAMED: ClassVar[Mapping[str, str]] = {"length": "max_seq_len"}
+
     base: str
     """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""
-    length: int = Field(1024, ge=8)
+    max_seq_len: int = Field(1024, ge=8)
     """Most tokens of an example, end mark included, at most the base's positions; longer ones are set aside."""
     lora: LoraSettings | None = None
     """LoRA; None trains all weights."""

@@ -94,7 +94,7 @@ class Follow(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
         """Write a line: the loss of a window of steps, or the held-out losses; raise HunminError where it diverges."""
         if not math.isfinite(logs.get("loss", 0)):
-            cure = "lower tune.optimizer.lr, or compute in fp32; an earlier checkpoint is kept"
+            cure = "lower tune.optimizer.learning_rate, or compute in fp32; an earlier checkpoint is kept"
             raise HunminError(f"the loss is {logs['loss']} at step {state.global_step}", "a loss is finite", cure)
         if self.log and ("loss" in logs or "eval_loss" in logs):
             self.log.log({"step": state.global_step, **logs})
@@ -117,7 +117,8 @@ def train_to_end(
     steps, fixed = inputs.counts["steps"], load_yaml(Path(__file__).with_name("trainer.yaml"))
     stage = {"stage": s.zero_stage, "stage3_gather_16bit_weights_on_model_save": True}
     arguments = TrainingArguments(  # it meets the other processes
-        **fixed["arguments"], output_dir=str(folder), num_train_epochs=s.epochs, seed=s.seed, learning_rate=o.lr,
+        **fixed["arguments"], output_dir=str(folder), num_train_epochs=s.epochs, seed=s.seed,
+        learning_rate=o.learning_rate,
         adam_beta1=o.beta1, adam_beta2=o.beta2, weight_decay=o.weight_decay, max_grad_norm=o.max_grad_norm,
         lr_scheduler_type=o.schedule, warmup_steps=o.warmup_share, bf16=dtype == "bf16", fp16=dtype == "fp16",
         save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,

@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from common.process import Terminated, end_on_sigterm, own_package, run_child, running_children
+from common.process import Terminated, end_on_sigterm, own_package
 
 
 def test_sigterm_unwinds_as_ctrl_c_does():
@@ -28,27 +27,6 @@ def test_sigterm_unwinds_as_ctrl_c_does():
     finally:
         signal.signal(signal.SIGTERM, before)
     assert undone == ["undone"]
-
-
-# each waits for what never comes: after its child has ended, while it runs, without ever having had one
-HANGS = "import subprocess, time; subprocess.run(['sleep', '2']); time.sleep(60)"
-ZOMBIE = "import subprocess, time; subprocess.Popen(['sleep', '2']); time.sleep(60)"
-BUSY = "import subprocess; subprocess.run(['sleep', '3']); raise SystemExit(7)"
-ALONE = "import time; time.sleep(3); raise SystemExit(8)"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-@pytest.mark.parametrize(("program", "code"), [(HANGS, -9), (ZOMBIE, -9), (BUSY, 7), (ALONE, 8)])
-def test_a_program_whose_processes_have_ended_is_not_waited_for_without_end(program: str, code: int) -> None:
-    began = time.monotonic()
-    assert run_child([sys.executable, "-c", program], idle=1.5) == code
-    assert time.monotonic() - began < 30
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
-def test_children_that_run() -> None:
-    assert running_children(os.getppid())  # this process
-    assert running_children(2**22 + 1)  # of one that is gone nothing is to be seen
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not know PYTHONSAFEPATH")

@@ -1,6 +1,5 @@
 """Assembly: which rows go to which shard, for any number of workers and after a stop."""
 
-from functools import partial
 from pathlib import Path
 
 import orjson
@@ -14,9 +13,10 @@ from common.manifest import describe_outputs
 from common.settings import parse_settings
 from data.assemble import assemble
 from data.cleaning.settings import CleanSettings
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.deduplicate import DeduplicateSettings, keys_of
-from data.executors import run_local
+from data.executors import LocalPool
+from data.settings import CorpusSettings
 from data.shards import read_shard, read_shard_manifest, read_shards, shard_paths, write_table
 from data.units.work import PART_SCHEMA
 
@@ -37,7 +37,8 @@ def parts(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_shards_are_cut_by_bytes_in_input_order(tmp_path, parts, workers):
-    made = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, partial(run_local, workers=workers))
+    with LocalPool(workers) as run:
+        made = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, run)
     assert made.shards == len(shard_paths(tmp_path / "out")) == 3
     assert made.duplicates == {"documents": 2, "near": 0, "paragraphs": 0, "sentences": 0, "emptied": 0}
     assert made.statistics["sources"]["s"]["bytes"] == 24
@@ -48,20 +49,18 @@ def test_shards_are_cut_by_bytes_in_input_order(tmp_path, parts, workers):
 def test_shards_are_of_one_size(tmp_path):
     """A last shard of a few documents would leave all but one worker idle in every stage after this one."""
     part = write_part(tmp_path / "part-0.parquet", [f"{number:04d}" for number in range(25)])
-    made = assemble([part], tmp_path / "out", tmp_path, DeduplicateSettings(), 80e-6, partial(run_local, workers=1))
+    made = assemble([part], tmp_path / "out", tmp_path, DeduplicateSettings(), 80e-6, LocalPool(1))
     sizes = [batch.num_rows for batch in read_shards(tmp_path / "out")]
     assert made.shards == 2 and sizes == [13, 12]
 
 
 def test_duplicates_stay_where_the_rule_is_off(tmp_path, parts):
-    made = assemble(
-        parts, tmp_path / "out", tmp_path, DeduplicateSettings(documents=False), 1, partial(run_local, workers=1)
-    )
+    made = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(documents=False), 1, LocalPool(1))
     assert (made.shards, made.duplicates["documents"], made.statistics["sources"]["s"]["documents"]) == (1, 0, 8)
 
 
 def test_each_shard_has_its_manifest_and_they_add_up(tmp_path, parts):
-    made = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, partial(run_local, workers=1))
+    made = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, LocalPool(1))
     manifests = [read_shard_manifest(path) for path in shard_paths(tmp_path / "out")]
     for path, facts in zip(shard_paths(tmp_path / "out"), manifests, strict=True):
         assert facts["file"] == path.name
@@ -74,7 +73,7 @@ def test_each_shard_has_its_manifest_and_they_add_up(tmp_path, parts):
 
 
 def test_the_report_names_what_each_dropped_document_copies(tmp_path, parts):
-    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, partial(run_local, workers=1))
+    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, LocalPool(1))
     lines = [orjson.loads(line) for line in (tmp_path / "out/duplicates.jsonl").read_bytes().splitlines()]
     assert [(line["id"], line["kept"]) for line in lines] == [("aaaa", "aaaa")] * 2
 
@@ -85,12 +84,10 @@ def modified(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("lost", ["shard-00001.parquet", "shard-00001.json"])
 def test_finished_shards_are_not_written_again(tmp_path, parts, lost):
-    first = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, partial(run_local, workers=1))
+    first = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, LocalPool(1))
     before = modified(tmp_path)
     (tmp_path / "out/shards" / lost).unlink()
-    assert (
-        assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, partial(run_local, workers=1)) == first
-    )
+    assert assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 8e-6, LocalPool(1)) == first
     after = modified(tmp_path)
     assert before.keys() == after.keys()
     assert {name for name in after if after[name] == before[name]} == {n for n in after if "00001" not in n}
@@ -98,11 +95,11 @@ def test_finished_shards_are_not_written_again(tmp_path, parts, lost):
 
 def test_a_part_written_anew_renews_its_shards_and_strangers_go(tmp_path, parts):
     """Shards of other inputs must not be taken for finished ones, nor be left behind."""
-    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 4e-6, partial(run_local, workers=1))
+    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 4e-6, LocalPool(1))
     assert len(modified(tmp_path)) == 12
     before = modified(tmp_path)
     write_part(parts[3], ["dddd", "gggg"])
-    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 4e-6, partial(run_local, workers=1))
+    assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 4e-6, LocalPool(1))
     after = modified(tmp_path)
     assert len(after) == 10
     assert {name for name in after if after[name] == before[name]} == {n for n in after if int(n[6:11]) < 3}
@@ -111,20 +108,20 @@ def test_a_part_written_anew_renews_its_shards_and_strangers_go(tmp_path, parts)
 
 
 def test_a_kill_between_shard_manifest_and_note_is_mended(tmp_path, parts, monkeypatch):
-    assemble(parts, tmp_path / "whole", tmp_path / "w1", DeduplicateSettings(), 8e-6, partial(run_local, workers=1))
+    assemble(parts, tmp_path / "whole", tmp_path / "w1", DeduplicateSettings(), 8e-6, LocalPool(1))
     for name in ("shard_statistics", "write_shard_manifest", "atomic_write"):
         out, work = tmp_path / name, tmp_path / f"work-{name}"
         with monkeypatch.context() as patch:
             patch.setattr(f"data.assemble.{name}", lambda *_: 1 / 0)
             with pytest.raises(Exception, match="ZeroDivisionError"):
-                assemble(parts, out, work, DeduplicateSettings(), 8e-6, partial(run_local, workers=1))
+                assemble(parts, out, work, DeduplicateSettings(), 8e-6, LocalPool(1))
         assert list(out.glob("shards/*.parquet"))
-        assemble(parts, out, work, DeduplicateSettings(), 8e-6, partial(run_local, workers=1))
+        assemble(parts, out, work, DeduplicateSettings(), 8e-6, LocalPool(1))
         assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
 
 
 def test_nothing_to_assemble(tmp_path):
-    made = assemble([], tmp_path / "out", tmp_path, DeduplicateSettings(), 1, partial(run_local, workers=2))
+    made = assemble([], tmp_path / "out", tmp_path, DeduplicateSettings(), 1, LocalPool(1))
     assert (made.shards, made.statistics) == (0, {"lengths": {}, "sources": {}})
 
 

@@ -19,7 +19,8 @@ import zstandard
 
 from common.errors import HunminError, UserError
 from common.manifest import describe_outputs
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
+from data.settings import CorpusSettings
 from data.shards import read_shards
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {

@@ -49,6 +49,7 @@ def parts(copy: Path) -> dict[str, int]:
     return {str(path.relative_to(copy)): path.stat().st_ino for path in copy.glob("out/.work/*/part-*.parquet")}
 
 
+@pytest.mark.slow
 def test_a_mended_rule_takes_up_no_old_part_and_a_mended_comment_does(copy: Path) -> None:
     build(copy, stop=True)
     before = parts(copy)

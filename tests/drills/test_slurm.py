@@ -216,22 +216,14 @@ def test_a_job_that_fails_for_good_says_so_and_nothing_follows(slurm: dict[str, 
     wait_for("nothing follows", lambda: state(jobs[2], slurm) == "CANCELLED", 60)
 
 
-def test_an_array_makes_the_same_corpus(slurm: dict[str, str], tmp_path: Path) -> None:
+def test_an_array_and_the_job_after_it_make_the_same_corpus(slurm: dict[str, str], tmp_path: Path) -> None:
     recipe = write_mini(tmp_path)
-    for option in ("--units-only", ""):
-        build = f"{sys.executable} -m hunmin.main corpus build {recipe} --executor slurm-array {option}"
-        submit = [
-            "sbatch",
-            "--wait",
-            "--array=0-2",
-            f"--output={tmp_path}/%A-%a.log",
-            f"--chdir={tmp_path}",
-            f"--wrap={build}",
-        ]
-        done = subprocess.run(submit, env=slurm, capture_output=True, text=True, timeout=240)
-        logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
-        assert done.returncode == 0, done.stderr + logs
-        assert (read_manifest(tmp_path / "run" / "corpus") is None) is bool(option), logs
+    build = f"{sys.executable} -m hunmin.main corpus build {recipe} --executor"
+    common = ["sbatch", "--parsable", f"--output={tmp_path}/%j-%a.log", f"--chdir={tmp_path}"]
+    array = said(*common, "--array=0-2", f"--wrap={build} slurm-array", environment=slurm)
+    end = [*common, "--wait", f"--dependency=afterok:{array}", "--kill-on-invalid-dep=yes", f"--wrap={build} local"]
+    done = subprocess.run(end, env=slurm, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr + "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
     assert run_command(["run", str(recipe), f"out={tmp_path / 'local'}", "--until", "corpus"]) == 0
     found, wanted = (read_manifest(tmp_path / name / "corpus") for name in ("run", "local"))
     assert found and wanted and found.outputs == wanted.outputs

@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 
 from common.manifest import read_manifest
-from hunmin.launch.torchrun import IDLE_SECONDS
 from hunmin.main import run_command
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "hunmin"))
@@ -42,6 +41,8 @@ ROOT = Path(__file__).parents[2]
 HOSTS = ("10.77.0.1", "10.77.0.2")
 TOLD_SECONDS = 60
 """Within which the processes of the other node have ended."""
+GIVEN_UP_SECONDS = 1000
+"""After which a system gives up a connection to a node that does not answer."""
 
 
 @pytest.fixture
@@ -201,7 +202,7 @@ def test_a_lost_node_ends_the_other_and_the_same_command_goes_on(
     code = run.processes[0].wait(TOLD_SECONDS + 60)
     seconds = time.monotonic() - began
     print(f"{fault}: node 0 ended after {seconds:.1f} s", file=sys.stderr)
-    run.end(IDLE_SECONDS + 60)
+    run.end(GIVEN_UP_SECONDS)
     said = run.said(0)
     assert code != 0 and seconds < TOLD_SECONDS, said
     assert "rank 2 on" in said or "rank 3 on" in said, said
@@ -277,7 +278,7 @@ def test_a_node_that_comes_back_joins_the_one_that_goes_on_alone(
     finally:
         for process in run.processes:
             process.send_signal(signal.SIGTERM)
-        run.end(IDLE_SECONDS + 60)
+        run.end(GIVEN_UP_SECONDS)
 
 
 def test_a_node_with_a_copy_of_the_run_folder_is_refused_by_name(

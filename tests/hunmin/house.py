@@ -25,7 +25,7 @@ class House:
         (folder / "input.txt").write_text("input")
         table = (
             Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [str(folder / "input.txt")]),
-            Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.lr}, self._work("b"), keep=True),
+            Stage("b", "b", ("a",), lambda r: {"lr": r.pretrain.optimizer.learning_rate}, self._work("b"), keep=True),
             Stage("c", "c", ("a", "b"), lambda r: {}, self._work("c")),
         )
         monkeypatch.setattr(stages, "STAGES", table)
@@ -46,7 +46,7 @@ class House:
     @staticmethod
     def results(recipe: Recipe) -> dict[str, str]:
         """Return what each stage writes."""
-        return {"a": f"a {recipe.seed}", "b": f"b {recipe.pretrain.optimizer.lr}", "c": "c"}
+        return {"a": f"a {recipe.seed}", "b": f"b {recipe.pretrain.optimizer.learning_rate}", "c": "c"}
 
     def recipe(self, **changes: Any) -> Recipe:
         lr = changes.pop("lr", 1e-4)
@@ -55,7 +55,7 @@ class House:
             "out": str(self.folder / "run"),
             "corpus": {"inputs": ["x"]},
             "klue": {"data": "y"},
-            "pretrain": {"optimizer": {"lr": lr}},
+            "pretrain": {"optimizer": {"learning_rate": lr}},
             **changes,
         }
         return Recipe.model_validate(tree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,27 @@ def write_compressed(path: Path, content: bytes) -> None:
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
-def write_mini(folder: Path, **pretrain: Any) -> Path:
-    """Write sample and recipe below `folder` and return the recipe's path; the run goes to folder/run."""
-    write_small_sample(folder / "sample")
+def write_further(finished: Path, folder: Path, **pretrain: Any) -> Path:
+    """Write a recipe below `folder` whose run has its token shards, those of a finished run that `write_mini` wrote."""
+    for name in ("corpus", "tokenizer", "tokens"):
+        shutil.copytree(finished / "run" / name, folder / "run" / name)
+    return write_mini(folder, finished / "sample", **pretrain)
+
+
+def write_mini(folder: Path, sample: Path | None = None, **pretrain: Any) -> Path:
+    """Write sample and recipe below `folder` and return the recipe's path; the run goes to folder/run.
+
+    Args:
+        folder: one that is there.
+        sample: a small sample to take instead of a new one.
+        pretrain: settings of the section.
+    """
+    sample = sample or write_small_sample(folder / "sample")
     recipe = {
         "name": "mini",
         "out": str(folder / "run"),
         "corpus": {
-            "inputs": [str(folder / "sample" / "corpora" / "*")],
+            "inputs": [str(sample / "corpora" / "*")],
             "pii": {"key": "a-key-for-invented-data", "key_env": "HUNMIN_TEST_PII_KEY"},
             "unit_mb": 0.2,
             "workers": 1,
@@ -70,8 +84,8 @@ def write_mini(folder: Path, **pretrain: Any) -> Path:
         "encode": {"workers": 1},
         "pretrain": {
             "model": {"layers": 1, "hidden": 32, "heads": 2},
-            "samples": "contiguous",
-            "length": 32,
+            "packing": "contiguous",
+            "max_seq_len": 32,
             "steps": 40,
             "global_batch": 16,
             "micro_batch": 16,
@@ -79,12 +93,12 @@ def write_mini(folder: Path, **pretrain: Any) -> Path:
             "validate_every": 20,
             "log_every": 5,
             "validation_samples": 32,
-            "optimizer": {"lr": 1e-3, "warmup_steps": 5},
+            "optimizer": {"learning_rate": 1e-3, "warmup_steps": 5},
             "threads": 1,
             **pretrain,
         },
         "klue": {
-            "data": str(folder / "sample" / "klue"),
+            "data": str(sample / "klue"),
             "baseline_random": True,
             "training": {"epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 64, "max_length": 32},
         },

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from mini import write_mini
+from mini import write_further
 from transformers import AutoTokenizer
 
 import hunmin
@@ -35,11 +35,11 @@ def python(script: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as the page assumes it: recipe.yaml, whose run is beside it, and the benchmark's files."""
     folder = tmp_path_factory.mktemp("연구 폴더")
-    path = write_mini(folder, length=128)
-    (folder / "klue-benchmark").symlink_to(folder / "sample" / "klue")
+    path = write_further(mini_run, folder, max_seq_len=128)
+    (folder / "klue-benchmark").symlink_to(mini_run / "sample" / "klue")
     recipe = yaml.safe_load(path.read_text("utf-8"))
     path.write_text(yaml.safe_dump(recipe | {"out": "run"}), encoding="utf-8")
     return folder

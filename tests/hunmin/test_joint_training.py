@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
-from mini import write_mini
+from mini import write_further, write_mini
 
 from common.manifest import read_manifest
-from hunmin.main import run_command
+
+pytestmark = pytest.mark.slow
 
 HUNMIN = [sys.executable, "-c", "from hunmin.main import main; main()"]
 ENVIRONMENT = {
@@ -28,10 +29,10 @@ ENVIRONMENT = {
 
 
 @pytest.fixture(scope="module")
-def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def encoded(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose token shards are done."""
     folder = tmp_path_factory.mktemp("joint")
-    assert run_command(["run", str(write_mini(folder, micro_batch=8)), "--until", "encode"]) == 0
+    write_further(mini_run, folder, micro_batch=8)
     return folder
 
 
@@ -65,7 +66,7 @@ def start(arguments: list[str], world: int = 2) -> list[subprocess.Popen[str]]:
 
 def ends(processes: list[subprocess.Popen[str]]) -> tuple[list[int], list[str]]:
     """Return exit codes and messages."""
-    said = [process.communicate(timeout=120)[1] for process in processes]
+    said = [process.communicate(timeout=600)[1] for process in processes]
     return [process.returncode for process in processes], said
 
 
@@ -99,7 +100,7 @@ def test_a_stop_of_one_task_saves_all_and_the_same_command_goes_on(encoded: Path
     long = [*copy_of(encoded, out), "pretrain.steps=400", "pretrain.checkpoint_every=200", "pretrain.log_every=1"]
     processes = start(long)
     log = out / "pretrain.partial" / "logs" / "metrics.jsonl"
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while not (log.exists() and log.read_text().count("\n") > 5):
         assert time.monotonic() < until and all(process.poll() is None for process in processes)
         time.sleep(0.05)

@@ -88,9 +88,9 @@ def named_keys() -> Iterator[tuple[str, str, type[BaseModel] | None]]:
                 yield from ((f"{place}:{line}", key, kind) for key in sorted(keys))
 
 
-ENDINGS = (".json", ".jsonl", ".safetensors", ".job", ".job_server", ".train", ".launch", ".partial", ".txt", ".bin")
+ENDINGS = (".json", ".jsonl", ".safetensors", ".job", ".train", ".launch", ".partial", ".txt", ".bin")
 """Of files and modules that look like a key."""
-OF_FINETUNE = ("hunmin/commands/klue.py", "hunmin/api.py", "klue/predict.py", "klue/job.py")
+OF_FINETUNE = ("hunmin/commands/klue.py", "hunmin/api.py", "klue/predict.py")
 """Whose messages are of `hunmin klue finetune`, which takes the keys of its section alone, too."""
 EXAMPLES = {ANY, "key", "out", "cpu", "memory", "recipe"}
 """Stand for any key, or are no settings of a recipe's sections."""
@@ -130,7 +130,7 @@ RECIPE = {"name": "t", "out": "run", "corpus": {"inputs": ["x"]}, "klue": {"data
 CHECKS = [
     (["pretrain.steps=5"], "e.g. pretrain.optimizer.warmup_steps=0"),
     (["pretrain.engine=torch", "pretrain.zero_stage=2"], "set pretrain.zero_stage=0, or pretrain.engine=deepspeed"),
-    (["pretrain.objective=mlm+nsp"], "is learned from pretrain.samples=sentence-pairs"),
+    (["pretrain.objective=mlm+nsp"], "is learned from pretrain.packing=sentence-pairs"),
     (["pretrain.masking.kind=static", "pretrain.masking.rate_end=0.3"], "set pretrain.masking.kind=dynamic"),
     (["pretrain.global_batch=6", "pretrain.micro_batch=4"], "e.g. pretrain.micro_batch=3"),
     (["tokenizer.model=unigram"], "set tokenizer.pretokenizer=none"),

@@ -390,7 +390,7 @@ def test_a_run_does_not_read_what_it_writes(tmp_path: Path) -> None:
 
 
 def test_elements_of_an_array_do_not_replace_work_unasked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hunmin.refusals.SHARED_STAGE", "a")
+    monkeypatch.setattr("hunmin.preflight.SHARED_STAGE", "a")
     array: dict[str, Any] = {"corpus": {"inputs": ["x"], "executor": "slurm-array"}, "last": "a"}
     partial = unfinished(house, "a", seconds=61, **array)
     with pytest.raises(UserError) as refused:
@@ -405,7 +405,7 @@ def test_elements_of_an_array_do_not_replace_work_unasked(house: House, monkeypa
 
 
 def test_what_an_array_began_is_ended_here(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hunmin.refusals.SHARED_STAGE", "a")
+    monkeypatch.setattr("hunmin.preflight.SHARED_STAGE", "a")
     unfinished(house, "a", seconds=61, corpus={"inputs": ["x"], "executor": "slurm-array"}, last="a")
     (house.folder / "input.txt").write_text("other")  # known by the parts of the corpus themselves
     reopened: list[Path] = []
@@ -431,7 +431,7 @@ def test_a_branch_is_offered_from_the_newest_checkpoint_where_one_can_be(tmp_pat
     assert "branch_from" not in loss(["pretrain.global_batch: 8 → 32"], tmp_path), "there is no checkpoint"
     for step in steps:
         step.mkdir(parents=True)
-    assert offered in loss(["pretrain.global_batch: 8 → 32", "pretrain.optimizer.lr: 1 → 2"], tmp_path)
+    assert offered in loss(["pretrain.global_batch: 8 → 32", "pretrain.optimizer.learning_rate: 1 → 2"], tmp_path)
     for fixed in ("pretrain.model.layers: 1 → 2", "corpus was made by other rules: x", "klue/new.json (new)"):
         assert "branch_from" not in loss(["pretrain.global_batch: 8 → 32", fixed], tmp_path)
     many = loss([f"file-{number} (new)" for number in range(40)], tmp_path)
@@ -455,7 +455,7 @@ def test_a_branch_that_cannot_be_leaves_unfinished_training_where_it_is(
     partial = unfinished(house, "b", seconds=59)
 
     def check(recipe: Recipe, run: Path) -> None:
-        if recipe.pretrain.optimizer.lr != 1e-4:
+        if recipe.pretrain.optimizer.learning_rate != 1e-4:
             raise UserError("another model")
 
     table = [dataclasses.replace(one, check=check) if one.name == "b" else one for one in stages.STAGES]

@@ -11,7 +11,7 @@ import pytest
 from common.errors import UserError
 from common.manifest import read_manifest
 from data.readers.volume import FileVersion
-from hunmin import refusals, stages, state
+from hunmin import preflight, stages, state
 from hunmin import run as engine
 from tests.hunmin.house import House
 
@@ -159,7 +159,7 @@ def test_a_stage_that_knows_its_pieces_keeps_them_for_other_inputs(
 def test_elements_of_an_array_share_the_folder_and_keep_others_out(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refusals, "SHARED_STAGE", "a")
+    monkeypatch.setattr(preflight, "SHARED_STAGE", "a")
     array = {"inputs": ["x"], "executor": "slurm-array"}
     with (
         pytest.raises(UserError, match="the elements of an array do the stage 'a' alone"),
@@ -201,7 +201,7 @@ def test_two_commands_do_not_work_in_one_folder(house: House) -> None:
 def test_the_resolved_recipe_is_saved_without_secrets(house: House) -> None:
     engine.run(house.recipe(corpus={"inputs": ["x"], "pii": {"key": "sixteen-letters-or-more"}}), last="a")
     text = (house.folder / "run" / "recipe.yaml").read_text()
-    assert "lr: 0.0001" in text and "sixteen" not in text
+    assert "learning_rate: 0.0001" in text and "sixteen" not in text
 
 
 def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

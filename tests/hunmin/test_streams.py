@@ -45,15 +45,6 @@ def test_pseudonymize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: py
     assert "1234" not in err and "not JSON" in err
 
 
-def test_split_loses_no_character(tmp_path: Path) -> None:
-    text = '그는 "안녕. 잘 가."라고 말했다. 원주율은 3.14이다! 정말? 네ㅋㅋ 그래요'
-    source = write(tmp_path / "in.jsonl", {"text": text})
-    assert run_command(["corpus", "split", "--in", source, "--out", str(tmp_path / "out.jsonl")]) == 0
-    (record,) = lines(tmp_path / "out.jsonl")
-    assert "".join("".join(record["sentences"]).split()) == "".join(text.split())
-    assert len(record["sentences"]) >= 3
-
-
 def test_decontaminate_keeps_lines_unchanged_and_in_order(tmp_path: Path) -> None:
     sentence = "세종대왕이 훈민정음을 만든 까닭을 묻는 시험 문제의 문장이다."
     benchmark = write(tmp_path / "bench.jsonl", {"guid": "q-1", "task": "mine", "text": sentence})

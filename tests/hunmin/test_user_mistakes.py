@@ -161,9 +161,9 @@ def test_an_output_that_cannot_be_written(
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1:9/a.jsonl", "s3://no-such-bucket-of-anybody/a.jsonl"])
-def test_inputs_that_cannot_be_reached(url: str, tmp_path: Path, said: Said) -> None:
-    recipe = write_mini(tmp_path)
-    assert run_command(["run", str(recipe), f"corpus.inputs=['{url}']", "--until", "corpus"]) == 2
+def test_inputs_that_cannot_be_reached(url: str, mini_run: Path, tmp_path: Path, said: Said) -> None:
+    changes = [f"out={tmp_path / 'run'}", f"corpus.inputs=['{url}']"]
+    assert run_command(["run", str(mini_run / "recipe.yaml"), *changes, "--until", "corpus"]) == 2
     message = said()
     assert url in message and "check the URL" in message
 

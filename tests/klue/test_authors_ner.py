@@ -10,11 +10,11 @@ from seqeval.scheme import IOB2
 from sklearn.metrics import f1_score as sklearn_f1
 
 from klue.authors.ner import spread, token_places
-from klue.ceiling import faultless
 from klue.examples import load_splits
 from klue.metrics.entities import LABELS
 from klue.tasks import TASKS
 from klue.tasks.base import Example
+from klue.upper_bound import faultless
 from tests.klue.families import write_family
 from tests.klue.test_families import made
 

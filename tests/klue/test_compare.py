@@ -13,8 +13,8 @@ from seqeval.scheme import IOB2
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from hunmin.main import run_command
+from klue.breakdown import confusion, details, errors_of, has_labels, taken_apart
 from klue.compare import compare, comparison_grids, read_models, systems_of
-from klue.details import confusion, details, errors_of, has_labels, taken_apart
 from klue.grid import latex_grid, markdown_grid
 from klue.metrics import accuracy
 from klue.metrics.confidence import chance_of_difference, drawn_scores

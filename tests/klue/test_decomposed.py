@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from common.names import find, shown_name
-from klue.ceiling import ceiling, faultless
 from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
 from klue.metrics.korquad import exact_match as korquad_match
 from klue.metrics.reading import exact_match, rouge_w
 from klue.model_folder import read_model_folder
 from klue.predict import read_unlabelled
+from klue.upper_bound import ceiling, faultless
 from tests.klue.families import write_family
 from tests.klue.names import KLUE_TASKS as TASKS
 

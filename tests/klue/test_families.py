@@ -17,7 +17,6 @@ from seqeval.scheme import IOB2
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from klue.ceiling import faultless
 from klue.features import load_tokenizer, make_features
 from klue.metrics.entities import LABELS
 from klue.model_folder import read_model_folder
@@ -26,6 +25,7 @@ from klue.tasks.base import Example
 from klue.tasks.klue.ner import IGNORED
 from klue.tasks.klue.wos import SLOTS
 from klue.tokens import cut, pieces
+from klue.upper_bound import faultless
 from tests.klue.families import ANGLES, FAMILIES, ROLES, SENTENCEPIECE, WORDPIECE, read_along, write_family
 
 NER, RE, DP, MRC, WOS = (TASKS[name] for name in ("klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos"))

@@ -9,7 +9,6 @@ import pytest
 
 from common.errors import UserError
 from data.benchmark import load_benchmark
-from klue.ceiling import ceilings
 from klue.examples import find_file, load_splits, read_examples
 from klue.hub import SPLITS
 from klue.metrics.entities import LABELS as ENTITY_LABELS
@@ -18,6 +17,7 @@ from klue.score import score
 from klue.settings import KlueSettings
 from klue.tasks.klue.relation import RelationExtraction
 from klue.tsv import Sentence
+from klue.upper_bound import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
 
 
@@ -132,7 +132,7 @@ def test_examples_are_those_of_the_official_files(task, hub, sample_benchmark):
 
 def test_fine_tuning_ceilings_scores_and_benchmark_sentences(hub, sample_benchmark, sample_roberta, tmp_path):
     training = {"max_length": 32, "epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 32}
-    settings = KlueSettings(data=str(hub), tasks=["klue-ner"], device="cpu", training=training)
+    settings = KlueSettings(data=str(hub), tasks=["klue-ner"], device="cpu", workers=0, training=training)
     run_klue(settings, sample_roberta, tmp_path)
     row = json.loads((tmp_path / "results.jsonl").read_text())
     gold = hub / "ner" / "validation-00000-of-00001.parquet"

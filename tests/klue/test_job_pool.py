@@ -1,72 +1,112 @@
-"""The pool and the server together: jobs in processes of their own that end with the runner, however that ends."""
+"""Jobs in processes of their own, of which none takes another along, and that end with the runner however that ends."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 
-from common.errors import HunminError
+from common.errors import UserError
 from klue.job_pool import JobPool
 
-
-def alive(pid):
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
+ROOT = Path(__file__).parents[2]
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
+def stand_in(job):
+    """Do as the job says."""
+    print(f"says {job}", os.environ["OMP_NUM_THREADS"], flush=True)
+    if job == "broken":
+        raise ValueError("a fault of the code")
+    if job == "wrong":
+        raise UserError("too hot", "cool", "wait")
+    if job == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if job == "endless":
+        time.sleep(600)
 
 
-def test_exit_codes_logs_and_a_killed_server(tmp_path):
-    with JobPool(tmp_path, 1, tmp_path / "server.log") as pool:
-        broken = tmp_path / "broken.json"
-        broken.write_text("{}")
-        pool.start(broken, tmp_path / "broken.log")
-        ended = []
-        wait_for(lambda: ended.extend(pool.ended(0.2)) or ended)
-        assert ended == [(broken, 2)]
-        assert "describes no job" in (tmp_path / "broken.log").read_text()
-        os.kill(pool._process.pid, signal.SIGKILL)
-        with pytest.raises(HunminError, match="has died"):
-            while True:
-                pool.ended(0.2)
+def ends(pool, count):
+    found = {}
+    while len(found) < count:
+        found |= pool.ended(60)
+    return found
+
+
+def wait_for_the_end_of(pid):
+    """Return when a process has ended; if it does not, never."""
+    stat = Path(f"/proc/{pid}/stat")
+    with suppress(OSError):  # it is gone
+        while "Z" not in stat.read_text().rsplit(")", 1)[1][:3]:
+            time.sleep(0.05)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel does not end a job with its server")
+def test_each_job_ends_in_its_own_way_with_its_own_log(tmp_path):
+    jobs = ["well", "broken", "wrong", "killed"]
+    before = dict(os.environ)
+    with JobPool([], 3) as pool:
+        for job in jobs:
+            pool.start(job, stand_in, job, tmp_path / job)
+        assert ends(pool, 4) == {"well": 0, "broken": 1, "wrong": 2, "killed": -signal.SIGKILL}
+        pool.start("endless", stand_in, "endless", tmp_path / "endless")
+        lost = pool._running["endless"].pid
+        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)  # the next job gets another server
+        assert ends(pool, 1) == {"endless": 255}
+        wait_for_the_end_of(lost)
+        pool.start("later", stand_in, "later", tmp_path / "later")
+        assert ends(pool, 1) == {"later": 0}
+    said = {job: (tmp_path / job).read_text() for job in [*jobs, "later"]}
+    assert all(text.startswith(f"says {job} 3\n") for job, text in said.items())
+    assert "ValueError: a fault of the code" in said["broken"]
+    assert "too hot" in said["wrong"] and "Traceback" not in said["wrong"]
+    assert {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"} == {
+        name: value for name, value in before.items() if name != "PYTEST_CURRENT_TEST"
+    }
+
+
+def test_a_server_that_another_stage_began_gives_way(tmp_path):
+    """It lacks the jobs' modules and their environment."""
+    forkserver.ensure_running()
+    server = forkserver._forkserver._forkserver_pid
+    with JobPool([], 1) as pool:
+        assert forkserver._forkserver._forkserver_pid not in (None, server)
+        pool.start("endless", stand_in, "endless", tmp_path / "endless")
+        job = pool._running["endless"].pid
+    assert not Path(f"/proc/{job}").exists() and forkserver._forkserver._forkserver_pid is None
 
 
 RUNNER = """
 import signal, sys, time
 from pathlib import Path
 from klue.job_pool import JobPool
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
-with JobPool(Path(sys.argv[1]), 1, Path(sys.argv[1]) / "server.log") as pool:
-    for name in "ab":
-        pool.start(Path(sys.argv[1]) / "fifo", Path(sys.argv[1]) / f"{name}.log")
-    print(pool._process.pid, flush=True)
-    time.sleep(600)
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+    with JobPool([], 1) as pool:
+        for name in "ab":
+            pool.start(name, time.sleep, 600, Path(sys.argv[1]) / name)
+        print(*(process.pid for process in pool._running.values()), flush=True)
+        pool.ended(600)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_jobs_die_with_the_runner(tmp_path, how):
-    os.mkfifo(tmp_path / "fifo")  # a job that reads its description from here waits for ever
+    script = tmp_path / "runner.py"
+    script.write_text(RUNNER)
     runner = subprocess.Popen(
-        [sys.executable, "-c", RUNNER, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    server = int(runner.stdout.readline())
-    children = Path(f"/proc/{server}/task/{server}/children")
-    wait_for(lambda: len(children.read_text().split()) == 2)
-    jobs = [int(pid) for pid in children.read_text().split()]
+        [sys.executable, str(script), str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    jobs = [int(pid) for pid in runner.stdout.readline().split()]
+    assert len(jobs) == 2
+    server = int(Path(f"/proc/{jobs[0]}/stat").read_text().rsplit(")", 1)[1].split()[1])
     runner.send_signal(how)
     runner.wait(30)
-    wait_for(lambda: not any(map(alive, [server, *jobs])), 20)
-    assert len(jobs) == 2
+    for pid in (*jobs, server):
+        wait_for_the_end_of(pid)

@@ -288,26 +288,21 @@ def test_report_from_the_command_line(tmp_path, capfd):
     assert json.loads(capfd.readouterr().out)["published"] is None
 
 
-def test_a_parser_without_gold_parts_of_speech_is_told_apart():
-    said = "without gold parts of speech"
-    assert said not in markdown([result("klue-dp", "pretrained", 42, 60.0, pos_tags=True)], published_rows())
-    assert said in markdown([result("klue-dp", "pretrained", 42, 60.0, pos_tags=False)], published_rows())
-
-
-def test_a_parser_of_another_width_is_told_apart():
-    said = "KLUE-DP: a parser 192 wide; the authors' is 768."
-    for authors in ({}, {"parser_width": 768}):
-        assert "a parser" not in markdown([result("klue-dp", "pretrained", 42, 60.0, **authors)], published_rows())
-    narrow = result("klue-dp", "pretrained", 42, 60.0, parser_width=192)
-    assert said in markdown([narrow], published_rows())
-    other = result("klue-dp", "pretrained", 42, 60.0) | {"model": "other"}
-    assert said[:-1] + f" ({narrow['model']}, pretrained)." in markdown([narrow, other], published_rows())
-
-
-def test_a_decoder_that_learned_texts_alone_is_told_apart():
-    said = "learned the values of slots with a text alone"
-    assert said not in markdown([result("wos", "pretrained", 42, 60.0, texts_only=False)], published_rows())
-    assert said in markdown([result("wos", "pretrained", 42, 60.0, texts_only=True)], published_rows())
+@pytest.mark.parametrize(
+    ("task", "as_the_authors", "otherwise", "said"),
+    [
+        ("klue-dp", {"pos_tags": True}, {"pos_tags": False}, "KLUE-DP: without gold parts of speech"),
+        ("klue-dp", {"parser_width": 768}, {"parser_width": 192}, "KLUE-DP: a parser 192 wide; the authors' is 768"),
+        ("wos", {"texts_only": False}, {"texts_only": True}, "learned the values of slots with a text alone"),
+    ],
+)
+def test_what_was_fine_tuned_in_another_way_than_the_authors_is_told_apart(task, as_the_authors, otherwise, said):
+    for values in ({}, as_the_authors):
+        assert said not in markdown([result(task, "pretrained", 42, 60.0, **values)], published_rows())
+    other = result(task, "pretrained", 42, 60.0, **otherwise)
+    assert said in markdown([other], published_rows())
+    both = [other, result(task, "pretrained", 42, 60.0, model="b")]
+    assert re.search(f"{said}.* \\(ours, pretrained\\)\\.", markdown(both, published_rows()))
 
 
 def test_a_run_on_other_data_stays_away_from_published_rows(tmp_path, capfd):

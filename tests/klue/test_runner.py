@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import shutil
 
@@ -6,18 +7,20 @@ import pytest
 import torch
 
 from common.errors import HunminError, UserError
-from data.executors.slurm import ArrayElement, ShareDone
+from common.slurm_array import ArrayElement, ShareDone
 from hunmin.main import run_command
 from klue import runner
 from klue.runner import plan_stage, run_klue
 from klue.score import score
 from klue.settings import KlueSettings
 from tests.klue.names import SENTENCE_TASKS
+from tests.klue.stand_in import one_dies, pretend
 
 
 def settings(benchmark, **changes):
     training = {"max_length": 64, "epochs": 1, "learning_rate": 1e-3, "evaluations_per_epoch": 2}
-    return KlueSettings(data=str(benchmark), device="cpu", **{"tasks": SENTENCE_TASKS, "training": training, **changes})
+    given = {"tasks": SENTENCE_TASKS, "training": training, "workers": 0, **changes}
+    return KlueSettings(data=str(benchmark), device="cpu", **given)
 
 
 def contents(folder):
@@ -26,20 +29,33 @@ def contents(folder):
 
 
 @pytest.fixture(scope="module")
-def finished(benchmark, tiny_roberta, tmp_path_factory):
-    """A finished stage: three tasks, two initialisations, one seed."""
+def finetuned(benchmark, tiny_roberta, tmp_path_factory):
+    """A finished stage, fine-tuned in processes: two tasks, two initialisations, one seed."""
     out = tmp_path_factory.mktemp("stage") / "klue"
-    counts = run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out)
-    return out, counts
+    both = settings(benchmark, tasks=["ynat", "klue-sts"], baseline_random=True, workers=2)
+    return out, run_klue(both, tiny_roberta, out)
 
 
-def test_what_a_stage_leaves(finished, benchmark, tiny_roberta):
-    out, counts = finished
+@pytest.fixture
+def pretended(monkeypatch):
+    """Nothing is trained."""
+    monkeypatch.setattr("klue.finetune.finetune", pretend)
+
+
+@pytest.fixture
+def finished(pretended, benchmark, tiny_roberta, tmp_path):
+    """A finished stage: three tasks, two initialisations, one seed, only pretended."""
+    out = tmp_path / "finished" / "klue"
+    return out, run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out)
+
+
+def test_what_a_stage_leaves(finetuned, benchmark, tiny_roberta):
+    out, counts = finetuned
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     assert [(row["task"], row["init"]) for row in rows] == [
-        (task, init) for task in SENTENCE_TASKS for init in ("pretrained", "random")
+        (task, init) for task in ("ynat", "klue-sts") for init in ("pretrained", "random")
     ]
-    assert counts["jobs"] == 6 and counts["examples"]["ynat"]["train"] == 70
+    assert counts["jobs"] == 4 and counts["examples"]["ynat"]["train"] == 70
     assert counts["scores"] == json.loads((out / "summary.json").read_text())
     assert {row["model"] for row in rows} == {tiny_roberta.name}
     assert rows[0]["settings"]["precision"] == "float32" and rows[0]["last"]["epoch"] == 1
@@ -56,46 +72,57 @@ def test_what_a_stage_leaves(finished, benchmark, tiny_roberta):
     assert str(out).encode() not in b"".join(contents(out).values())
 
 
-def test_same_bytes_with_any_number_of_workers(finished, benchmark, tiny_roberta, tmp_path):
-    run_klue(settings(benchmark, baseline_random=True, workers=3), tiny_roberta, tmp_path / "klue")
-    assert contents(tmp_path / "klue") == contents(finished[0])
-
-
 def test_without_workers_jobs_run_in_this_process_with_the_same_bytes(
-    finished, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd
+    finetuned, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd
 ):
-    import os
-
-    def forbidden(*_, **__):
-        raise AssertionError("a process was begun")
-
-    monkeypatch.setattr("klue.job_pool.subprocess.Popen", forbidden)
+    monkeypatch.delattr("klue.runner.JobPool")
+    out = shutil.copytree(finetuned[0], tmp_path / "klue")
+    for job in ("ynat-random-42", "klue-sts-pretrained-42"):
+        shutil.rmtree(out / "jobs" / job)
     threads, processes, real = torch.get_num_threads(), [], runner.run_job
     monkeypatch.setattr(runner, "run_job", lambda job: processes.append(os.getpid()) or real(job))
-    run_klue(settings(benchmark, baseline_random=True, workers=0), tiny_roberta, tmp_path / "klue")
+    run_klue(settings(benchmark, tasks=["ynat", "klue-sts"], baseline_random=True), tiny_roberta, out)
     assert torch.get_num_threads() == threads
-    assert re.search(r"klue: 6 of 6 jobs done in \d+s", capfd.readouterr().err)
-    assert processes == [os.getpid()] * 6
-    assert contents(tmp_path / "klue") == contents(finished[0])
-    # what a person can mend is said, job by job; a fault of the code reaches the debugger
+    assert re.search(r"klue: 2 of 2 jobs done in \d+s", capfd.readouterr().err)
+    assert processes == [os.getpid()] * 2
+    assert contents(out) == contents(finetuned[0])
+
+
+def test_in_this_process_a_mistake_is_said_job_by_job_and_a_fault_of_the_code_reaches_the_debugger(
+    benchmark, tiny_roberta, tmp_path, monkeypatch
+):
     monkeypatch.setattr(runner, "run_job", lambda job: (_ for _ in ()).throw(HunminError("too hot", "cool", "wait")))
     with pytest.raises(HunminError, match=r"3 of 3 fine-tuning jobs failed\n.*too hot"):
-        run_klue(settings(benchmark, workers=0), tiny_roberta, tmp_path / "other")
+        run_klue(settings(benchmark), tiny_roberta, tmp_path / "klue")
     monkeypatch.setattr(runner, "run_job", lambda job: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        run_klue(settings(benchmark, workers=0), tiny_roberta, tmp_path / "other")
+        run_klue(settings(benchmark), tiny_roberta, tmp_path / "klue")
+
+
+def test_a_job_that_a_signal_kills_is_named_and_the_others_go_on(benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(runner, "run_job", one_dies)
+    monkeypatch.setattr(runner, "modules_of", lambda family: [])
+    out, four = tmp_path / "klue", settings(benchmark, tasks=["ynat"], seeds=4, workers=2)
+    with pytest.raises(HunminError, match=r"(?s)2 of 4 fine-tuning jobs failed\n  - ynat-pretrained-43: killed by s"):
+        run_klue(four, tiny_roberta, out)
+    said = capfd.readouterr().err
+    assert "ynat-pretrained-43 failed: killed by signal 9; the end of" in said and "      | so far so good" in said
+    assert "ynat-pretrained-45 failed: exit code 1; the end of" in said and "      | it cannot be" in said
+    # of one that had written its result before it died, the work is done; and what is there can be looked at
+    assert results(out) == [("ynat", "pretrained", 42), ("ynat", "pretrained", 44)]
+    assert "2 of 4 jobs are finished already" in str(plan_stage(four, tiny_roberta, out))
 
 
 @pytest.fixture
-def did(monkeypatch):
+def did(pretended, monkeypatch):
     """Names of the jobs that run, in a list that grows."""
     names, real = [], runner.run_jobs
     monkeypatch.setattr(runner, "run_jobs", lambda jobs, *rest: names.extend(j.name for j in jobs) or real(jobs, *rest))
     return names
 
 
-def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, tmp_path, did, capfd):
-    out = shutil.copytree(finished[0], tmp_path / "klue")
+def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, did, capfd):
+    out, counts = finished
     before = contents(out)
     run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out)
     assert did == []
@@ -103,7 +130,7 @@ def test_restart_redoes_only_what_is_missing(finished, benchmark, tiny_roberta, 
     (out / "results.jsonl").unlink()
     (out / "features" / "ynat").mkdir(parents=True)
     (out / "jobs" / "ynat-random-42" / ".result.json.x.tmp").touch()  # a kill left it
-    assert run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out) == finished[1]
+    assert run_klue(settings(benchmark, baseline_random=True), tiny_roberta, out) == counts
     assert did == ["klue-sts-random-42"]
     assert contents(out) == before
     assert "5 of 6 jobs are finished already" in capfd.readouterr().err
@@ -132,7 +159,7 @@ def test_another_task_redoes_nothing_and_results_are_of_all_commands(benchmark, 
 
 
 def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(
-    benchmark, tiny_roberta, tiny_bert, tmp_path, capfd
+    pretended, benchmark, tiny_roberta, tiny_bert, tmp_path, capfd
 ):
     out, data = tmp_path / "klue", shutil.copytree(benchmark, tmp_path / "data")
     run_klue(settings(data, tasks=["ynat", "klue-sts"]), tiny_roberta, out)
@@ -151,7 +178,7 @@ def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(
     assert results(out) == [("ynat", "pretrained", 43), ("klue-nli", "pretrained", 42)]
 
 
-def test_the_same_job_by_itself_and_in_a_search_counts_once(benchmark, tiny_roberta, tmp_path):
+def test_the_same_job_by_itself_and_in_a_search_counts_once(pretended, benchmark, tiny_roberta, tmp_path):
     out = tmp_path / "klue"
     once = settings(benchmark, tasks=["ynat"], training={"max_length": 64, "epochs": 1})
     run_klue(once, tiny_roberta, out)
@@ -160,7 +187,7 @@ def test_the_same_job_by_itself_and_in_a_search_counts_once(benchmark, tiny_robe
     assert (entry["n"], entry["tried"], len(results(out))) == (1, 4, 4)
 
 
-def test_two_commands_do_not_work_in_one_folder(benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
+def test_two_commands_do_not_work_in_one_folder(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
     out, one = tmp_path / "klue", settings(benchmark, tasks=["ynat"])
     real = runner.run_jobs
 
@@ -169,7 +196,9 @@ def test_two_commands_do_not_work_in_one_folder(benchmark, tiny_roberta, tmp_pat
         for element in (None, ArrayElement(0, 2, "7")):
             with pytest.raises(UserError, match=r"another command is at work in .*klue"):
                 run_klue(one, tiny_roberta, out, element)
-        line = f"klue finetune {tiny_roberta} --data {benchmark} --out {out} --task ynat training.max_length=64"
+        line = (
+            f"klue finetune {tiny_roberta} --data {benchmark} --out {out} --task ynat training.max_length=64 workers=0"
+        )
         assert run_command(line.split()) == 2
         assert contents(out / "features") == features
         return real(*arguments)
@@ -179,7 +208,9 @@ def test_two_commands_do_not_work_in_one_folder(benchmark, tiny_roberta, tmp_pat
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_an_element_survives_that_another_one_clears_up_before_it(benchmark, tiny_roberta, tmp_path, monkeypatch):
+def test_an_element_survives_that_another_one_clears_up_before_it(
+    pretended, benchmark, tiny_roberta, tmp_path, monkeypatch
+):
     out, both = tmp_path / "klue", settings(benchmark, tasks=["ynat", "klue-nli"])
     with pytest.raises(ShareDone):
         run_klue(both, tiny_roberta, out, ArrayElement(1, 2, "7"))
@@ -197,7 +228,7 @@ def test_an_element_survives_that_another_one_clears_up_before_it(benchmark, tin
     assert run_klue(both, tiny_roberta, out, ArrayElement(0, 2, "7"))["jobs"] == 2
 
 
-def test_arrays_that_overlap_keep_their_features_apart(benchmark, tiny_roberta, tmp_path, monkeypatch):
+def test_arrays_that_overlap_keep_their_features_apart(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch):
     out, one = tmp_path / "klue", settings(benchmark, tasks=["ynat"])
     real = runner.run_jobs
 
@@ -210,21 +241,6 @@ def test_arrays_that_overlap_keep_their_features_apart(benchmark, tiny_roberta, 
 
     monkeypatch.setattr(runner, "run_jobs", slow)
     assert run_klue(one, tiny_roberta, out, ArrayElement(0, 1, "7"))["jobs"] == 1
-
-
-def test_a_failing_job_does_not_stop_the_others(benchmark_without_sts_train, tiny_roberta, tmp_path, capfd):
-    out = tmp_path / "klue"
-    ynat = {"learning_rate": 1e30, "warmup_share": 0}
-    broken = settings(benchmark_without_sts_train, tasks=["ynat", "klue-sts"], ynat=ynat)
-    with pytest.raises(HunminError, match=r"(?s)1 of 2 fine-tuning jobs failed\n  - ynat-pretrained-42.*finite"):
-        run_klue(broken, tiny_roberta, out)
-    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    assert [row["task"] for row in rows] == ["klue-sts"]  # what is there can be looked at
-    shown = capfd.readouterr().err
-    assert "ynat-pretrained-42 failed: exit code 1" in shown and "Traceback" not in shown
-    # the other one finished; it says what its number stands for
-    row = json.loads((out / "jobs" / "klue-sts-pretrained-42" / "result.json").read_text())
-    assert row["data_note"].startswith("split of dev")
 
 
 def test_elements_of_an_array_do_their_shares(finished, benchmark, tiny_roberta, tmp_path, capfd):
@@ -243,9 +259,9 @@ def test_elements_of_an_array_do_their_shares(finished, benchmark, tiny_roberta,
     assert contents(out) == contents(finished[0])
 
 
-def test_array_from_the_command_line(benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
+def test_array_from_the_command_line(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
     line = f"klue finetune {tiny_roberta} --data {benchmark} --out {tmp_path / 'klue'} --executor slurm-array"
-    values = ["--task", "ynat", "--seeds", "2", "device=cpu", "training.max_length=64", "training.epochs=1"]
+    values = ["--task", "ynat", "--seeds", "2", "device=cpu", "workers=0", "training.max_length=64"]
     assert run_command([*line.split(), *values]) == 2
     assert "SLURM_ARRAY_TASK_ID is not set" in capfd.readouterr().err
     for name, value in {"COUNT": "2", "MIN": "1", "ID": "2"}.items():
@@ -267,7 +283,7 @@ def test_dry_run_says_how_many_jobs(benchmark, tiny_roberta, tmp_path, capfd):
     assert not (tmp_path / "klue").exists()
 
 
-def test_search_reports_the_best_and_keeps_every_row(benchmark, tiny_roberta, tmp_path, capfd):
+def test_search_reports_the_best_and_keeps_every_row(pretended, benchmark, tiny_roberta, tmp_path, capfd):
     tried = settings(benchmark, tasks=["ynat"], search="small", training={"max_length": 64, "epochs": 1})
     out = tmp_path / "klue"
     assert str(plan_stage(tried, tiny_roberta, out)) == "klue: 4 jobs (ynat 4)" and not out.exists()

@@ -41,8 +41,8 @@ def test_a_value_that_is_given_is_not_varied(changes):
 
 def test_fingerprints_are_those_of_before_there_was_select_by():
     values = resolve_training(KlueSettings(data="d"), NLI, 768)
-    assert values.select_by is None and "select_by" not in values.values
-    other = resolve_training(KlueSettings(data="d", nli={"select_by": "accuracy"}), NLI, 768)
+    assert values.metric_for_best_model is None and "select_by" not in values.values
+    other = resolve_training(KlueSettings(data="d", nli={"metric_for_best_model": "accuracy"}), NLI, 768)
     assert other.values == {**values.values, "select_by": "accuracy"}
 
 

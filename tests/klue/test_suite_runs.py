@@ -9,23 +9,23 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from hunmin.hub.index import index_of
-from hunmin.scores import flat_scores
-from klue.ceiling import ceilings
 from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
 from klue.heads.choice import side_by_side
 from klue.model_folder import read_model_folder
+from klue.model_index import eval_results
 from klue.predict import predict_file
 from klue.report import markdown, read_rows
-from klue.results import summarize
+from klue.results import flat_scores, summarize
 from klue.runner import run_klue
 from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
 from klue.tasks import SUITE_OF, TASKS, suite_folder
+from klue.upper_bound import ceilings
 from tests.klue.conftest import sample_characters, write_model
+from tests.klue.stand_in import pretend
 from tests.klue.suite_files import write_suites
 
 NAMES = ("kobest-copa", "kobest-hellaswag", "korsts", "korquad")
@@ -45,7 +45,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def settings(root: Path, **changes) -> KlueSettings:
     values = {"epochs": 6, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
-    given = {"tasks": NAMES, "training": values, "device": "cpu", "workers": 1, **changes}
+    given = {"tasks": NAMES, "training": values, "device": "cpu", "workers": 0, **changes}
     return KlueSettings(data=str(root), **given)
 
 
@@ -119,8 +119,9 @@ def test_labels_of_test_decide_nothing(suites: Path, reader: Path, finished: Pat
 
 
 def test_of_a_search_only_the_settings_that_are_best_on_dev_are_scored(
-    suites: Path, reader: Path, tmp_path: Path
+    suites: Path, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("klue.finetune.finetune", pretend)
     values = {"epochs": 1, "evaluations_per_epoch": 1, "batch_size": 8, "max_length": 48}
     found = settings(suites, tasks=["korsts"], search="small", seeds=2, training=values)
     counts = run_klue(found, reader, tmp_path / "klue")
@@ -169,9 +170,11 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
         "klue/korsts/spearmanr": 1.0, "klue/korsts/pearsonr": 2.0,
         "klue-test/korsts/spearmanr": 1.0, "klue-test/korsts/pearsonr": 2.0,
     }  # fmt: skip
-    [result] = index_of("m", [{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])["model-index"][0]["results"]
-    assert result["dataset"] == {"type": "other", "name": "KoELECTRA's table: KorSTS", "split": "test"}
-    assert [metric["value"] for metric in result["metrics"]] == [9.0, 8.0]
+    results = eval_results([{**row, "test": {"spearmanr": 9.0, "pearsonr": 8.0}}])
+    assert {(one.dataset_type, one.dataset_name, one.dataset_split) for one in results} == {
+        ("other", "KoELECTRA's table: KorSTS", "test")
+    }
+    assert [one.metric_value for one in results] == [9.0, 8.0]
 
 
 @pytest.mark.parametrize("name", ["kobest-copa", "korquad", "korsts"])

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import UserError
-from klue.ceiling import ceilings, faultless
 from klue.examples import load_splits, read_examples
 from klue.features import load_features, load_tokenizer, make_features, save_features
 from klue.metrics.entities import LABELS
@@ -20,6 +19,7 @@ from klue.tasks.klue.dp import LABELS as DP_LABELS
 from klue.tasks.klue.ner import IGNORED, character_labels, places
 from klue.tasks.klue.wos import GATES, NONE, SLOTS, split_state
 from klue.tsv import read_sentences
+from klue.upper_bound import ceilings, faultless
 from tests.klue.conftest import write_model
 from tests.klue.names import KLUE_TASKS as TASKS
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from common.errors import UserError
-from klue.ceiling import ceilings
 from klue.examples import load_splits
 from klue.features import check_reading, load_tokenizer
 from klue.predict import predict_file
 from klue.runner import plan_stage
 from klue.settings import KlueSettings
+from klue.upper_bound import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import make_job
 

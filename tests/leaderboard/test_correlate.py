@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,15 @@ def test_under_ten_models_are_not_enough(tmp_path: Path) -> None:
     assert found["pairs"] == [{"tasks": ["a", "b"], "n": 9, "note": "not enough models"}]
     found = correlate([table(tmp_path / "t.csv", {"a": [*range(10)], "b": [*range(10)]})], resamples=20)
     assert found["pairs"][0]["spearman"]["value"] == pytest.approx(1) and found["pairs"][0]["note"] == ""
+
+
+def test_scores_of_some_rows_alone_are_left_out(tmp_path: Path) -> None:
+    table(tmp_path / "t.csv", {"a": [*range(10)], "b": [*range(10)]})
+    results = {task: {"acc,none": 0.5} for task in ("a", "b")}
+    tree = {"model_name": "limited", "config": {"limit": 5}, "results": results}
+    (tmp_path / "r.json").write_text(json.dumps(tree))
+    found = correlate([tmp_path / "t.csv", tmp_path / "r.json"], resamples=2)
+    assert "limited" not in found["models"] and found["pairs"][0]["n"] == 10
 
 
 def test_group_means(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def slow_loop(
 
 def make(kind: str = "roberta", **changes: Any) -> tuple[MaskedRowsModel, PretrainSettings]:
     shape = ModelSettings(type=kind, layers=2, hidden=32, heads=2, dropout=0.0)  # type: ignore[arg-type]
-    settings = PretrainSettings(**{"model": shape, "length": LENGTH, "steps": 10**5, **changes})
+    settings = PretrainSettings(**{"model": shape, "max_seq_len": LENGTH, "steps": 10**5, **changes})
     return MaskedRowsModel(build_model(settings, build_config(settings, 50, SPECIAL))), settings
 
 
@@ -75,7 +75,7 @@ def each_alone(model: MaskedRowsModel, batch: Batch, masked: MaskedBatch, sample
     total = torch.zeros(())
     for b in range(len(batch.ids_BS)):
         size = int(batch.lengths_B[b])
-        texts = batch.texts_BS[b, :size]
+        texts = batch.segment_ids_BS[b, :size]
         groups = [texts == t for t in np.unique(texts)] if samples == "packed" else [texts >= 0]
         for group in groups:
             at = np.flatnonzero(group)
@@ -109,7 +109,7 @@ CASES: list[tuple[str, str, list[list[int]]]] = [
 @pytest.mark.parametrize(("samples", "kind", "sizes"), CASES)
 @pytest.mark.parametrize("recomputed", [False, True])
 def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[int]], recomputed: bool) -> None:
-    pairs = {"objective": "mlm+nsp", "samples": samples} if samples == "sentence-pairs" else {}
+    pairs = {"objective": "mlm+nsp", "packing": samples} if samples == "sentence-pairs" else {}
     model, _ = make(kind, **pairs)
     model.eval()
     batch, masked = batch_of(samples, sizes)
@@ -124,7 +124,7 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
         model.train()
     model.hub.set_attn_implementation(NAME)
     inputs = prepare(batch, masked, samples, InputForm(texts=True)).inputs
-    assert not {"lengths_B", "texts_BS"} & inputs.keys() and inputs["ids_BS"].shape[1] % FILL == 0
+    assert not {"lengths_B", "segment_ids_BS"} & inputs.keys() and inputs["ids_BS"].shape[1] % FILL == 0
     sums: Sums = model(**inputs)
     (sums.loss + sums.pair_loss).backward()
     torch.testing.assert_close(sums.loss + sums.pair_loss, truth, atol=1e-4, rtol=0)
@@ -156,9 +156,9 @@ def test_texts_on_a_cpu_against_the_definition() -> None:
     [(511, {}, False), (512, {}, True), (512, {"compile": True}, False), (512, {"dtype": "bf16"}, True)],
 )
 def test_a_cpu_takes_long_texts_one_after_the_other(length: int, changes: dict[str, Any], taken: bool) -> None:
-    model, settings = make(**changes, length=length)
+    model, settings = make(**changes, max_seq_len=length)
     speed_up(model, settings, CPU)
-    assert model.takes_texts == taken
+    assert model.unpadded == taken
     assert (model.hub.config._attn_implementation == NAME) == taken
 
 
@@ -171,7 +171,7 @@ def test_shapes_repeat_and_little_is_filled() -> None:
         arrays = model_inputs(batch, masked, "full-sentences", InputForm(texts=True))
         filled = arrays["ids_BS"].size - int(batch.lengths_B.sum())
         assert 0 <= filled < FILL
-        shapes.add((arrays["borders_K"].shape, arrays["rows_BM"].shape))
+        shapes.add((arrays["cu_seqlens_K"].shape, arrays["rows_BM"].shape))
     assert shapes == {((66,), (1, 64 * ROWS))}
 
 
@@ -197,7 +197,7 @@ def test_nothing_of_it_is_exported() -> None:
     model.half = torch.bfloat16
     before = model.hub.config.to_dict()
     speed_up(model, settings, torch.device("meta"))
-    assert model.takes_texts and NAME in str(model.hub.config._attn_implementation)
+    assert model.unpadded and NAME in str(model.hub.config._attn_implementation)
     assert NAME not in str(model.hub.config.to_dict().values()) and model.hub.config.to_dict() == before
 
 
@@ -229,7 +229,7 @@ def test_one_graph_serves_batches_of_all_sizes(
     model, settings = make(kind)
     speed_up(model, settings, CPU, fuse=True)
     model.hub.set_attn_implementation(NAME)
-    model.takes_texts = model.compiles = True
+    model.unpadded = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     counting = Counting()
@@ -243,7 +243,7 @@ def test_one_graph_serves_batches_of_all_sizes(
             sizes = [[size // (2 + seed)] * (2 + seed) if samples == "packed" else [size]] * 12
             made = prepare(*batch_of(samples, sizes, seed), samples, InputForm(texts=True))
             inputs = model.on_device(made.inputs, CPU)
-            shapes.add((inputs["ids_BS"].shape, inputs["borders_K"].shape))
+            shapes.add((inputs["ids_BS"].shape, inputs["cu_seqlens_K"].shape))
             model(**inputs)
         assert len(shapes) >= 3
     # embeddings, head, and the layers' one

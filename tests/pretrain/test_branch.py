@@ -18,9 +18,14 @@ from pretrain.plans import plan_samples
 from pretrain.settings import PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, losses, start
+from training_runs import RUN, finish, losses, start, train
 
-STABLE: dict[str, Any] = {"lr": 1e-3, "warmup_steps": 5, "schedule": "warmup-stable-decay", "decay_share": 0.5}
+STABLE: dict[str, Any] = {
+    "learning_rate": 1e-3,
+    "warmup_steps": 5,
+    "schedule": "warmup-stable-decay",
+    "decay_share": 0.5,
+}
 NAME = "model/model.safetensors"
 
 
@@ -28,8 +33,7 @@ NAME = "model/model.safetensors"
 def stable(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
     """A run that stays at its peak for 40 steps of 80."""
     out = tmp_path_factory.mktemp("stable")
-    code, errors = finish(start(out, tokens, tokenizer, optimizer=STABLE, steps=80))
-    assert code == 0, errors
+    train(out, tokens, tokenizer, optimizer=STABLE, steps=80)
     return out
 
 
@@ -44,8 +48,7 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
 ) -> None:
     """80 steps of which the last 20 decay, in one go, and branched off the run that decays from step 40 on."""
     decaying = {"optimizer": {**STABLE, "decay_share": 0.25}, "steps": 80}
-    code, errors = finish(start(tmp_path / "whole", tokens, tokenizer, **decaying))
-    assert code == 0, errors
+    train(tmp_path / "whole", tokens, tokenizer, **decaying)
     code, errors = branch(tmp_path / "run", tokens, tokenizer, step_folder(stable / "checkpoints", 40), **decaying)
     assert code == 0 and "branching from" in errors and "at step 40 of 80" in errors, errors
     assert (tmp_path / "run" / NAME).read_bytes() == (tmp_path / "whole" / NAME).read_bytes()
@@ -59,11 +62,12 @@ def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its
     assert mark["parent"] == parent and mark["samples_seen"] == 80 * 16
 
 
+@pytest.mark.slow
 def test_a_killed_branch_goes_on_as_itself_and_needs_its_parent_no_more(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     parent = shutil.copytree(step_folder(stable / "checkpoints", 30), tmp_path / "step-00000030")
-    changes = {"optimizer": {**STABLE, "lr": 5e-4}, "steps": 60}
+    changes = {"optimizer": {**STABLE, "learning_rate": 5e-4}, "steps": 60}
     code, errors = branch(tmp_path / "straight", tokens, tokenizer, parent, **changes)
     assert code == 0, errors
     kill = """
@@ -86,6 +90,7 @@ e.Trainer.step = dying
     assert losses(run) == losses(tmp_path / "straight")
 
 
+@pytest.mark.slow
 def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_stood(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -105,13 +110,14 @@ def test_another_batch_another_stage_and_more_processes_go_on_where_the_data_sto
     assert taken == wanted
 
 
+@pytest.mark.slow
 def test_what_says_what_weights_and_data_are_may_not_differ(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     parent = step_folder(stable / "checkpoints", 30)
     for changes, said in (
         ({"seed": 7}, "seed: 42 → 7"),
-        ({"samples": "packed"}, "samples"),
+        ({"packing": "packed"}, "packing"),
         ({"model": {**RUN["model"], "layers": 3}}, r"model.layers: 2 → 3"),
         ({"steps": 30}, "has 30 steps, the run is to end after 30"),
     ):
@@ -121,6 +127,7 @@ def test_what_says_what_weights_and_data_are_may_not_differ(
     assert code == 2 and "is not a whole checkpoint" in errors
 
 
+@pytest.mark.slow
 def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -130,8 +137,8 @@ def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     for _, path in complete_checkpoints(run / "checkpoints")[3:]:
         shutil.rmtree(path)
     changes = {"spike": 3.0, "max_skipped": 3, "log_every": 2, "validate_every": 60, "keep_last": 1, "zero_stage": 1}
-    code, errors = finish(start(run, tokens, tokenizer, **changes))
-    assert code == 0 and "resuming at step 30" in errors and "zero_stage: 0 → 1" in errors, errors
+    errors = train(run, tokens, tokenizer, **changes)
+    assert "resuming at step 30" in errors and "zero_stage: 0 → 1" in errors, errors
     assert "engine: torch → deepspeed" in errors
     now = dict(losses(run))
     for step, loss in losses(straight):
@@ -141,18 +148,19 @@ def test_what_computes_the_same_may_change_on_the_way_and_is_noted(
     assert all((weights[0][name] - weights[1][name]).abs().max() < 1e-3 for name in weights[0])
 
 
+@pytest.mark.slow
 def test_the_remedy_for_a_run_that_diverges_can_be_taken(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """A rate a thousand times too high: the run stops, names the command that goes on, and that run ends."""
-    optimizer = {"lr": 3.0, "warmup_steps": 50, "clip": 0}
+    optimizer = {"learning_rate": 3.0, "warmup_steps": 50, "max_grad_norm": 0}
     changes = {"checkpoint_every": 2, "keep_last": 2, "optimizer": optimizer}
     code, errors = finish(start(tmp_path / "wild", tokens, tokenizer, **changes))
     assert code == 1 and "11 batches had no finite loss" in errors and "Traceback" not in errors, errors
     told = " ".join(errors.split())
     assert "hunmin pretrain RECIPE pretrain.branch_from=" in told
     source = Path(told.partition("pretrain.branch_from=")[2].split()[0])
-    rate = float(told.partition("pretrain.optimizer.lr=")[2].split()[0])
-    assert source.parent == tmp_path / "wild" / "checkpoints" and 0 < rate < optimizer["lr"] / 2
-    changes["optimizer"] = {**optimizer, "lr": rate}
+    rate = float(told.partition("pretrain.optimizer.learning_rate=")[2].split()[0])
+    assert source.parent == tmp_path / "wild" / "checkpoints" and 0 < rate < optimizer["learning_rate"] / 2
+    changes["optimizer"] = {**optimizer, "learning_rate": rate}
     code, errors = branch(tmp_path / "tamed", tokens, tokenizer, source, **changes)
     assert code == 0 and "branching from" in errors, errors
     rows = [row for row in read_metrics(tmp_path / "tamed" / "logs" / "metrics.jsonl") if "skipped" in row]

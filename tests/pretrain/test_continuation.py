@@ -26,7 +26,7 @@ LENGTH = 20
 def publish(folder: Path, entries: list[str] = ENTRIES, **changes: Any) -> str:
     """Write a small model and its tokenizer, as one publishes them."""
     folder.mkdir()
-    run = PretrainSettings(model=SHAPE, length=LENGTH, seed=7)
+    run = PretrainSettings(model=SHAPE, max_seq_len=LENGTH, seed=7)
     config = build_config(run, len(entries), SPECIAL)
     for name, value in changes.items():
         setattr(config, name, value)
@@ -42,7 +42,7 @@ def load(
     shape: ModelSettings = SHAPE,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RobertaForMaskedLM:
-    run = PretrainSettings(model=shape, length=length)
+    run = PretrainSettings(model=shape, max_seq_len=length)
     return load_model(source, build_config(run, len(entries), SPECIAL), run, entries, tell)
 
 
@@ -103,13 +103,13 @@ def test_ordered_positions_go_on_in_a_longer_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("objective", ["mlm", "mlm+nsp"])
 def test_a_published_bert_goes_on_with_either_objective(objective: str, tmp_path: Path) -> None:
     shape = SHAPE.model_copy(update={"type": "bert"})
-    pairs = {"objective": "mlm+nsp", "samples": "sentence-pairs"}
-    published = PretrainSettings(model=shape, length=LENGTH, seed=7, **pairs)
+    pairs = {"objective": "mlm+nsp", "packing": "sentence-pairs"}
+    published = PretrainSettings(model=shape, max_seq_len=LENGTH, seed=7, **pairs)
     config = build_config(published, len(ENTRIES), SPECIAL)
     original = build_model(published, config)
     original.save_pretrained(tmp_path / "m")
     save_tokenizer(build_tokenizer(ENTRIES, "bert"), "bert", LENGTH, tmp_path / "m")
-    run = PretrainSettings(model=shape, length=30, **(pairs if objective == "mlm+nsp" else {}))
+    run = PretrainSettings(model=shape, max_seq_len=30, **(pairs if objective == "mlm+nsp" else {}))
     entries = [*ENTRIES, "나가나"]
     loaded = load_model(str(tmp_path / "m"), build_config(run, len(entries), SPECIAL), run, entries)
     weights = {name: weight for name, weight in loaded.state_dict().items() if "position_ids" not in name}

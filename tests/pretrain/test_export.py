@@ -17,18 +17,18 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from common.errors import HunminError, UserError
-from pretrain import export_check, sentence_embeddings
 from pretrain.checkpoint import complete_checkpoints
-from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hub_model
-from pretrain.export_check import check_folder
+from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hub_model, sentence_embeddings
+from pretrain.export import check as export_check
+from pretrain.export.check import check_folder
+from pretrain.export.sentence_embeddings import check_sentence_embeddings
 from pretrain.model import build_config, build_model
-from pretrain.sentence_embeddings import check_sentence_embeddings
 from pretrain.settings import PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, start
+from training_runs import train
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Pat
 def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokens: Path, vocabulary: Path) -> Path:
     """A checkpoint that stands alone: its run is gone."""
     out, alone = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("alone")
-    code, errors = finish(start(out, tokens, vocabulary, steps=10))
-    assert code == 0, errors
+    train(out, tokens, vocabulary, steps=10)
     return Path(shutil.move(complete_checkpoints(out / "checkpoints")[-1][1], alone))
 
 
@@ -241,16 +240,17 @@ def test_files_of_other_vectors_are_refused(
     with pytest.raises(HunminError, match="files for sentence-transformers are not sound"):
         check_sentence_embeddings(tmp_path / "model", model)
     # an export that goes wrong there has no name
-    monkeypatch.setattr("pretrain.export.write_sentence_embeddings", lambda folder, model: None)
+    monkeypatch.setattr("pretrain.export.checkpoint.write_sentence_embeddings", lambda folder, model: None)
     with pytest.raises(HunminError, match="not sound: FileNotFoundError"):
         export_checkpoint(checkpoint, tmp_path / "other", sentence_embeddings=True)
     assert not (tmp_path / "other").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from pretrain import onnx
+    from pretrain.export import onnx
 
     model = export_checkpoint(checkpoint, tmp_path / "model", onnx=True)
     session = runtime.InferenceSession(str(tmp_path / "model" / onnx.FILE))
@@ -267,6 +267,7 @@ def test_an_onnx_graph_has_the_same_logits(checkpoint: Path, tmp_path: Path, mon
     assert not (tmp_path / "wrong").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "objective", "special", "returned"),
     [
@@ -281,14 +282,14 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
 ) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from pretrain import onnx
+    from pretrain.export import onnx
 
     built = build_tokenizer([*SPECIAL_TOKENS[special], *"오늘날씨가정말좋네요훈민음은"], special)
     save_tokenizer(built, special, 32, tmp_path / "tokenizer")
     ids = {token.strip("[]").lower(): number for number, token in enumerate(SPECIAL_TOKENS[special])}
     settings = PretrainSettings.model_validate(
-        {"model": {"type": kind, "layers": 1, "hidden": 32, "heads": 2}, "length": 32, "objective": objective}
-        | ({"samples": "sentence-pairs"} if objective == "mlm+nsp" else {})
+        {"model": {"type": kind, "layers": 1, "hidden": 32, "heads": 2}, "max_seq_len": 32, "objective": objective}
+        | ({"packing": "sentence-pairs"} if objective == "mlm+nsp" else {})
     )
     model = build_model(settings, build_config(settings, built.get_vocab_size(), ids)).eval()
 
@@ -314,6 +315,7 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
         onnx.check_onnx(folder, model)
 
 
+@pytest.mark.slow
 def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -323,11 +325,12 @@ def test_sentence_embeddings_stand_beside_an_onnx_graph(checkpoint: Path, tmp_pa
     runtime.InferenceSession(str(tmp_path / "model" / "onnx" / "model.onnx")).run(None, dict(given))
 
 
+@pytest.mark.slow
 def test_an_onnx_graph_tells_nothing_of_the_machine(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("onnxscript")
-    from pretrain import onnx
+    from pretrain.export import onnx
 
     export_checkpoint(checkpoint, tmp_path / "model", onnx=True)
     graph = (tmp_path / "model" / onnx.FILE).read_bytes()
@@ -341,12 +344,12 @@ def test_an_onnx_graph_tells_nothing_of_the_machine(
 def test_a_graph_that_cannot_be_made_is_refused_before_any_work(
     missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pretrain import onnx
+    from pretrain.export import onnx
 
     def work(checkpoint: Path) -> None:
         raise AssertionError("it has begun")
 
-    monkeypatch.setattr("pretrain.export.load_checkpoint", work)
+    monkeypatch.setattr("pretrain.export.checkpoint.load_checkpoint", work)
     with pytest.raises(UserError, match="16-bit"):
         export_checkpoint(tmp_path, tmp_path / "model", "bf16", onnx=True)
     real = onnx.importlib.util.find_spec

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from pretrain.checkpoint import complete_checkpoints
 from pretrain.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import FAULT, finish, losses, start, wait_for
+from training_runs import FAULT, finish, losses, start, train, wait_for
 
 PASSED_OVER = """
 import torch, pretrain.trainer as e
@@ -30,14 +29,10 @@ e.Trainer.step = stepping
     ("factor", "zero", "processes"),
     [
         ("float('nan')", 0, 1),
-        ("9.0", 0, 1),
-        ("float('nan')", 1, 2),
-        ("9.0", 2, 2),
-        ("float('inf')", 3, 2),
-        ("GRADIENT", 0, 1),
-        ("GRADIENT", 0, 2),
-        ("GRADIENT", 1, 2),
-        ("GRADIENT", 2, 1),
+        pytest.param("9.0", 1, 2, marks=pytest.mark.slow),
+        pytest.param("float('inf')", 3, 2, marks=pytest.mark.slow),
+        pytest.param("GRADIENT", 0, 2, marks=pytest.mark.slow),
+        pytest.param("GRADIENT", 2, 1, marks=pytest.mark.slow),
     ],
 )
 def test_a_batch_that_fails_changes_nothing(
@@ -45,8 +40,7 @@ def test_a_batch_that_fails_changes_nothing(
 ) -> None:
     """A loss that is not finite or leaps up: as if the batch had not been; killed between two such, too."""
     changes = {"zero_stage": zero, "steps": 30, "processes": processes}
-    code, errors = finish(start(tmp_path / "without", tokens, tokenizer, patch=PASSED_OVER, **changes))
-    assert code == 0, errors
+    train(tmp_path / "without", tokens, tokenizer, patch=PASSED_OVER, **changes)
     run, patch = tmp_path / "run", FAULT.replace("FACTOR", factor)
     if factor == "GRADIENT":  # the loss is fine, its gradient is not
         patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
@@ -54,8 +48,8 @@ def test_a_batch_that_fails_changes_nothing(
     wait_for(run / "checkpoints" / "step-00000010", first)
     first.send_signal(signal.SIGTERM)
     finish(first)
-    code, errors = finish(start(run, tokens, tokenizer, patch=patch, **changes))
-    assert code == 0 and "batch 23 is skipped" in errors and "Traceback" not in errors, errors
+    errors = train(run, tokens, tokenizer, patch=patch, **changes)
+    assert "batch 23 is skipped" in errors and "Traceback" not in errors, errors
     name = "model/model.safetensors"
     assert (run / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
     assert losses(run) == losses(tmp_path / "without")
@@ -65,7 +59,7 @@ def test_a_batch_that_fails_changes_nothing(
 def test_a_diverged_loss_stops_the_run_and_never_replaces_a_good_checkpoint(
     tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    wild = {"learning_rate": 1e30, "warmup_steps": 0, "max_grad_norm": 0}
     changes = {"optimizer": wild, "checkpoint_every": 1, "log_every": 50, "validate_every": 60}
     code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
     assert code == 1 and "batches had no finite loss" in errors and "Traceback" not in errors
@@ -94,6 +88,7 @@ m.MaskedRowsModel.forward = forward
     assert not list((tmp_path / "checkpoints").glob("step-*")) and not (tmp_path / "logs" / "metrics.jsonl").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_full_disk_keeps_the_last_checkpoint_and_says_so(
     processes: int, straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
@@ -112,23 +107,21 @@ def stepping(self, number, *a, **k):
     return step(self, number, *a, **k)
 e.Trainer.step = stepping
 """
-    began = time.monotonic()
     code, errors = finish(start(tmp_path, tokens, tokenizer, processes, patch=full))
     assert code == 1 and "the disk is full" in errors and "Traceback" not in errors, errors
-    assert time.monotonic() - began < 60
     assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [10]
     (tmp_path / "sitecustomize.py").unlink()
-    code, errors = finish(start(tmp_path, tokens, tokenizer, processes))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, processes)
     name = "model/model.safetensors"
     assert processes > 1 or (tmp_path / name).read_bytes() == (straight / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
     tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     """It is not finished with weights that give no finite loss, however often it is started."""
-    wild = {"lr": 1e30, "warmup_steps": 0, "clip": 0}
+    wild = {"learning_rate": 1e30, "warmup_steps": 0, "max_grad_norm": 0}
     changes = {"optimizer": wild, "steps": 6, "checkpoint_every": 1, "keep_last": 1}
     for _ in range(2):
         code, errors = finish(start(tmp_path, tokens, tokenizer, **changes))
@@ -137,15 +130,17 @@ def test_a_run_that_diverges_at_its_end_keeps_the_last_good_checkpoint(
         assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_a_last_batch_that_fails_alone_ends_a_run(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=FAULT.replace("FACTOR", "float('nan')"), steps=24))
-    assert code == 0 and "batch 23 is skipped" in errors, errors
+    errors = train(tmp_path, tokens, tokenizer, patch=FAULT.replace("FACTOR", "float('nan')"), steps=24)
+    assert "batch 23 is skipped" in errors, errors
     assert json.loads((tmp_path / "counts.json").read_bytes())["skipped"] == 2
     rows = [row for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "padding" in row]
     assert [row["step"] for row in rows if row["skipped"]] == [8, 12, 16, 20, 24]
     assert all(row["padding"] < 0.02 for row in rows)  # of skipped batches nothing is counted, nor missed
 
 
+@pytest.mark.slow
 def test_a_stop_while_batches_fail_saves_the_next_good_step(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     patch = (
         FAULT.replace("FACTOR", "float('nan')")
@@ -159,6 +154,6 @@ def asked(self, number, *a, **k):
 e.Trainer.step = asked
 """
     )
-    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch))
-    assert code == 0 and "stopped as asked after step 9" in errors, errors
+    errors = train(tmp_path, tokens, tokenizer, patch=patch)
+    assert "stopped as asked after step 9" in errors, errors
     assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [9]

@@ -27,7 +27,7 @@ from pretrain.plans import plan_samples
 from pretrain.precision import half_type
 from pretrain.settings import PretrainSettings
 from pretrain.speed import speed_up
-from pretrain.spread import OwnWork
+from pretrain.stragglers import OwnWork
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 
@@ -47,7 +47,7 @@ KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed"]
 @pytest.mark.parametrize("compiled", [False, True])
 def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[list[int]], compiled: bool) -> None:
     """The kernel in bf16 against transformers' own model in fp32, loss and gradient."""
-    pairs = {"objective": "mlm+nsp", "samples": samples} if samples == "sentence-pairs" else {}
+    pairs = {"objective": "mlm+nsp", "packing": samples} if samples == "sentence-pairs" else {}
     plain, settings = make(kind, **pairs, dtype="bf16", compile=compiled)
     batch, masked = batch_of(samples, sizes)
     truth = each_alone(plain.eval(), batch, masked, samples)
@@ -55,7 +55,7 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     wanted = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None])
     model = MaskedRowsModel(plain.hub, torch.bfloat16).to(GPU).eval()
     speed_up(model, settings, GPU)
-    assert model.takes_texts
+    assert model.unpadded
     model.zero_grad()
     sums = model(**model.on_device(prepare(batch, masked, samples, model.input_form(GPU)).inputs, GPU))
     (sums.loss + sums.pair_loss).backward()
@@ -67,7 +67,15 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
 
 def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **changes: Any) -> Trainer:
     settings = PretrainSettings(
-        **{**RUN, "samples": samples, "length": 64, "global_batch": 16, "micro_batch": 8, "dtype": "bf16", **changes}
+        **{
+            **RUN,
+            "packing": samples,
+            "max_seq_len": 64,
+            "global_batch": 16,
+            "micro_batch": 8,
+            "dtype": "bf16",
+            **changes,
+        }
     )
     plan_samples(settings, tokens, plans)
     shards = TokenShards(tokens)
@@ -120,7 +128,7 @@ def test_engines_have_the_same_losses(engine: str, zero: int, tmp_path: Path, to
 
 def test_a_killed_run_is_back_within_seconds(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """From the command to the first new step, with the compiler's cache that the run keeps: prints the seconds."""
-    changes = {"steps": 4000, "samples": "full-sentences", "length": 64, "checkpoint_every": 50, "log_every": 1}
+    changes = {"steps": 4000, "packing": "full-sentences", "max_seq_len": 64, "checkpoint_every": 50, "log_every": 1}
     first = start(tmp_path, tokens, tokenizer, stderr=subprocess.PIPE, **changes)
     wait_for(tmp_path / "checkpoints" / "step-00000100", first)
     first.send_signal(signal.SIGKILL)

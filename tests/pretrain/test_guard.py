@@ -17,7 +17,10 @@ CPU = torch.device("cpu")
 
 def settings(clip: float = 1.0, spike: float = 2.0, max_skipped: int = 3) -> PretrainSettings:
     return PretrainSettings(
-        steps=100, spike=spike, max_skipped=max_skipped, optimizer=OptimizerSettings(clip=clip, warmup_steps=10)
+        steps=100,
+        spike=spike,
+        max_skipped=max_skipped,
+        optimizer=OptimizerSettings(max_grad_norm=clip, warmup_steps=10),
     )
 
 

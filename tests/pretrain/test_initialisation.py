@@ -12,12 +12,12 @@ from pretrain.settings import ModelSettings, PretrainSettings
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=192, heads=3, dropout=0.0, initializer_range=0.05)
-CONFIG = build_config(PretrainSettings(model=SHAPE, length=64), 50, SPECIAL)
+CONFIG = build_config(PretrainSettings(model=SHAPE, max_seq_len=64), 50, SPECIAL)
 
 
 def make(seed: int, initialisation: str) -> PreTrainedModel:
     model = SHAPE.model_copy(update={"initialisation": initialisation})
-    return build_model(PretrainSettings(model=model, length=64, seed=seed), CONFIG)
+    return build_model(PretrainSettings(model=model, max_seq_len=64, seed=seed), CONFIG)
 
 
 def test_positions_near_each_other_are_alike_and_far_ones_are_not() -> None:

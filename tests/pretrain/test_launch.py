@@ -1,99 +1,110 @@
-"""The launcher: exit codes, the end of all when one fails, signals that reach all and wait until they can be taken."""
+"""Two real processes under torchrun's agent: one fails, one hangs, and a stop that saves."""
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-PROGRAM = """
-import os, signal, sys, time
-from pathlib import Path
-from pretrain.launch import STOP_SIGNALS
-rank, folder = int(os.environ["RANK"]), Path(sys.argv[1])
-assert os.environ["WORLD_SIZE"] == "3" and os.environ["MASTER_ADDR"] and int(os.environ["MASTER_PORT"])
+from common.process import die_with_parent
+from pretrain.metrics import read_metrics
+
+sys.path.insert(0, str(Path(__file__).parent))
+from training_runs import finish, start, wait_for
+
+# in every interpreter; PART is what the second process does at its fourth step
+PATCH = """
+import os, sys, time
+if "pretrain.train" in sys.orig_argv:
+    from datetime import timedelta
+    import torch.distributed as dist, pretrain.trainer as trainer
+    from common.errors import UserError
+    step = trainer.Trainer.step
+    def stepping(self, number, *a, **k):
+        if number == 2:
+            dist.distributed_c10d._set_pg_timeout(timedelta(seconds=10))
+            print("here is rank " + os.environ["RANK"], file=sys.stderr, flush=True)
+        if number == 3 and os.environ["RANK"] == "1":
+            PART
+        return step(self, number, *a, **k)
+    trainer.Trainer.step = stepping
 """
+SHORT: dict[str, Any] = {"steps": 20, "log_every": 1, "checkpoint_every": 50, "validation_samples": 0}
 
 
-def start(folder: Path, body: str) -> subprocess.Popen[bytes]:
-    program = folder / "program.py"
-    program.write_text(PROGRAM + body)
-    line = f"import sys; from pretrain.launch import launch; sys.exit(launch([{sys.executable!r}, *sys.argv[1:]], 3))"
-    return subprocess.Popen([sys.executable, "-c", line, str(program), str(folder)], stderr=subprocess.PIPE)
+@pytest.mark.parametrize(
+    ("part", "code", "cause"),
+    [
+        ('raise UserError("the moon is full", "it is new", "wait")', 2, "failed: the moon is full"),
+        ("time.sleep(600)", 1, "did not come, last seen at step 3 where others wait at 4"),
+    ],
+)
+def test_the_process_that_fails_or_hangs_is_named(
+    part: str, code: int, cause: str, tmp_path: Path, tokens: Path, tokenizer: Path
+) -> None:
+    patch = PATCH.replace("PART", part)
+    run = start(tmp_path, tokens, tokenizer, 2, patch=patch, stderr=subprocess.PIPE, **SHORT)
+    found, said = finish(run)
+    assert found == code, said
+    assert "rank 0 ends: rank 1 on " in said and cause in said and "Traceback" not in said, said
+    beat = json.loads((tmp_path / "logs" / "heartbeat.json").read_text())
+    assert beat["state"] == "failed" and cause in beat["failure"]
+    logs = sorted((tmp_path / "logs" / "ranks").rglob("stderr.log"))
+    assert [f"here is rank {rank}" in log.read_text() for rank, log in enumerate(logs)] == [True, True]
+    for line in ("[rank0]:here is rank 0", "[rank1]:here is rank 1"):
+        assert line in said
 
 
-@pytest.mark.parametrize("rank", [0, 2])
-@pytest.mark.parametrize(("end", "code"), [("sys.exit(2)", 2), ("os.kill(os.getpid(), 9)", 1)])
-def test_when_one_fails_the_others_end_and_its_code_counts(rank: int, end: str, code: int, tmp_path: Path) -> None:
-    began = time.monotonic()
-    process = start(tmp_path, f"if rank == {rank}:\n    {end}\ntime.sleep(120)")
-    assert process.wait(60) == code and time.monotonic() - began < 40
+def test_a_stop_saves_the_same_step_on_both_and_ends_well(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
+    changes = {**SHORT, "steps": 100_000}
+    run = start(tmp_path, tokens, tokenizer, 2, stderr=subprocess.PIPE, **changes)
+    wait_for(tmp_path / "logs" / "metrics.jsonl", run)
+    run.send_signal(signal.SIGTERM)
+    code, said = finish(run)
+    assert code == 0 and "stopped as asked after step" in said and "Traceback" not in said, said
+    (saved,) = (tmp_path / "checkpoints").glob("step-*")
+    steps = [row["step"] for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "loss" in row]
+    assert (saved / "complete.json").exists() and int(saved.name.removeprefix("step-")) == steps[-1]
 
 
-def test_what_a_process_says_is_passed_on_and_kept(tmp_path: Path) -> None:
+def test_a_stop_waits_for_processes_that_are_starting_and_is_ignored_by_those_that_end(tmp_path: Path) -> None:
+    """An interpreter that goes down has no handlers of Python's any more."""
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM + "print(f'rank {rank} says\\nsomething', file=sys.stderr)\nos.write(2, b'\\xff' * 9)")
-    line = (
-        "import sys; from pathlib import Path; from pretrain.launch import launch; "
-        f"sys.exit(launch([{sys.executable!r}, *sys.argv[1:]], 3, Path(sys.argv[2]) / 'ranks'))"
-    )
-    done = subprocess.run([sys.executable, "-c", line, str(program), str(tmp_path)], capture_output=True, timeout=60)
-    assert done.returncode == 0
-    said = [f"rank {rank} says\nsomething\n".encode() + b"\xff" * 9 for rank in range(3)]
-    assert len(done.stderr) == sum(map(len, said)) and all(
-        f"rank {rank} says".encode() in done.stderr for rank in range(3)
-    )
-    assert [(tmp_path / "ranks" / f"rank-{rank}.log").read_bytes() for rank in range(3)] == said
-
-
-def test_all_end_well(tmp_path: Path) -> None:
-    assert start(tmp_path, "(folder / f'rank-{rank}').touch()").wait(60) == 0
-    assert len(list(tmp_path.glob("rank-*"))) == 3
-
-
-def test_a_signal_reaches_all_and_waits_for_those_that_are_starting(tmp_path: Path) -> None:
-    body = """
-(folder / f"up-{rank}").touch()
-time.sleep(1)  # not ready yet
-asked = []
-signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
-signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
-until = time.monotonic() + 20
-while not asked and time.monotonic() < until:
-    time.sleep(0.01)
-sys.exit(0 if asked else 5)
-"""
-    process = start(tmp_path, body)
-    while len(list(tmp_path.glob("up-*"))) < 3:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
-
-
-def test_a_stop_that_comes_while_a_finished_process_goes_down_changes_nothing(tmp_path: Path) -> None:
-    """Its interpreter has no handlers of Python's any more by then."""
-    body = """
+    program.write_text(
+        """
+import os, sys, time
+from pathlib import Path
+folder = Path(__file__).parent
+def meet(name, other, folder=folder, rank=os.environ["RANK"], sleep=time.sleep):
+    (folder / (name + rank)).touch()
+    while not (folder / (other + rank)).exists():
+        sleep(0.01)
+meet("up", "sent")
 from pretrain.launch import ignore_stops
 from pretrain.train import StopFlag
-
-StopFlag()
-
+stop = StopFlag()
+while not stop.asked:
+    time.sleep(0.01)
 class Slow:
-    def __del__(self, late=folder / f"late-{rank}", sleep=time.sleep):
-        late.touch()
-        sleep(2)
-
+    def __del__(self, meet=meet):
+        meet("late", "again")
 ignore_stops()
 slow = Slow()
 """
-    process, until = start(tmp_path, body), time.monotonic() + 30
-    while len(list(tmp_path.glob("late-*"))) < 3:
-        assert time.monotonic() < until and process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    )
+    line = (
+        f"import sys; from pretrain.launch import launch; sys.exit(launch([{sys.executable!r}, {str(program)!r}], 2))"
+    )
+    run = subprocess.Popen([sys.executable, "-c", line], preexec_fn=die_with_parent)
+    for seen, sent in (("up", "sent"), ("late", "again")):
+        for rank in range(2):
+            wait_for(tmp_path / f"{seen}{rank}", run)
+        run.send_signal(signal.SIGTERM)
+        for rank in range(2):
+            (tmp_path / f"{sent}{rank}").touch()
+    assert run.wait(60) == 0

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 import torch
 
-from pretrain.begin import rehearsed_inputs
 from pretrain.budgets import count_by_ordinary_tokens, mean_budget
 from pretrain.inputs import RECTANGLES, InputForm
 from pretrain.loader import Loader, plan_samples
 from pretrain.masking import IGNORE, VALIDATION_EPOCH, mask_batch
 from pretrain.plans import BY_ORDINARY, make_layout
 from pretrain.settings import PretrainSettings
+from pretrain.setup import rehearsed_inputs
 from tests.pretrain.small_tokens import SPECIAL, make_tokens
 from tokenizer.shards import TokenShards, shard_files, token_dtype, write_meta, write_shard
 
 KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"]
 RUN: dict[str, Any] = {
-    "length": 64, "steps": 10_000, "global_batch": 1, "micro_batch": 1, "validation_samples": 0,
+    "max_seq_len": 64, "steps": 10_000, "global_batch": 1, "micro_batch": 1, "validation_samples": 0,
     "optimizer": {"warmup_steps": 0},
 }  # fmt: skip
 
@@ -32,7 +32,7 @@ def settings_of(kind: str, **changes: Any) -> PretrainSettings:
     pairs: dict[str, Any] = {}
     if kind == "sentence-pairs":
         pairs = {"objective": "mlm+nsp", "model": {"type": "bert"}}
-    return PretrainSettings(samples=kind, **{**RUN, **pairs, **changes})
+    return PretrainSettings(packing=kind, **{**RUN, **pairs, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_samples_are_counted_by_their_ordinary_tokens(tmp_path: Path) -> None:
 
 
 def test_a_run_that_could_predict_nothing_is_refused(tokens: Path, tokenizer: Path) -> None:
-    run = settings_of("contiguous", length=8, masking={"rate": 0.05})
+    run = settings_of("contiguous", max_seq_len=8, masking={"rate": 0.05})
     with pytest.raises(Exception, match=r"masking\.rate=0\.05 no sample of .* is long enough"):
         Loader(run, tokens, tokenizer, Path("none"), 0, 1)
 

@@ -171,7 +171,13 @@ def test_more_rows_than_the_rate_needs_stay_unused() -> None:
 
 @pytest.mark.parametrize(("rate", "end"), [(0.3, 0.15), (0.15, 0.3)])
 def test_a_run_masks_by_its_schedule(rate: float, end: float, tokens: Path, tokenizer: Path) -> None:
-    run: dict[str, Any] = {"length": 64, "steps": 12, "global_batch": 64, "micro_batch": 64, "samples": "contiguous"}
+    run: dict[str, Any] = {
+        "max_seq_len": 64,
+        "steps": 12,
+        "global_batch": 64,
+        "micro_batch": 64,
+        "packing": "contiguous",
+    }
     run["optimizer"] = {"warmup_steps": 0}
     loader = Loader(
         PretrainSettings(**run, masking=MaskingSettings(rate=rate, rate_end=end), validation_samples=20),
@@ -264,9 +270,9 @@ def test_masks_differ_by_epoch_sample_and_seed() -> None:
 
 def test_fragments_of_cut_words_are_left_alone() -> None:
     row = np.array([[0, 200, 201, 10, 210, 11, 12, 13, 14, 15, 16, 17, 18, 19, 220, 221, 2]])
-    barred = np.isin(np.arange(17), [1, 2, 13, 14, 15])[None]
+    unmaskable = np.isin(np.arange(17), [1, 2, 13, 14, 15])[None]
     for seed in range(200):
-        batch = mask_batch(row, barred, np.zeros(1, int), np.zeros(1, int), TABLE, seed, rate=0.5)
+        batch = mask_batch(row, unmaskable, np.zeros(1, int), np.zeros(1, int), TABLE, seed, rate=0.5)
         assert not {1, 2, 13, 14, 15} & set(predicted(batch, 0))
 
 

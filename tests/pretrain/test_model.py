@@ -20,7 +20,7 @@ from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 SHAPE = ModelSettings(layers=2, hidden=16, heads=2, dropout=0.0)
 BERT = SHAPE.model_copy(update={"type": "bert"})
-PAIRS = {"objective": "mlm+nsp", "samples": "sentence-pairs"}
+PAIRS = {"objective": "mlm+nsp", "packing": "sentence-pairs"}
 
 
 def make(seed: int = 0) -> MaskedRowsModel:
@@ -28,7 +28,7 @@ def make(seed: int = 0) -> MaskedRowsModel:
 
 
 def build(**settings: Any) -> MaskedRowsModel:
-    run = PretrainSettings(**{"model": SHAPE, "length": 20, **settings})
+    run = PretrainSettings(**{"model": SHAPE, "max_seq_len": 20, **settings})
     return MaskedRowsModel(build_model(run, build_config(run, 50, SPECIAL))).eval()
 
 
@@ -133,14 +133,16 @@ def test_packed_texts_give_the_logits_of_each_alone(shape: ModelSettings) -> Non
             logits = model.hub(input_ids=ids[b : b + 1, start : start + size]).logits[0, -1]
             alone = alone + functional.cross_entropy(logits, torch.tensor(9))
             start += size
-    together = model(ids, rows, labels, texts_BS=texts)
+    together = model(ids, rows, labels, segment_ids_BS=texts)
     assert together.predicted == 5 and not together.pairs
     torch.testing.assert_close(together.loss, alone, atol=1e-4, rtol=0)
     different = ids.clone()
     different[:, 0] = 49  # in the first text alone
     others = torch.where(torch.tensor([[False] + [True] * 5] * 2), labels, IGNORE)
-    kept, changed = (model(each, rows, others, texts_BS=texts).loss for each in (ids, different))
-    assert torch.equal(kept, changed) and not torch.equal(model(different, rows, labels, texts_BS=texts).loss, alone)
+    kept, changed = (model(each, rows, others, segment_ids_BS=texts).loss for each in (ids, different))
+    assert torch.equal(kept, changed) and not torch.equal(
+        model(different, rows, labels, segment_ids_BS=texts).loss, alone
+    )
 
 
 def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
@@ -169,7 +171,7 @@ def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
 
 
 def test_pairs_belong_to_their_objective_and_to_bert() -> None:
-    for change in ({"objective": "mlm+nsp"}, {"samples": "sentence-pairs"}):
+    for change in ({"objective": "mlm+nsp"}, {"packing": "sentence-pairs"}):
         with pytest.raises(ValueError, match="does not go with"):
             PretrainSettings(**change)
     with pytest.raises(ValueError, match=r"needs model\.type=bert"):

@@ -23,11 +23,11 @@ from tokenizer.shards import TokenShards
 
 SHAPE = {"type": "bert", "layers": 1, "hidden": 8, "heads": 1}
 BATCHES: dict[str, Any] = {
-    "length": 32, "steps": 10, "global_batch": 8, "micro_batch": 8, "validation_samples": 10,
+    "max_seq_len": 32, "steps": 10, "global_batch": 8, "micro_batch": 8, "validation_samples": 10,
     "optimizer": {"warmup_steps": 0},
 }  # fmt: skip
 STATIC = {"kind": "static", "dupe_factor": 3}
-RUN = PretrainSettings(model=SHAPE, objective="mlm+nsp", samples="sentence-pairs", masking=STATIC, **BATCHES)
+RUN = PretrainSettings(model=SHAPE, objective="mlm+nsp", packing="sentence-pairs", masking=STATIC, **BATCHES)
 
 
 @settings(max_examples=300, deadline=None)
@@ -105,7 +105,7 @@ def test_batches_hold_pairs_whose_masks_never_change(tokens: Path, tokenizer: Pa
         samples, _ = loader.order.train(8 * step, 8)
         for batch, masked in loader.masked_batches(step):
             for row in range(8):
-                texts, ids = batch.texts_BS[row], batch.ids_BS[row]
+                texts, ids = batch.segment_ids_BS[row], batch.ids_BS[row]
                 used = batch.lengths_B[row]
                 assert ids[0] == 0 and (ids[:used] == 2).sum() == 2 and ids[used - 1] == 2
                 assert set(texts[:used]) == {0, 1} and (np.diff(texts[:used]) >= 0).all() and (texts[used:] == -1).all()
@@ -122,7 +122,7 @@ def test_batches_hold_pairs_whose_masks_never_change(tokens: Path, tokenizer: Pa
 @torch.no_grad()
 def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     """Pairs are padded a lot; BERT adds the means over what is predicted, whatever the padding."""
-    run = RUN.model_copy(update={"length": 128, "model": ModelSettings(type="bert", layers=1, hidden=32, heads=2)})
+    run = RUN.model_copy(update={"max_seq_len": 128, "model": ModelSettings(type="bert", layers=1, hidden=32, heads=2)})
     plan_samples(run, tokens, tmp_path)
     loader = Loader(run, tokens, tokenizer, tmp_path, 0, 1)
     assert loader.samples.padding > 0.15
@@ -131,7 +131,7 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
     ours, theirs = [], []
     for step in range(loader.order.size // 8):
         [(batch, masked)] = loader.masked_batches(step)
-        made = prepare(batch, masked, run.samples, RECTANGLES)
+        made = prepare(batch, masked, run.packing, RECTANGLES)
         ours.append(float(objective(model(**made.inputs), made)))
         ids = torch.from_numpy(masked.ids_BS)
         labels = torch.full_like(ids, IGNORE)
@@ -141,8 +141,8 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
         theirs.append(
             model.hub(
                 input_ids=ids,
-                attention_mask=torch.from_numpy((batch.texts_BS >= 0).astype(np.int64)),
-                token_type_ids=torch.from_numpy(batch.texts_BS.clip(min=0)),
+                attention_mask=torch.from_numpy((batch.segment_ids_BS >= 0).astype(np.int64)),
+                token_type_ids=torch.from_numpy(batch.segment_ids_BS.clip(min=0)),
                 labels=labels,
                 next_sentence_label=torch.from_numpy((~batch.follows_B).astype(np.int64)),
             ).loss.item()
@@ -151,7 +151,7 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
 
 
 def test_static_masks_come_again_after_so_many_epochs(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
-    run = {**BATCHES, "validation_samples": 0, "samples": "contiguous"}
+    run = {**BATCHES, "validation_samples": 0, "packing": "contiguous"}
     for kind, factor in (("static", 2), ("dynamic", 2)):
         settings_ = PretrainSettings(**run, masking={"kind": kind, "dupe_factor": factor})
         loader = Loader(settings_, tokens, tokenizer, tmp_path, 0, 1)

@@ -1,15 +1,20 @@
-"""A process among the others: its part of the machine's cores."""
+"""A process among the others: its part of the machine's cores, and the store by which they meet."""
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from pretrain.processes import thread_count
+from common.errors import UserError
+from pretrain import processes
+from pretrain.processes import open_local_store, thread_count
+from pretrain.world import WorldInfo
 
 
 @pytest.mark.parametrize(
@@ -28,33 +33,31 @@ def test_a_process_takes_its_part_of_the_cores_that_it_may_use(cores: list[range
     assert [thread_count(own, here) for own in here] == threads
 
 
-PROGRAM = """
-import os, sys
-import torch
-from pretrain import processes
-
-rank = int(os.environ["RANK"])
-cores = frozenset(range(4 * rank, 4 * rank + 4) if sys.argv[1] == "bound" else range(8))
-processes.core_numbers = lambda: cores
-process = processes.join_processes(processes.place_process(), *map(int, sys.argv[2:]))
-process.lifeline.close()
-processes.leave_processes()
-sys.exit(10 + torch.get_num_threads())
-"""
+def listening(port: int) -> list[str]:
+    """Return the addresses on which something listens on a port, as Linux lists them."""
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    pairs = [row[1].rpartition(":") for row in rows if row[3] == "0A"]
+    return [address for address, _, number in pairs if int(number, 16) == port]
 
 
-@pytest.mark.parametrize(("arguments", "threads"), [(["bound"], 4), (["free"], 4), (["bound", "3"], 3)])
-def test_the_cores_of_a_bound_process_are_not_divided_again(arguments: list[str], threads: int) -> None:
-    """`srun` binds tasks to cores of their own; torchrun and unbound steps do not."""
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_the_store_of_one_machine_is_not_seen_from_outside() -> None:
+    store = open_local_store(0)
+    assert listening(store.port) == ["0100007F"]  # 127.0.0.1
+
+
+def test_a_store_that_nobody_reaches_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "PATIENCE", timedelta(milliseconds=200))
+    with (
+        open_and_close() as port,
+        pytest.raises(UserError, match=f"rank 1 on n1 cannot reach port {port} of 127.0.0.1"),
+    ):
+        processes._store(WorldInfo(1, 2, 1, 2, "n0", port, "n1"), False)
+
+
+@contextmanager
+def open_and_close() -> Iterator[int]:
+    """Give a port at which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        free_port = probe.getsockname()[1]
-    meet = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port)}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            env={**os.environ, **meet, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-        )
-        for rank in range(2)
-    ]
-    assert [process.wait(60) for process in started] == [10 + threads] * 2
+        yield probe.getsockname()[1]

@@ -16,12 +16,15 @@ from pretrain.checkpoint import complete_checkpoints, read_metadata
 from pretrain.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import FAULT, RUN, finish, losses, start, wait_for
+from training_runs import FAULT, RUN, finish, losses, start, train, wait_for
+
+pytestmark = pytest.mark.slow
 
 HALF: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24, "dtype": "fp16"}
 
 TOO_LARGE = """
 import pretrain.guard as g
+
 g.FIRST_SCALE, g.GROWTH_STEPS = 2.0 ** 40, 12
 """
 """A scale at which gradients overflow until it has halved some ten times, and which then grows within the run."""
@@ -31,17 +34,15 @@ g.FIRST_SCALE, g.GROWTH_STEPS = 2.0 ** 40, 12
 def full(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
     """The same run in fp32."""
     out = tmp_path_factory.mktemp("full")
-    code, errors = finish(start(out, tokens, tokenizer, **{**HALF, "dtype": "fp32"}))
-    assert code == 0, errors
+    train(out, tokens, tokenizer, **{**HALF, "dtype": "fp32"})
     return out
 
 
-@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 1), (2, 3)])
 def test_fp16_stays_near_fp32(
     processes: int, zero: int, full: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, processes, **HALF, zero_stage=zero))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, processes, **HALF, zero_stage=zero)
     for (_, one), (_, two) in zip(losses(full), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=0.02)
     half, whole = (
@@ -53,15 +54,14 @@ def test_fp16_stays_near_fp32(
     assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "model" / "model.safetensors").values())
 
 
-@pytest.mark.parametrize(("processes", "zero"), [(1, 0), (2, 0), (2, 1), (2, 2), (2, 3)])
+@pytest.mark.parametrize(("processes", "zero"), [(2, 0), (2, 2), (2, 3)])
 def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
     """More of them than `max_skipped`: they are no faults of the batches. Saved is after the first good step."""
     changes = {**HALF, "zero_stage": zero, "steps": 48, "max_skipped": 0, "processes": processes}
     straight, run = tmp_path / "straight", tmp_path / "run"
-    code, errors = finish(start(straight, tokens, tokenizer, patch=TOO_LARGE, **changes))
-    assert code == 0, errors
+    train(straight, tokens, tokenizer, patch=TOO_LARGE, **changes)
     rows = [row for row in read_metrics(straight / "logs" / "metrics.jsonl") if "skipped" in row]
     assert [row["step"] for row in rows] == list(range(4, 49, 4))
     assert rows[-1]["skipped"] > 10 and "loss" not in rows[0] and "loss" in rows[-1]
@@ -73,8 +73,8 @@ def test_overflows_lower_the_scale_and_a_kill_among_them_changes_nothing(
     wait_for(saved, first)
     first.send_signal(signal.SIGKILL)
     finish(first)
-    code, errors = finish(start(run, tokens, tokenizer, patch=TOO_LARGE, **changes))
-    assert code == 0 and "resuming at step" in errors, errors
+    errors = train(run, tokens, tokenizer, patch=TOO_LARGE, **changes)
+    assert "resuming at step" in errors, errors
     name = "model/model.safetensors"
     assert (run / name).read_bytes() == (straight / name).read_bytes() and losses(run) == losses(straight)
     marks = [read_metadata(complete_checkpoints(out / "checkpoints")[-1][1]) or {} for out in (straight, run)]
@@ -88,8 +88,8 @@ def test_a_batch_without_a_finite_loss_is_no_overflow(
 ) -> None:
     patch = FAULT.replace("FACTOR", "float('nan')")
     changes = {**HALF, "zero_stage": zero, "processes": processes}
-    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch, **changes))
-    assert code == 0 and "batch 7 is skipped" in errors and "batch 23 is skipped" in errors, errors
+    errors = train(tmp_path, tokens, tokenizer, patch=patch, **changes)
+    assert "batch 7 is skipped" in errors and "batch 23 is skipped" in errors, errors
     row = [row for row in read_metrics(tmp_path / "logs" / "metrics.jsonl") if "skipped" in row][-1]
     assert row["skipped"] == 2 and row["loss_scale"] == 65536
 
@@ -97,7 +97,7 @@ def test_a_batch_without_a_finite_loss_is_no_overflow(
 def test_an_overflow_in_the_last_batch_ends_a_run_as_well(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Nothing was held out that could vouch for the weights; they are those of the step before."""
     patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
-    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=patch, **{**HALF, "validation_samples": 0}))
-    assert code == 0 and "Traceback" not in errors, errors
+    errors = train(tmp_path, tokens, tokenizer, patch=patch, **{**HALF, "validation_samples": 0})
+    assert "Traceback" not in errors, errors
     assert complete_checkpoints(tmp_path / "checkpoints")[-1][0] == 24
     assert (tmp_path / "model" / "model.safetensors").exists()

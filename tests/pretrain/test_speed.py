@@ -10,10 +10,10 @@ import torch
 from pydantic import ValidationError
 
 from common.errors import UserError
+from pretrain.dry_run_batch import rehearse
 from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.peak import known_device
 from pretrain.precision import half_type
-from pretrain.rehearsal import rehearse
 from pretrain.settings import ModelSettings, PretrainSettings
 from pretrain.speed import speed_up, use_fp8
 
@@ -23,7 +23,7 @@ CPU = torch.device("cpu")
 
 
 def model_of(**changes: Any) -> tuple[MaskedRowsModel, PretrainSettings]:
-    settings = PretrainSettings(**{"model": SHAPE, "length": 16, **changes})
+    settings = PretrainSettings(**{"model": SHAPE, "max_seq_len": 16, **changes})
     hub = build_model(settings, build_config(settings, 50, SPECIAL))
     return MaskedRowsModel(hub, half_type(settings.dtype)), settings
 

@@ -53,7 +53,7 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers:
     kind = "bert" if samples == "sentence-pairs" else "roberta"
     settings = PretrainSettings(
         model={"type": kind, "layers": layers, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
-        samples=samples, length=24, steps=50, global_batch=16, micro_batch=8, validation_samples=8,
+        packing=samples, max_seq_len=24, steps=50, global_batch=16, micro_batch=8, validation_samples=8,
         optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
     )  # type: ignore[arg-type]  # fmt: skip
     plan_samples(settings, tokens, plans)
@@ -61,7 +61,7 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers:
     hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
     model = MaskedRowsModel(hub)  # autocast does not know the stand-in
     speed_up(model, settings, META)
-    model.takes_texts = True
+    model.unpadded = True
     hub.set_attn_implementation(NAME)
     loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(META))
     # its list of devices with a fused kernel lacks the stand-in, for which the kernel has shapes nevertheless
@@ -70,8 +70,7 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers:
     return Trainer(engine, loader, StepGuard(settings, settings.dtype == "fp16", META))
 
 
-@pytest.mark.parametrize("samples", KINDS)
-@pytest.mark.parametrize("recomputed", [False, True])
+@pytest.mark.parametrize(("samples", "recomputed"), [*((kind, False) for kind in KINDS), ("packed", True)])
 def test_between_lines_of_the_log_the_host_reads_nothing(
     samples: str, recomputed: bool, tokens: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
@@ -99,7 +98,7 @@ def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer
     trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path)
     loop, votes = cast(Any, Loop.__new__(Loop)), []
     trainer.engine.later = lambda value: lambda: votes.append(value) or 0.0  # type: ignore[method-assign, func-returns-value]
-    process = SimpleNamespace(world=2, first=False, lifeline=SimpleNamespace(follow=lambda progress: None))
+    process = SimpleNamespace(world=2, first=False, monitor=SimpleNamespace(follow=lambda progress: None))
     loop._run = SimpleNamespace(engine=trainer.engine, loader=trainer.loader, process=process)
     loop._settings, loop._trainer, loop._journal = trainer.settings, trainer, None
     loop._window, loop._done, loop._saved, loop._votes = LogWindow(META, {}), 1, 0, deque()
@@ -119,9 +118,11 @@ def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer
     assert not HOST_READS & set(spy.names)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:aten..nll_loss")  # of the stand-in
-@pytest.mark.parametrize("by_layers", [False, True])
-@pytest.mark.parametrize("samples", KINDS)
+@pytest.mark.parametrize(
+    ("samples", "by_layers"), [(kind, number % 2 == 0) for number, kind in enumerate(KINDS)] + [(KINDS[0], False)]
+)
 def test_training_compiles_nothing_after_its_first_steps(
     samples: str, by_layers: bool, tokens: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
@@ -208,13 +209,14 @@ for step in range(2):
     trainer.step(step, 1e-3, trainer.loader.micro_batches(step), asked=True)
 trainer.validate()
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
-from pretrain.spread import gather_own
+from pretrain.stragglers import gather_own
 assert gather_own(trainer.engine, 0, 0.25).shape == (2,)
 assert sent == ["meta"] * 4, sent
 print("ok")
 """
 
 
+@pytest.mark.slow
 def test_a_group_that_knows_the_device_alone_is_given_nothing_else(
     tokens: Path, tokenizer: Path, tmp_path: Path
 ) -> None:

@@ -32,12 +32,13 @@ from pretrain.world import world_info
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, losses, start
+from training_runs import losses, train
 
 KINDS = ["full-sentences", "doc-sentences", "contiguous", "packed", "sentence-pairs"]
 TPU = cast(torch.device, SimpleNamespace(type="tpu"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", KINDS)
 def test_a_step_compiles_nothing_new_and_reads_nothing(
     samples: str, tokens: Path, tokenizer: Path, tmp_path: Path
@@ -58,11 +59,12 @@ def settings_of(samples: str, **changes: Any) -> PretrainSettings:
     pairs = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
     return PretrainSettings(
         model={"type": "bert" if samples == "sentence-pairs" else "roberta", "layers": 2, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
-        samples=samples, length=24, steps=50, global_batch=1, micro_batch=1, validation_samples=3,
+        packing=samples, max_seq_len=24, steps=50, global_batch=1, micro_batch=1, validation_samples=3,
         optimizer={"warmup_steps": 5}, **(pairs if samples == "sentence-pairs" else {}), **changes,
     )  # type: ignore[arg-type]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", KINDS)
 def test_the_model_is_one_graph(
     samples: str, tokens: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +84,7 @@ def test_the_model_is_one_graph(
     loader, shards = Loader(settings, tokens, tokenizer, tmp_path, 0, 1), TokenShards(tokens)
     model = MaskedRowsModel(build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)))
     speed_up(model, settings, TPU)
-    assert model.compiles and model.one_shape and not model.takes_texts
+    assert model.compiles and model.one_shape and not model.unpadded
 
     def sums(batch: Any, masked: Any) -> Any:
         made = prepare(batch, masked, samples, model.input_form(torch.device("cpu")))
@@ -167,7 +169,7 @@ def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
 ON_A_TPU = """
 import json
 from types import SimpleNamespace
-import torch, pretrain.begin as begin, pretrain.trainer as trainer
+import torch, pretrain.setup as begin, pretrain.trainer as trainer
 inner, compiling, validating = begin.speed_up, torch.nn.Module.compile, trainer.Trainer.validate
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
 torch.nn.Module.compile = lambda self, **options: compiling(self, backend="aot_eager", **options)
@@ -186,11 +188,17 @@ def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, t
     """50 steps: losses within 1e-3, at most 3 graphs, and checkpoints go both ways."""
     counts = tmp_path / "graphs"
     patch = ON_A_TPU.replace("PATH", repr(str(counts)))
-    run = {"samples": samples, "length": 24, "steps": 50, "validate_every": 10, "checkpoint_every": 25, "log_every": 1}
+    run = {
+        "packing": samples,
+        "max_seq_len": 24,
+        "steps": 50,
+        "validate_every": 10,
+        "checkpoint_every": 25,
+        "log_every": 1,
+    }
     plain, tpu = tmp_path / "plain", tmp_path / "tpu"
     for out, how in ((plain, ""), (tpu, patch)):
-        code, errors = finish(start(out, tokens, tokenizer, patch=how, **run))
-        assert code == 0, errors
+        train(out, tokens, tokenizer, patch=how, **run)
     assert [step for step, _ in losses(tpu)] == list(range(1, 51))
     for (_, one), (_, other) in zip(losses(plain), losses(tpu), strict=True):
         assert abs(one - other) < 1e-3
@@ -199,8 +207,8 @@ def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, t
     for source, how in ((plain, patch), (tpu, "")):
         out = tmp_path / f"from-{source.name}"
         shutil.copytree(source, out, ignore=shutil.ignore_patterns("sitecustomize.py", "step-00000050", "model"))
-        code, errors = finish(start(out, tokens, tokenizer, patch=how, **run))
-        assert code == 0 and "resuming at step 25" in errors, errors
+        errors = train(out, tokens, tokenizer, patch=how, **run)
+        assert "resuming at step 25" in errors, errors
         for (_, one), (_, other) in zip(losses(plain), losses(out), strict=True):
             assert abs(one - other) < 1e-3
 

@@ -23,7 +23,7 @@ from pretrain.metrics import read_metrics
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, losses, start, wait_for
+from training_runs import RUN, finish, kill_when, losses, start, train, wait_for
 
 
 def test_learns_and_counts(straight: Path) -> None:
@@ -36,10 +36,7 @@ def test_learns_and_counts(straight: Path) -> None:
 
 
 def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    first = start(tmp_path, tokens, tokenizer)
-    wait_for(tmp_path / "checkpoints" / "step-00000010", first)
-    first.send_signal(signal.SIGKILL)
-    finish(first)
+    kill_when(tmp_path / "checkpoints" / "step-00000010", start(tmp_path, tokens, tokenizer))
     # a half-written checkpoint and a damaged one are passed over for the one before
     (tmp_path / "checkpoints" / ".step-00000099.tmp").mkdir()
     damaged = tmp_path / "checkpoints" / "step-00000059"
@@ -63,20 +60,21 @@ def test_killed_stopped_and_resumed_is_bit_equal(straight: Path, tmp_path: Path,
     assert losses(tmp_path) == losses(straight)
 
 
+@pytest.mark.slow
 def test_validation_disturbs_nothing(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Its masks and its forward passes draw nothing that training would (EuroBERT)."""
-    code, errors = finish(start(tmp_path, tokens, tokenizer, validate_every=7))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, validate_every=7)
     name = "model/model.safetensors"
     assert (tmp_path / name).read_bytes() == (straight / name).read_bytes() and losses(tmp_path) == losses(straight)
 
 
+@pytest.mark.slow
 def test_checkpoints_along_the_way_are_kept(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, keep_last=1, keep_every=20, steps=50))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, keep_last=1, keep_every=20, steps=50)
     assert [step for step, _ in complete_checkpoints(tmp_path / "checkpoints")] == [20, 40, 50]
 
 
+@pytest.mark.slow
 def test_layers_computed_again_give_the_same_losses(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -96,23 +94,22 @@ def stepping(self, number, *a, **k):
     return found
 RobertaIntermediate.forward, e.Trainer.step = counting, stepping
 """
-    code, errors = finish(start(tmp_path, tokens, tokenizer, patch=watch, gradient_checkpointing=True, steps=60))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, patch=watch, gradient_checkpointing=True, steps=60)
     assert losses(tmp_path) == losses(straight)
     calls, early, late = map(int, (tmp_path / "seen").read_text().split())
     assert calls == 2 * 2 * 4  # both layers of four micro-batches, twice
     assert late < early + 500  # the cycles that it leaves behind are collected
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Its first validation loss is the last one of the run that made the model, and its checkpoints can be exported."""
     source = tmp_path / "published"
     shutil.copytree(straight / "model", source)
     entries = (tokenizer / "vocab.txt").read_text(encoding="utf-8").split()
     save_tokenizer(build_tokenizer(entries, "roberta"), "roberta", 16, source)
-    changes = {"init_from": str(source), "steps": 10, "optimizer": {**RUN["optimizer"], "lr": 1e-5}}
-    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, **changes))
-    assert code == 0, errors
+    changes = {"init_from": str(source), "steps": 10, "optimizer": {**RUN["optimizer"], "learning_rate": 1e-5}}
+    train(tmp_path / "run", tokens, tokenizer, **changes)
     before, after = (
         [row["validation_loss"] for row in read_metrics(run / "logs" / "metrics.jsonl") if "validation_loss" in row]
         for run in (straight, tmp_path / "run")
@@ -122,28 +119,30 @@ def test_a_run_goes_on_from_a_published_model(straight: Path, tmp_path: Path, to
     export_checkpoint(checkpoint, tmp_path / "model")
     # what the checkpoint holds is not looked for again
     source.rename(tmp_path / "moved")
-    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, **changes))
-    assert code == 0 and "resuming at step 10" in errors, errors
+    errors = train(tmp_path / "run", tokens, tokenizer, **changes)
+    assert "resuming at step 10" in errors, errors
     code, errors = finish(start(tmp_path / "other", tokens, tokenizer, init_from=str(tmp_path / "none"), steps=10))
     assert code == 2 and "no model that transformers can load" in errors and "Traceback" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["packed", "sentence-pairs"])
 def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """KLUE-BERT's way (static masks, next-sentence prediction), and packed documents that do not see each other."""
-    changes: dict[str, Any] = {"samples": kind, "length": 24, "steps": 40, "model": {**RUN["model"], "dropout": 0.1}}
+    changes: dict[str, Any] = {
+        "packing": kind,
+        "max_seq_len": 24,
+        "steps": 40,
+        "model": {**RUN["model"], "dropout": 0.1},
+    }
     if kind == "sentence-pairs":
         changes |= {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 3}}
         changes["model"] |= {"type": "bert"}
-    code, errors = finish(start(tmp_path / "straight", tokens, tokenizer, **changes))
-    assert code == 0, errors
+    train(tmp_path / "straight", tokens, tokenizer, **changes)
     run = tmp_path / "run"
-    first = start(run, tokens, tokenizer, **changes)
-    wait_for(run / "checkpoints" / "step-00000010", first)
-    first.send_signal(signal.SIGKILL)
-    finish(first)
-    code, errors = finish(start(run, tokens, tokenizer, **changes))
-    assert code == 0 and "resuming at step" in errors, errors
+    kill_when(run / "checkpoints" / "step-00000010", start(run, tokens, tokenizer, **changes))
+    errors = train(run, tokens, tokenizer, **changes)
+    assert "resuming at step" in errors, errors
     assert losses(run) == losses(tmp_path / "straight")
     name = "model/model.safetensors"
     assert (run / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
@@ -158,26 +157,27 @@ def test_other_samples_train_resume_and_export(kind: str, tmp_path: Path, tokens
 def test_other_settings_are_refused_by_name(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(straight, run)
-    changes = {"seed": 43, "samples": "packed"}
+    changes = {"seed": 43, "packing": "packed"}
     code, errors = finish(start(run, tokens, tokenizer, **changes))
     assert code == 2 and "other settings or another corpus" in errors and "Traceback" not in errors
     assert "seed: 42 → 43" in errors and '"contiguous" → "packed"' in errors
     assert not list(run.glob("samples-*"))  # nothing was worked out for it
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_other_micro_batches(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """The advice for a full memory can be taken by a run that has begun."""
     changes: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 20}
     for out in ("straight", "run"):
-        code, errors = finish(start(tmp_path / out, tokens, tokenizer, **changes))
-        assert code == 0, errors
+        train(tmp_path / out, tokens, tokenizer, **changes)
     shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-00000020")
-    code, errors = finish(start(tmp_path / "run", tokens, tokenizer, **{**changes, "micro_batch": 2}))
-    assert code == 0 and "resuming at step 10" in errors, errors
+    errors = train(tmp_path / "run", tokens, tokenizer, **{**changes, "micro_batch": 2})
+    assert "resuming at step 10" in errors, errors
     for (_, one), (_, two) in zip(losses(tmp_path / "straight"), losses(tmp_path / "run"), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
     straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -190,8 +190,8 @@ def test_a_checkpoint_whose_bytes_have_changed_is_passed_over(
         held[len(held) // 2] ^= 1
         state.write_bytes(bytes(len(held)) if damage == "all" else held)
     (checkpoints[-3] / "complete.json").write_text("null")
-    code, errors = finish(start(tmp_path / "run", tokens, tokenizer))
-    assert code == 0 and "Traceback" not in errors, errors
+    errors = train(tmp_path / "run", tokens, tokenizer)
+    assert "Traceback" not in errors, errors
     assert errors.count("is damaged; it is passed over") == 2 and "resuming at step 30 of 60" in errors
     name = "model/model.safetensors"
     assert (tmp_path / "run" / name).read_bytes() == (straight / name).read_bytes()
@@ -211,6 +211,7 @@ def test_exported_checkpoint_has_the_final_weights(straight: Path, tmp_path: Pat
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     terminal, theirs = pty.openpty()
     process = start(tmp_path, tokens, tokenizer, stderr=theirs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from pretrain.metrics import read_metrics
 from pretrain.settings import BatchWarmupSettings, PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import RUN, finish, losses, start, wait_for
+from training_runs import RUN, finish, kill_when, losses, start, train
 
 GROWING: dict[str, Any] = {
     "model": {**RUN["model"], "dropout": 0.1},
@@ -80,6 +79,7 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
     assert settings.tokens == settings.samples_before(60) * 16
 
 
+@pytest.mark.slow
 def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     message = (
         r"batch_warmup\.start \(4\) must be divisible by micro_batch × processes \(2 × 4 = 8\); "
@@ -104,8 +104,7 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
 def grown(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: Path) -> Path:
     """A run of one process that nothing disturbs, with dropout and a masking rate that falls; read only."""
     out = tmp_path_factory.mktemp("grown")
-    code, errors = finish(start(out, tokens, tokenizer, **GROWING))
-    assert code == 0, errors
+    train(out, tokens, tokenizer, **GROWING)
     return out
 
 
@@ -121,47 +120,43 @@ def test_metrics_tell_batch_rate_and_tokens(grown: Path) -> None:
     assert all(0 <= row["padding"] < 0.05 for row in rows)
 
 
-@pytest.mark.parametrize(("processes", "zero"), [(2, 0), (1, 1), (2, 1), (2, 2), (2, 3)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("processes", "zero"), [(2, 0), (1, 1), (2, 3)])
 def test_processes_and_zero_change_no_loss(
     processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path, grown: Path
 ) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, processes, **{**GROWING, "zero_stage": zero}))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, processes, **{**GROWING, "zero_stage": zero})
     assert [step for step, _ in losses(tmp_path)] == [step for step, _ in losses(grown)]
     for (_, one), (_, two) in zip(losses(grown), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [6, 18])
 def test_resume_on_the_stairs_and_after_them_is_bit_equal(
     killed_at: int, grown: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    first = start(tmp_path, tokens, tokenizer, **GROWING)
-    wait_for(tmp_path / "checkpoints" / f"step-{killed_at:08d}", first)
-    first.send_signal(signal.SIGKILL)
-    finish(first)
-    code, errors = finish(start(tmp_path, tokens, tokenizer, **GROWING))
-    assert code == 0 and "resuming at step" in errors, errors
+    kill_when(tmp_path / "checkpoints" / f"step-{killed_at:08d}", start(tmp_path, tokens, tokenizer, **GROWING))
+    errors = train(tmp_path, tokens, tokenizer, **GROWING)
+    assert "resuming at step" in errors, errors
     name = "model/model.safetensors"
     assert (tmp_path / name).read_bytes() == (grown / name).read_bytes() and losses(tmp_path) == losses(grown)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_more_processes_on_the_stairs(
     grown: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
-    first = start(tmp_path, tokens, tokenizer, **GROWING)
-    wait_for(tmp_path / "checkpoints" / "step-00000006", first)
-    first.send_signal(signal.SIGKILL)
-    finish(first)
-    code, errors = finish(start(tmp_path, tokens, tokenizer, 2, **GROWING))
-    assert code == 0 and "resuming at step" in errors, errors
+    kill_when(tmp_path / "checkpoints" / "step-00000006", start(tmp_path, tokens, tokenizer, **GROWING))
+    errors = train(tmp_path, tokens, tokenizer, 2, **GROWING)
+    assert "resuming at step" in errors, errors
     for (_, one), (_, two) in zip(losses(grown), losses(tmp_path), strict=True):
         assert one == pytest.approx(two, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    code, errors = finish(start(tmp_path, tokens, tokenizer, batch_warmup={"start": 4, "steps": 1}))
-    assert code == 0, errors
+    train(tmp_path, tokens, tokenizer, batch_warmup={"start": 4, "steps": 1})
     name = "model/model.safetensors"
     assert (tmp_path / name).read_bytes() == (straight / name).read_bytes() and losses(tmp_path) == losses(straight)
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from training_runs import finish, losses, start
+from training_runs import losses, train
 
 from pretrain.metrics import read_metrics
 
@@ -30,7 +30,7 @@ import sys
 sys.path.insert(0, HERE)
 import torch
 import xla_on_cpu
-import pretrain.begin as begin
+import pretrain.setup as begin
 from types import SimpleNamespace
 inner, compiling = begin.speed_up, torch.nn.Module.compile
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
@@ -39,9 +39,9 @@ xla_on_cpu.count_into(COUNTS)
 """
 """Patch after which a run on a CPU takes the path of a TPU, and its model is computed by XLA."""
 RUN: dict[str, Any] = {
-    "model": {"layers": 2, "hidden": 32, "heads": 2, "dropout": 0.0}, "samples": "full-sentences", "length": 24,
+    "model": {"layers": 2, "hidden": 32, "heads": 2, "dropout": 0.0}, "packing": "full-sentences", "max_seq_len": 24,
     "steps": 50, "validate_every": 10, "checkpoint_every": 25, "log_every": 1,
-    "optimizer": {"lr": 1e-2, "warmup_steps": 5},
+    "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5},
 }  # fmt: skip
 LOG = Path("logs") / "metrics.jsonl"
 PAIRS = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
@@ -55,8 +55,7 @@ def test_xla_trains_as_torch(tokens: Path, tokenizer: Path, tmp_path: Path) -> N
     def run(out: Path, by_xla: bool) -> tuple[str, list[float]]:
         counts = tmp_path / f"{out.name}.json"
         patch = BY_XLA.replace("HERE", repr(str(HERE))).replace("COUNTS", repr(str(counts))) if by_xla else ""
-        code, errors = finish(start(out, tokens, tokenizer, patch=patch, **RUN))
-        assert code == 0, errors
+        train(out, tokens, tokenizer, patch=patch, **RUN)
         if by_xla:  # forwards, backwards, validation; without them the model was not computed by XLA
             assert len(json.loads(counts.read_text())) == 3
         return errors, [loss for _, loss in losses(out)]
@@ -87,8 +86,8 @@ def test_a_tpu_has_a_program_for_each_graph(samples: str, tokens: Path, tokenize
     pairs = samples == "sentence-pairs"
     settings = {
         "model": {"type": "bert" if pairs else "roberta", "layers": 2, "hidden": 32, "heads": 2, "dropout": 0.0},
-        "samples": samples, "length": 24, "steps": 50, "global_batch": 4, "micro_batch": 4, "validation_samples": 4,
-        "optimizer": {"warmup_steps": 5}, **(PAIRS if pairs else {}),
+        "packing": samples, "max_seq_len": 24, "steps": 50, "global_batch": 4, "micro_batch": 4,
+        "validation_samples": 4, "optimizer": {"warmup_steps": 5}, **(PAIRS if pairs else {}),
     }  # fmt: skip
     program = str(HERE / "xla_for_tpu.py")
     command = [sys.executable, program, json.dumps(settings), str(tokens), str(tokenizer), str(tmp_path)]

@@ -116,7 +116,7 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path, validation: i
     pairs = {"objective": "mlm+nsp", "masking": {"kind": "static", "dupe_factor": 2}}
     settings = PretrainSettings(
         model={"type": "bert" if samples == "sentence-pairs" else "roberta", "layers": 2, "hidden": 32, "heads": 2},  # type: ignore[arg-type]
-        samples=samples, length=24, steps=50, global_batch=16, micro_batch=8, validation_samples=validation,
+        packing=samples, max_seq_len=24, steps=50, global_batch=16, micro_batch=8, validation_samples=validation,
         optimizer={"warmup_steps": 5}, compile=False, **(pairs if samples == "sentence-pairs" else {}),
     )  # type: ignore[arg-type]  # fmt: skip
     plan_samples(settings, tokens, plans)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,10 +18,13 @@ from warm_start import WarmProcess
 
 Process = subprocess.Popen[bytes] | WarmProcess
 
+LIMIT = 1200.0
+"""Seconds after which a run is taken to hang: far more than any takes, however busy the machine."""
+
 RUN: dict[str, Any] = {
     "model": {"layers": 2, "hidden": 32, "heads": 2},
-    "samples": "contiguous",
-    "length": 16,
+    "packing": "contiguous",
+    "max_seq_len": 16,
     "steps": 60,
     "global_batch": 16,
     "micro_batch": 4,
@@ -29,7 +33,7 @@ RUN: dict[str, Any] = {
     "log_every": 4,
     "validate_every": 20,
     "validation_samples": 16,
-    "optimizer": {"lr": 1e-3, "warmup_steps": 5},
+    "optimizer": {"learning_rate": 1e-3, "warmup_steps": 5},
     "threads": 1,
     "wandb": "off",
 }
@@ -86,13 +90,27 @@ def start(
 
 
 def finish(process: Process) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=240)
+    _, errors = process.communicate(timeout=LIMIT)
     assert process.returncode is not None
     return process.returncode, errors.decode()
 
 
+def train(out: Path, tokens: Path, tokenizer: Path, processes: int = 1, patch: str = "", **changes: Any) -> str:
+    """Train to the end, and return what was said."""
+    code, errors = finish(start(out, tokens, tokenizer, processes, patch, **changes))
+    assert code == 0, errors
+    return errors
+
+
+def kill_when(path: Path, process: Process) -> None:
+    """Kill a run as soon as something is there."""
+    wait_for(path, process)
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+
+
 def wait_for(path: Path, process: Process) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + LIMIT
     while not path.exists():
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)

@@ -17,7 +17,6 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 
 class WarmProcess:
@@ -76,6 +75,8 @@ def serve() -> None:
     from pretrain.engines.deepspeed_engine import import_deepspeed
 
     import_deepspeed(torch.device("cpu"))
+    import torch.distributed.elastic.agent.server.local_elastic_agent
+
     import pretrain.loop
     import pretrain.train  # noqa: F401
 
@@ -98,25 +99,25 @@ def serve() -> None:
         line += some
         if not line.endswith(b"\n"):
             continue
-        job, out, processes = json.loads(line)
+        job, out, count = json.loads(line)
         line = b""
         pid = os.fork()
         if not pid:
-            _become(job, Path(out), processes)
+            _become(job, Path(out), count)
         running[pid] = Path(out) / f".exit-{pid}"
         print(pid, flush=True)
 
 
 class _Rank:
-    """What the launcher takes for `subprocess.Popen`: a process that is forked and trains."""
+    """What torchrun's agent takes for `subprocess.Popen`: a process that is forked and trains."""
 
-    def __init__(self, command: list[str], env: dict[str, str], preexec_fn: Callable[[], None]) -> None:
+    def __init__(self, args: tuple[str, ...], env: dict[str, str], **_: object) -> None:
         self.returncode: int | None = None
         self.pid = os.fork()
         if not self.pid:
+            os.setsid()
             os.environ.update(env)
-            preexec_fn()
-            _end(lambda: _train(command[-1]))
+            _end(lambda: _train(args[-1]))
 
     def poll(self) -> int | None:
         if self.returncode is None:
@@ -124,12 +125,12 @@ class _Rank:
             self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode
 
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+    def wait(self, timeout: float) -> None:
+        until = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired("", timeout)
+            time.sleep(0.01)
 
 
 def _train(job: str) -> int:
@@ -139,10 +140,12 @@ def _train(job: str) -> int:
 
 
 def _launch(job: str, processes: int) -> int:
-    from pretrain import launch
+    from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
 
-    launch.subprocess = SimpleNamespace(Popen=_Rank)  # type: ignore[assignment]
-    return launch.launch([job], processes)
+    from pretrain.launch import launch
+
+    subprocess_handler.Popen = _Rank  # type: ignore[assignment,misc]
+    return launch([job], processes)
 
 
 def _become(job: str, out: Path, processes: int) -> None:

@@ -39,7 +39,7 @@ def main(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path)
     speed_up(model, settings, SimpleNamespace(type="tpu"))  # type: ignore[arg-type]
 
     def loss(batch: object, masked: object) -> torch.Tensor:
-        made = prepare(batch, masked, settings.samples, model.input_form(torch.device("cpu")))  # type: ignore
+        made = prepare(batch, masked, settings.packing, model.input_form(torch.device("cpu")))  # type: ignore
         sums = model(**model.on_device(made.inputs, torch.device("cpu")))
         return sums.loss + sums.pair_loss
 

@@ -33,6 +33,7 @@ def bench(out: Path, *options: str, path: str = "") -> subprocess.CompletedProce
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
 
 
+@pytest.mark.slow
 def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
     names = ["full-sentences", "packed", "full-sentences, dense mask", "peer"]
     done = bench(tmp_path, "--rows", *names)
@@ -48,6 +49,7 @@ def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "gpu.json").read_bytes())["rows"] == held["rows"] and again.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_row_that_fails_is_named_and_the_others_stay(tmp_path: Path) -> None:
     (tmp_path / "deepspeed").mkdir()
     (tmp_path / "deepspeed" / "__init__.py").write_text("raise RuntimeError('a DeepSpeed that is broken')")
@@ -58,6 +60,7 @@ def test_a_row_that_fails_is_named_and_the_others_stay(tmp_path: Path) -> None:
     assert "a DeepSpeed that is broken" in rows["full-sentences, DeepSpeed's ZeRO 1"]["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torchao") is not None, reason="torchao is installed")
 def test_a_row_that_wants_an_extra_is_left_out_without_it(tmp_path: Path) -> None:
     """`make gpu` on a machine without torchao ended here, before its last part."""
@@ -65,6 +68,7 @@ def test_a_row_that_wants_an_extra_is_left_out_without_it(tmp_path: Path) -> Non
     assert done.returncode == 0 and "| left out: torchao is not installed |" in (tmp_path / "gpu.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_row_that_takes_too_long_is_left_for_the_next_call(tmp_path: Path) -> None:
     done = bench(tmp_path, "--rows", "contiguous", "--minutes=0.02")
     assert done.returncode == 0 and "time is up: contiguous" in done.stdout

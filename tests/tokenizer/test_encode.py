@@ -69,6 +69,7 @@ def test_same_bytes_with_two_workers(
     assert digest(tmp_path) == digest(straight)
 
 
+@pytest.mark.slow
 def test_same_bytes_with_ray(straight: Path, corpus_folder: Path, tokenizer_folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     settings = SETTINGS.model_copy(update={"executor": "ray", "ray_address": "local", "workers": 2})
@@ -80,6 +81,7 @@ class Killed(BaseException):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(1, 100, 9))
 def test_killed_at_any_write_resumes_to_the_same_bytes(
     at: int,

@@ -130,6 +130,7 @@ def test_corpus_folder_gives_a_vocabulary(corpus_folder: Path, tmp_path: Path) -
     assert 0.95 < counts["sampled_bytes"] / counts["corpus_bytes"] < 1  # one document in a hundred is held out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "name"), [(words_module, "count_words"), (counting_module, "count_pieces")])
 def test_a_killed_training_goes_on_to_the_same_bytes(
     module: ModuleType, name: str, text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

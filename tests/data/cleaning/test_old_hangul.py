@@ -7,7 +7,8 @@ import pytest
 
 from common.errors import UserError
 from data.cleaning import CleanSettings, clean, require_old_hangul
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
+from data.settings import CorpusSettings
 
 ARAE_A = "\u119e"
 GA, HA = f"\u1100{ARAE_A}", f"\u1112{ARAE_A}"

@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,13 @@ from data.deduplicate.decide import KINDS, decide
 from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
-from data.executors import run_local
+from data.executors import LocalPool
 from data.shards import write_table
 from data.units.work import PART_SCHEMA
 
 from .invented import document, edited
 
-ONE = partial(run_local, workers=1)
+ONE = LocalPool(1)
 ALL = DeduplicateSettings(near=True, paragraphs=True, sentences=True, min_paragraph_chars=4, min_sentence_chars=4)
 
 

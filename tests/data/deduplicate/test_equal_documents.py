@@ -1,7 +1,6 @@
 """Equal documents found partition by partition: what one look at all keys gives, under any cut, executor and kills."""
 
 import random
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,13 +15,13 @@ from data.deduplicate import equal_documents, groups
 from data.deduplicate.equal_documents import ExactDuplicates
 from data.deduplicate.exact import keys_of
 from data.deduplicate.report import write_report
-from data.executors import run_local
+from data.executors import LocalPool
 from data.shards import write_table
 from data.units.work import PART_SCHEMA
 
 from .kills import run_with_kills
 
-ONE = partial(run_local, workers=1)
+ONE = LocalPool(1)
 
 
 def write_parts(folder: Path, contents: list[list[str]]) -> list[Path]:
@@ -112,7 +111,7 @@ def many(folder: Path) -> list[Path]:
     return write_parts(folder, [[str(draw.randrange(4000)) for _ in range(draw.randrange(300))] for _ in range(24)])
 
 
-@pytest.mark.parametrize("executor", ["threads", "two processes", "ray"])
+@pytest.mark.parametrize("executor", ["threads", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
 def test_any_executor_gives_the_same_bytes(executor, tmp_path):
     """Constants reach other processes by their defaults alone, so the tasks here are few."""
     from data.executors import open_executor
@@ -144,16 +143,17 @@ from functools import partial
 from pathlib import Path
 from data.deduplicate import equal_documents, groups
 from data.deduplicate.report import write_report
-from data.executors import run_local
+from data.executors import LocalPool
 groups.GROUP_PARTS, equal_documents.PARTITION = 2, 200
 folder = Path(sys.argv[1])
 parts = sorted((folder / "parts").glob("part-*.parquet"))
-one = partial(run_local, workers=1)
+one = LocalPool(1)
 exact = equal_documents.ExactDuplicates(parts, folder, one)
 write_report(folder / "report", parts, exact.rows, exact.found, None, folder, one)
 """
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
     parts = many(tmp_path / "parts")
     expected = slowly(parts, tmp_path / "oracle")

@@ -1,7 +1,6 @@
 """Near copies found task by task: what everything in memory gives, under any cut, executor and kills."""
 
 import random
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from data.deduplicate.near import PERMUTATIONS, choose_bands, signatures
 from data.deduplicate.near_copies import NearCopies
 from data.deduplicate.report import write_report
 from data.deduplicate.sides import SIGNATURES
-from data.executors import open_executor, run_local
+from data.executors import LocalPool, open_executor
 from data.shards import write_table
 from data.units.work import PART_SCHEMA
 
@@ -27,7 +26,7 @@ from .in_memory import Corpus
 from .invented import planted
 from .kills import run_with_kills
 
-ONE = partial(run_local, workers=1)
+ONE = LocalPool(1)
 
 
 def write_parts(folder: Path, texts: list[str], cuts: list[int]) -> list[Path]:
@@ -108,7 +107,7 @@ def test_nothing(tmp_path):
     assert by_tasks([], tmp_path, True) == ([], b"")
 
 
-@pytest.mark.parametrize("executor", ["threads", "two processes", "ray"])
+@pytest.mark.parametrize("executor", ["threads", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
 def test_any_executor_gives_the_same_bytes(executor, tmp_path):
     if executor == "ray":
         pytest.importorskip("ray")
@@ -153,7 +152,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from data.deduplicate import groups, near_copies
-from data.executors import run_local
+from data.executors import LocalPool
 from tests.data.deduplicate.test_near_copies import by_tasks
 groups.GROUP_PARTS, near_copies.PARTITION, near_copies.CLUSTERS = 2, 50, 9
 folder = Path(sys.argv[1])
@@ -161,6 +160,7 @@ by_tasks(sorted((folder / "parts").glob("part-*.parquet")), folder, True)
 """
 
 
+@pytest.mark.slow
 def test_kills_at_any_moment_change_no_byte(tmp_path):
     texts = mixed(60, 7)
     write_parts(tmp_path / "parts", texts, [10, 20, 21, 60, 100])

@@ -30,10 +30,6 @@ def working_folder(task: Number) -> str:
     return str(Path.cwd())
 
 
-def sized(payload: bytes, task: Number) -> int:
-    return task.value
-
-
 def full(task: Number) -> int:
     if task.value == 3:
         raise DiskFullError("the disk is full", "rule", "remedy")

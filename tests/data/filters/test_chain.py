@@ -12,8 +12,8 @@ from filtering import documents_of
 
 from common.errors import UserError
 from common.settings import dump_settings, parse_settings
-from data.corpus import CorpusSettings
 from data.filters import FilterSettings, build_filters
+from data.settings import CorpusSettings
 
 LONG, SHORT, FOREIGN = "이것은 충분히 긴 한국어 글입니다.", "짧다", "This is not Korean at all, is it?"
 

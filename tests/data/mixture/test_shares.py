@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from functools import partial
 from math import floor
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from common.errors import UserError
 from common.manifest import describe_outputs
 from data.assemble import assemble
 from data.deduplicate import DeduplicateSettings, keys_of
-from data.executors import run_local
+from data.executors import LocalPool
 from data.mixture import HELD_OUT, OUT, MixtureSettings, mix
 from data.mixture.draw import cap_threshold, copies, draws
 from data.shards import read_shard, read_shard_manifest, shard_paths, write_table
@@ -140,8 +139,8 @@ def test_shards_hold_one_number_of_copies_and_say_it(rows, parts, tmp_path):
     for workers in (1, 2):
         out, work = tmp_path / f"out{workers}", tmp_path / f"work{workers}"
         work.mkdir()
-        run = partial(run_local, workers=workers)
-        built[workers] = assemble(parts, out, work, DeduplicateSettings(), 0.02, run, mixture=CHOSEN)
+        with LocalPool(workers) as run:
+            built[workers] = assemble(parts, out, work, DeduplicateSettings(), 0.02, run, mixture=CHOSEN)
     assert describe_outputs(tmp_path / "out1") == describe_outputs(tmp_path / "out2")
     expected = slow(rows, CHOSEN)
     found, order = {}, {id: n for n, (id, _, _) in enumerate(rows)}
@@ -157,7 +156,7 @@ def test_shards_hold_one_number_of_copies_and_say_it(rows, parts, tmp_path):
 
 
 def test_a_shard_is_written_anew_where_its_copies_change(parts, tmp_path):
-    run = partial(run_local, workers=1)
+    run = LocalPool(1)
     for epochs in (2, 3):
         chosen = MixtureSettings(held_out=0, sources={name: {"epochs": epochs} for name in SOURCES})
         made = assemble(parts, tmp_path / "out", tmp_path, DeduplicateSettings(), 1, run, mixture=chosen)
@@ -167,7 +166,7 @@ def test_a_shard_is_written_anew_where_its_copies_change(parts, tmp_path):
 def test_all_held_out_is_refused(tmp_path):
     ids = [f"d{n}" for n in range(300) if draw_of("held out", "s", f"d{n}", 42) < 0.1]
     part = write_part(tmp_path / "part-0.parquet", [(id, "s", id) for id in ids])
-    run = partial(run_local, workers=1)
+    run = LocalPool(1)
     with pytest.raises(UserError, match="nothing to train on"):
         assemble([part], tmp_path / "o", tmp_path, DeduplicateSettings(), 1, run, mixture=MixtureSettings(held_out=0.1))
 

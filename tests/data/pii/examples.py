@@ -1,5 +1,7 @@
 """Invented texts with their personal data, and texts that only look like it. Marked up as ⟦value⟧ in a type's list."""
 
+import re
+
 POSITIVE: dict[str, list[str]] = {
     "URL": [
         "자료는 ⟦https://www.example.com/a/b.html⟧를 보라.",
@@ -164,3 +166,14 @@ def parse(marked: str) -> tuple[str, int, int]:
     """Return the text without marks, and where the marked value starts and ends."""
     start, end = marked.index("⟦"), marked.index("⟧") - 1
     return marked.replace("⟦", "").replace("⟧", ""), start, end
+
+
+def marked_spans(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
+    """Return the text without the marks ⟦TYPE:value⟧, and (start, end, type) of each value."""
+    text, spans, position = "", [], 0
+    for match in re.finditer(r"⟦(\w+):([^⟧]*)⟧", marked):
+        text += marked[position : match.start()]
+        spans.append((len(text), len(text) + len(match[2]), match[1]))
+        text += match[2]
+        position = match.end()
+    return text + marked[position:], spans

@@ -11,6 +11,8 @@ from data.pii import Pseudonymizer, find_many, find_spans
 from data.pii.beside_label import LABEL_FINDERS
 from data.pii.gate import gate
 
+from .examples import marked_spans
+
 BESIDE = [
     "건 강 보 험 증 번 호\n⟦HEALTH_INSURANCE:70382914556⟧",
     "국민건강보험증 번호 [⟦HEALTH_INSURANCE:1 7 2 0 3 8 4 1 5 6 2⟧]",
@@ -157,31 +159,19 @@ NOT_BESIDE = [
 ]
 
 
-def parse(marked: str) -> tuple[str, list[tuple[int, int, str]]]:
-    text, spans, position = "", [], 0
-    for match in re.finditer(r"⟦(\w+):([^⟧]*)⟧", marked):
-        text += marked[position : match.start()]
-        spans.append((len(text), len(text) + len(match[2]), match[1]))
-        text += match[2]
-        position = match.end()
-    return text + marked[position:], spans
+def test_value_of_any_form_beside_its_label_has_the_labels_type() -> None:
+    texts, spans = zip(*map(marked_spans, BESIDE), strict=True)
+    found = [[tuple(span) for span in one] for one in find_many([*texts])]
+    assert [one for one in zip(texts, spans, found, strict=True) if one[1] != one[2]] == []
 
 
-@pytest.mark.parametrize("marked", BESIDE)
-def test_value_of_any_form_beside_its_label_has_the_labels_type(marked: str) -> None:
-    text, spans = parse(marked)
-    assert [tuple(span) for span in find_spans(text)] == spans
+def test_cell_below_a_header_some_rows_above() -> None:
+    for text, [span] in map(marked_spans, TABLES):
+        assert span in [tuple(one) for one in find_spans(text)], text
 
 
-@pytest.mark.parametrize("marked", TABLES)
-def test_cell_below_a_header_some_rows_above(marked: str) -> None:
-    text, [span] = parse(marked)
-    assert span in [tuple(one) for one in find_spans(text)]
-
-
-@pytest.mark.parametrize("text", NOT_BESIDE)
-def test_what_stands_beside_a_label_and_is_no_value(text: str) -> None:
-    assert [(span.type, text[span.start : span.end]) for span in find_spans(text)] == []
+def test_what_stands_beside_a_label_and_is_no_value() -> None:
+    assert [text for text, spans in zip(NOT_BESIDE, find_many(NOT_BESIDE), strict=True) if spans] == []
 
 
 def test_a_telephone_number_stays_one_without_a_colon() -> None:
@@ -190,7 +180,7 @@ def test_a_telephone_number_stays_one_without_a_colon() -> None:
 
 @pytest.mark.parametrize("marked", BESIDE + TABLES)
 def test_pseudonym_of_any_form_keeps_it(marked: str) -> None:
-    text, spans = parse(marked)
+    text, spans = marked_spans(marked)
     made = {(r.start, r.end): r.surrogate for r in Pseudonymizer(b"a key for tests only").apply(text)[1]}
     for start, end, kind in spans:
         value, pseudonym = text[start:end], made[start, end]
@@ -267,7 +257,7 @@ def test_every_label_and_value_with_every_joint_and_end(kind: str) -> None:
     assert not wrong
 
 
-LINES = [line for marked in BESIDE + TABLES for line in parse(marked)[0].split("\n")]
+LINES = [line for marked in BESIDE + TABLES for line in marked_spans(marked)[0].split("\n")]
 
 
 @settings(max_examples=500, deadline=None)

@@ -1,10 +1,8 @@
 """Mail, handles, plates, addresses of pages and of houses in the forms that people write; all invented."""
 
-import pytest
+from data.pii import find_many
 
-from data.pii import find_spans
-
-from .test_beside_label import parse
+from .examples import marked_spans
 
 MAIL = [
     "메일은 ⟦EMAIL:abc@@naver.com⟧ 입니다",
@@ -39,6 +37,7 @@ HANDLES = [
     "트위터 ⟦MENTION:@moss.garden.org⟧",
     "⟦MENTION:@on.table.co.kr⟧ 팔로우",
 ]
+"""Also where they end like a domain, beside their service."""
 PLATES = [
     "이름/전화/차량\n가나다/⟦TEL:010-2999-6385⟧/⟦VEHICLE_PLATE:130소3867⟧",
     "오토바이번호 ⟦VEHICLE_PLATE:대구 북 나 3431⟧",
@@ -50,6 +49,7 @@ PLATES = [
     "이름\t연락처\t차량번호\n가\t없음\t⟦VEHICLE_PLATE:15도 2280⟧\n나\t없음\t⟦VEHICLE_PLATE:38조 1192⟧",
     "성명, 동, 차량번호\n박, 101, ⟦VEHICLE_PLATE:62보 4419⟧\n최, 103, ⟦VEHICLE_PLATE:19주 8820⟧",
 ]
+"""In tables, and with letters that are units."""
 PAGES = [
     "홈페이지(모바일): ⟦URL:m.haru-farm.market⟧ , 끝",
     '{"site":"⟦URL:https:\\/\\/api.example.org\\/v2\\/items⟧","tls":true}',
@@ -81,6 +81,7 @@ PAGES = [
     "⟦URL:http://a.example.kr/page⟧(새창)에서 ⟦URL:http://a.example.kr/book/⟧(영문)에서",
     "⟦URL:https://a.example.kr/⟧을(를) 참조, ⟦URL:https://b.example.kr/c/⟧(으)로 이동",
 ]
+"""With Hangul: they end where they end."""
 HOUSES = [
     "하람,⟦ADDRESS:충남 공주시 유구읍 석남리 41-7⟧,32502",
     "보배,⟦ADDRESS:울산 중구 병영로 26길 9⟧,44441",
@@ -97,6 +98,7 @@ HOUSES = [
     "⟦ADDRESS:충청남도 천안시 서북구 가나읍 4공단로 88-3⟧ 일원",
     "⟦ADDRESS:청주시 흥덕구 가나면 산47-3⟧ 일원",
 ]
+"""Without a remark in brackets."""
 LOGS = [
     "서버명,내부IP,외부IP\nweb1,⟦IP:10.4.0.31⟧,⟦IP:15.164.27.3⟧\nweb2,⟦IP:10.4.0.32⟧,⟦IP:15.164.27.4⟧",
     "ip route add ⟦IP:10.40.0.0⟧/16 via ⟦IP:10.2.0.254⟧ dev eth1",
@@ -121,6 +123,7 @@ MASKED = [
     "대표이사 김가나 (⟦RRN:610228-1******⟧)",
     "성명 LE VAN ⟦FRN:980418-5******⟧",
 ]
+"""Beside a person."""
 WHOEVERS = [
     "고객센터 ⟦TEL:1588-1255⟧, 공단 ⟦TEL:1577-1000⟧, 거부 ⟦TEL:080-863-4410⟧",
     "공유기 ⟦IP:192.168.0.1⟧, 게이트웨이 ⟦IP:10.0.0.1⟧",
@@ -131,6 +134,7 @@ WHOEVERS = [
     "대역 ⟦IP:10.0.0.0⟧/8",
     "전화 ⟦TEL:1577-8000⟧~⟦TEL:3⟧",
 ]
+"""The form decides, not whose the value is."""
 NOBODYS = [
     "upgraded from 16.0.4.12 to 16.1.0.3",
     "main.do/view, list.so/1, 계좌 980418-2******",
@@ -150,51 +154,14 @@ NOBODYS = [
 ]
 
 
-@pytest.mark.parametrize("marked", MAIL)
-def test_obfuscated_mail_under_any_top_level_domain(marked: str) -> None:
-    check(marked)
+FORMS = [*MAIL, *HANDLES, *PLATES, *PAGES, *HOUSES, *LOGS, *MASKED, *WHOEVERS]
 
 
-@pytest.mark.parametrize("marked", HANDLES)
-def test_handle_that_ends_like_a_domain_beside_its_service(marked: str) -> None:
-    check(marked)
+def test_the_values_of_a_text_are_found_and_nothing_else() -> None:
+    texts, spans = zip(*map(marked_spans, FORMS), strict=True)
+    found = [[tuple(span) for span in one] for one in find_many([*texts])]
+    assert [one for one in zip(texts, spans, found, strict=True) if one[1] != one[2]] == []
 
 
-@pytest.mark.parametrize("marked", PLATES)
-def test_plates_in_tables_and_with_letters_that_are_units(marked: str) -> None:
-    check(marked)
-
-
-@pytest.mark.parametrize("marked", PAGES)
-def test_page_address_with_hangul_ends_where_it_ends(marked: str) -> None:
-    check(marked)
-
-
-@pytest.mark.parametrize("marked", HOUSES)
-def test_postal_address_without_a_remark_in_brackets(marked: str) -> None:
-    check(marked)
-
-
-@pytest.mark.parametrize("marked", LOGS)
-def test_addresses_of_machines_in_logs(marked: str) -> None:
-    check(marked)
-
-
-@pytest.mark.parametrize("marked", MASKED)
-def test_masked_registration_number_beside_a_person(marked: str) -> None:
-    check(marked)
-
-
-@pytest.mark.parametrize("marked", WHOEVERS)
-def test_form_decides_and_not_whose_the_value_is(marked: str) -> None:
-    check(marked)
-
-
-@pytest.mark.parametrize("text", NOBODYS)
-def test_what_reaches_nobody_stays(text: str) -> None:
-    assert [(span.type, text[span.start : span.end]) for span in find_spans(text)] == []
-
-
-def check(marked: str) -> None:
-    text, spans = parse(marked)
-    assert [tuple(span) for span in find_spans(text)] == spans
+def test_what_reaches_nobody_stays() -> None:
+    assert [text for text, spans in zip(NOBODYS, find_many(NOBODYS), strict=True) if spans] == []

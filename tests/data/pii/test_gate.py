@@ -19,7 +19,7 @@ ALPHABET = "0123456789" * 2 + "-. :@/()+,=가동로길시구군읍번지서울�
 
 
 GATE = gate.gate(on_request=True)
-FORMS = [parse_form(marked)[0] for marked, _ in FOUND.values()]
+FORMS = [parse_form(marked)[0] for marked in FOUND]
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -49,7 +49,7 @@ def test_relaxation_of_other_ways_of_writing(name: str) -> None:
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(st.sampled_from(FORMS + PIECES + list(NOT_FOUND.values())), max_size=3).map(" ".join))
+@given(st.lists(st.sampled_from(FORMS + PIECES + NOT_FOUND), max_size=3).map(" ".join))
 def test_folding_without_its_gate_finds_nothing_more(line: str) -> None:
     line = line.replace("\n", " ").replace("\r", " ")
     if FOLD not in GATE.line_types(encode(line)):

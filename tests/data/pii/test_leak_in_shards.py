@@ -10,7 +10,8 @@ import unicodedata
 import pyarrow.parquet as pq
 import pytest
 
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
+from data.settings import CorpusSettings
 
 KEY = "a key that is long enough"
 LINES = (

@@ -8,7 +8,8 @@ import pytest
 
 from common.manifest import describe_outputs
 from common.settings import parse_settings
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
+from data.settings import CorpusSettings
 from data.shards import read_shards
 
 

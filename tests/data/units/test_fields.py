@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
-from data.corpus import CorpusSettings, build_corpus, corpus_files
+from data.corpus import build_corpus, corpus_files
+from data.settings import CorpusSettings
 from data.units.fields import check_fields
 
 OFF = {"enabled": False}

@@ -7,7 +7,8 @@ import zstandard
 
 from common.manifest import describe_outputs
 from common.settings import parse_settings
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
+from data.settings import CorpusSettings
 
 
 def framed(name: str, frames: int, checked: bool = True) -> list[bytes]:

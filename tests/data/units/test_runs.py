@@ -1,30 +1,40 @@
-"""A Slurm array in little: elements one after another or lost, one end, and the bytes of a run by one process."""
+"""A Slurm array in little: elements do their units, killed or requeued or not, and a later command ends the stage."""
 
-import contextlib
 import gzip
-import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import data.corpus as corpus_module
 from common.errors import UserError
 from common.manifest import describe_outputs
 from common.settings import parse_settings
-from data.corpus import CorpusSettings, build_corpus
-from data.executors.slurm import ShareDone
-from data.readers import damage, ranges
+from common.slurm_array import ArrayElement, ShareDone
+from data.corpus import build_corpus
+from data.readers import Sought, damage, ranges
+from data.readers.records import InputFile
+from data.settings import CorpusSettings
+from data.units import work
 from data.units.catalog import Catalog
+from data.units.ranged import LookTask, LookThrough
+from data.units.set_aside import SetAside
 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
     folder = tmp_path / "in"
     folder.mkdir()
-    for name, lines in (("a.txt", 25_000), ("b.txt", 900), ("c.txt", 900), ("d.txt", 900)):
+    for name, lines in (("a.txt", 4_000), ("b.txt", 150), ("c.txt", 150), ("d.txt", 150)):
         text = "\n".join(f"{n}번 문장이 {name[0]} 문서에 있다. 다음 문장도 있다." for n in range(lines))
         (folder / name).write_text(text, encoding="utf-8")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def small_and_settled(monkeypatch) -> None:
+    monkeypatch.setattr("data.units.ranged.LOOK_BYTES", 50_000)
+    monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
 
 
 def settings(folder: Path, executor: str = "local") -> CorpusSettings:
@@ -33,90 +43,86 @@ def settings(folder: Path, executor: str = "local") -> CorpusSettings:
         "pii": {"enabled": False},
         "decontaminate": {"enabled": False},
         "workers": 1,
-        "unit_mb": 1,
-        "shard_mb": 1,
+        "unit_mb": 0.1,
+        "shard_mb": 0.1,
         "executor": executor,
     }
     return parse_settings(CorpusSettings, tree, "test")
 
 
-def element(
-    monkeypatch, inputs: Path, out: Path, rank: int, count: int, job: int = 1, units_only: bool = False
-) -> None:
-    for name, value in (("TASK_ID", rank), ("TASK_MIN", 0), ("TASK_COUNT", count), ("JOB_ID", job)):
+def element(monkeypatch, inputs: Path, out: Path, rank: int, count: int) -> None:
+    for name, value in (("TASK_ID", rank), ("TASK_MIN", 0), ("TASK_COUNT", count), ("JOB_ID", 12)):
         monkeypatch.setenv(f"SLURM_ARRAY_{name}", str(value))
-    build_corpus(settings(inputs, "slurm-array"), out, units_only)
+    with pytest.raises(ShareDone, match=r"--dependency=afterok:12 .* --executor local"):
+        build_corpus(settings(inputs, "slurm-array"), out)
 
 
-def test_the_last_element_ends_the_stage(inputs, tmp_path, monkeypatch):
-    out = tmp_path / "out"
-    with pytest.raises(ShareDone, match=r"not there yet: .*a\.txt \(\d units\)"):
-        element(monkeypatch, inputs, out, 2, 3)
-    with pytest.raises(ShareDone, match="of elements 1"):
-        element(monkeypatch, inputs, out, 0, 3)
-    element(monkeypatch, inputs, out, 1, 3)
+def parts(out: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (out / ".work").glob("*/part-*.parquet")}
+
+
+@pytest.mark.parametrize("count", [1, 3, 9])
+def test_elements_do_their_units_and_a_local_run_ends_the_stage(count, inputs, tmp_path, monkeypatch):
+    out, done = tmp_path / "out", {}
+    for rank in reversed(range(count)):
+        before = len(parts(out))
+        element(monkeypatch, inputs, out, rank, count)
+        done[rank] = len(parts(out)) - before
+    before = parts(out)
+    units = [*range(len(before) - 3), 1, 2, 3]  # of file 0, and the others, of one unit each
+    assert len(units) > 5 and done == {rank: sum(unit % count == rank for unit in units) for rank in range(count)}
+    element(monkeypatch, inputs, out, 0, count)  # requeued, it finds its units done
+    assert parts(out) == before
+    assert not (out / "shards").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(work.UnitWork, "__call__", None)  # nothing of the units is left to the local run
+        build_corpus(settings(inputs), out)
     build_corpus(settings(inputs), tmp_path / "whole")
     assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
 
 
-def test_what_a_lost_element_left_is_done_by_a_local_run_or_another_array(inputs, tmp_path, monkeypatch):
+def test_a_killed_element_leaves_its_units_to_whoever_comes(inputs, tmp_path, monkeypatch):
     build_corpus(settings(inputs), tmp_path / "whole")
-    for name in ("local", "array"):
-        out = tmp_path / name
-        for rank in (0, 2):
-            with pytest.raises(ShareDone, match=r"of elements [^\n]*1[^$]* --executor local does the rest"):
-                element(monkeypatch, inputs, out, rank, 3)
-        if name == "local":
-            build_corpus(settings(inputs), out)
-        else:
-            element(monkeypatch, inputs, out, 0, 1, job=2)
+    for name in ("requeued", "another array", "local"):
+        out, unit = tmp_path / name, work.UnitWork.__call__
+        element(monkeypatch, inputs, out, 1, 2)
+
+        def killed(self, task, out=out, before=len(parts(out)), unit=unit):
+            if len(parts(out)) > before:
+                raise KeyboardInterrupt
+            return unit(self, task)
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(work.UnitWork, "__call__", killed)
+            element(monkeypatch, inputs, out, 0, 2)
+        left = parts(out)
+        for rank, count in {"requeued": [(0, 2)], "another array": [(2, 3), (0, 3), (1, 3)], "local": []}[name]:
+            element(monkeypatch, inputs, out, rank, count)
+        assert left.items() <= parts(out).items()
+        build_corpus(settings(inputs), out)
         assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
-
-
-def test_an_array_that_does_units_only_leaves_the_rest_to_another(inputs, tmp_path, monkeypatch):
-    build_corpus(settings(inputs), tmp_path / "whole")
-    out = tmp_path / "out"
-    with pytest.raises(ShareDone, match=r"not there yet: [^$]*\n  should none be left, the same command"):
-        element(monkeypatch, inputs, out, 1, 2, units_only=True)
-    with pytest.raises(ShareDone, match="all units are done; the same command without --units-only goes on"):
-        element(monkeypatch, inputs, out, 0, 2, units_only=True)
-    assert not (out / "shards").exists() and not list(out.rglob("finish-*"))
-    element(monkeypatch, inputs, out, 0, 2, job=2)
-    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
 
 
 def test_units_only_on_one_machine(inputs, tmp_path):
     build_corpus(settings(inputs), tmp_path / "whole")
-    with pytest.raises(ShareDone, match="all units are done"):
+    with pytest.raises(ShareDone, match="all units are done; the same command without --units-only"):
         build_corpus(settings(inputs), tmp_path / "out", units_only=True)
     build_corpus(settings(inputs), tmp_path / "out")
     assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
 
 
-def test_only_one_of_two_ends_the_stage(inputs, tmp_path, monkeypatch):
-    out = tmp_path / "out"
-    with pytest.raises(ShareDone):
-        element(monkeypatch, inputs, out, 0, 2)
-
-    def other_first(*arguments):
-        # while this element writes the shards, the other one (started again) finds everything done
-        with monkeypatch.context() as patch, pytest.raises(ShareDone, match="element 1 writes the shards"):
-            patch.setattr("data.corpus.assemble", original)
-            patch.setattr("data.executors.phases.LOST_SECONDS", 0.1)  # it helps nobody: the leader stands still
-            element(monkeypatch, inputs, out, 0, 2)
-        return original(*arguments)
-
-    original = sys.modules["data.corpus"].assemble
-    monkeypatch.setattr("data.corpus.assemble", other_first)
-    element(monkeypatch, inputs, out, 1, 2)
-    assert (out / "statistics.json").exists()
+def test_an_element_that_comes_when_the_shards_are_written_leaves_them(inputs, tmp_path, monkeypatch):
+    build_corpus(settings(inputs), tmp_path / "out")
+    before = describe_outputs(tmp_path / "out")
+    element(monkeypatch, tmp_path / "gone", tmp_path / "out", 0, 2)
+    assert describe_outputs(tmp_path / "out") == before
 
 
 def test_elements_read_a_large_file_twice_in_all_however_many_they_are(tmp_path, monkeypatch):
     """Once to count its lines, whoever is there first, and once by unit; of an archive one element reads all."""
     folder = tmp_path / "in"
     folder.mkdir()
-    text = "\n".join(f"{n}번 문장이 문서에 있다. 다음 문장도 있다." for n in range(100_000)).encode()
+    text = "\n".join(f"{n}번 문장이 문서에 있다. 다음 문장도 있다." for n in range(20_000)).encode()
     (folder / "a.txt").write_bytes(text)
     (folder / "b.txt.gz").write_bytes(gzip.compress(text, 1))
     read: dict[str, int] = {}
@@ -144,36 +150,63 @@ def test_elements_read_a_large_file_twice_in_all_however_many_they_are(tmp_path,
     out, taken = tmp_path / "out", []
     for rank in range(6):
         read.clear()
-        with contextlib.suppress(ShareDone):
-            element(monkeypatch, folder, out, rank, 6)
+        element(monkeypatch, folder, out, rank, 6)
         taken.append(dict(read))
     assert sum(one.get("plain", 0) for one in taken) == 2 * len(text)
     assert max(one.get("plain", 0) for one in taken[1:]) < 0.35 * len(text)
-    assert [one.get("archive", 0) for one in taken if one.get("archive", 0) > 1 << 20] == [len(text)]
-    build_corpus(settings(folder), tmp_path / "whole")
-    assert describe_outputs(out) == describe_outputs(tmp_path / "whole")
+    assert [one.get("archive", 0) for one in taken if one.get("archive", 0) > 1 << 18] == [len(text)]
 
 
-@pytest.mark.parametrize("moment", [(corpus_module, "_benchmark"), (Catalog, "missing")])
-def test_an_element_that_comes_after_the_end_says_so(moment, inputs, tmp_path, monkeypatch):
-    out = tmp_path / "out"
-    owner, name = moment
-    original = getattr(owner, name)
+def test_what_a_range_holds_is_noted_for_one_content_of_a_file_alone(tmp_path):
+    look, path = LookThrough(100, tmp_path), tmp_path / "a.txt"
+    path.write_text("글\n" * 30, encoding="utf-8")
 
-    def late(*arguments):
-        out.rename(tmp_path / "published")
-        return original(*arguments)
+    def found(version: int, settled: bool) -> int:
+        task = LookTask(0, str(path), (version,), settled, Sought("text", path.stat().st_size, 0, "utf-8"), 0, 1)
+        return sum(lines.lines for lines in look(task) or ())
 
-    monkeypatch.setattr(owner, name, late)
-    with pytest.raises(ShareDone, match="another element has ended it"):
-        element(monkeypatch, inputs, out, 1, 2)
-    assert not out.exists()
+    assert found(1, False) == 26 and not list(tmp_path.glob("lines-*"))
+    assert found(1, True) == 26 and len(list(tmp_path.glob("lines-*"))) == 1
+    path.write_text("글이다\n" * 12, encoding="utf-8")
+    assert found(2, True) == 11 and found(1, True) == 26
 
 
-def test_inputs_without_a_version_cannot_be_shared_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("data.units.catalog.read_blocks", None)
-    source = settings(tmp_path, "slurm-array").model_copy(update={"inputs": ["hf:someone/text"]})
-    for name, value in (("ID", 0), ("MIN", 0), ("COUNT", 2)):
-        monkeypatch.setenv(f"SLURM_ARRAY_TASK_{name}", str(value))
-    with pytest.raises(UserError, match="neither size nor version"):
-        build_corpus(source, tmp_path / "out")
+@given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(1, 9), st.lists(st.integers(0, 50)))
+def test_every_unit_belongs_to_the_element_of_its_number(cut, count, blocks):
+    files = [InputFile(f"{n}.txt", None, f"{n}") for n in range(len(cut))]  # type: ignore[arg-type]
+    for rank in range(count):
+        catalog = Catalog(Path(), files, 1, SetAside(1, 0.0), ArrayElement(rank, count, "0"))
+        catalog._sought = dict(enumerate(cut))
+        for number, in_parts in enumerate(cut):
+            for block in blocks:
+                mine = (number + block * in_parts) % count == rank
+                assert catalog._has(number, block) == mine
+                assert catalog._reads(number) or not mine
+            assert catalog._reads(number) == (in_parts or number % count == rank)
+
+
+def environment(own: int, count: int, first: int = 0, **more: str) -> dict[str, str]:
+    names = {"ID": own, "COUNT": count, "MIN": first}
+    return {f"SLURM_ARRAY_TASK_{name}": str(value) for name, value in names.items()} | more
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        (environment(0, 4), ArrayElement(0, 4, "0")),
+        (environment(7, 4, 5, SLURM_ARRAY_JOB_ID="99"), ArrayElement(2, 4, "99")),
+        (environment(20, 3, 0, SLURM_ARRAY_TASK_STEP="10"), ArrayElement(2, 3, "0")),
+        (environment(3, 1, 3), ArrayElement(0, 1, "0")),
+        ({}, "SLURM_ARRAY_TASK_ID is not set"),
+        ({"SLURM_ARRAY_TASK_ID": "1"}, "SLURM_ARRAY_TASK_COUNT is not set"),
+        (environment(0, 4) | {"SLURM_ARRAY_TASK_ID": "x"}, "no number"),
+        (environment(7, 2, 3), "id 7 is not one of 2 consecutive array ids from 3"),
+        (environment(3, 4, 0, SLURM_ARRAY_TASK_STEP="2"), "not one of"),
+    ],
+)
+def test_the_environment_says_which_element_this_is(variables, found):
+    if isinstance(found, ArrayElement):
+        assert ArrayElement.from_environment(variables) == found
+    else:
+        with pytest.raises(UserError, match=found):
+            ArrayElement.from_environment(variables)

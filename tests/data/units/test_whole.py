@@ -9,8 +9,9 @@ import pytest
 from common.errors import UserError
 from common.manifest import describe_outputs
 from common.settings import parse_settings
-from data.corpus import CorpusSettings, build_corpus
+from data.corpus import build_corpus
 from data.readers import SourceSettings, list_files, read_blocks
+from data.settings import CorpusSettings
 from data.units import whole
 from data.units.whole import read_whole
 

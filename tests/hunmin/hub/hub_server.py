@@ -49,6 +49,10 @@ class Fault:
     times: int = 1
     method: str = ""
     content: Any = field(default_factory=lambda: {"error": "as the test asks"})
+    after: int = 0
+    """Calls that it lets pass first."""
+    works: bool = False
+    """Whether the first call that it meets is done, and its answer alone is lost."""
 
 
 class Hub:
@@ -80,6 +84,9 @@ class Hub:
     def fault(self, method: str, path: str) -> Fault | None:
         for fault in self.faults:
             if fault.times and fault.path in path and fault.method in ("", method):
+                if fault.after:
+                    fault.after -= 1
+                    continue
                 fault.times -= 1
                 return fault
         return None
@@ -88,39 +95,24 @@ class Hub:
 class _Handler(BaseHTTPRequestHandler):
     server_hub: Hub
     protocol_version = "HTTP/1.1"
+    lost = False
+    """Whether the answer to this call is lost."""
 
     def log_message(self, *_: Any) -> None:
         pass
 
     def do_GET(self) -> None:
-        self._serve("GET")
-
-    def do_HEAD(self) -> None:
-        self._serve("HEAD")
-
-    def do_POST(self) -> None:
-        self._serve("POST")
-
-    def do_PUT(self) -> None:
-        self._serve("PUT")
-
-    def do_DELETE(self) -> None:
-        self._serve("DELETE")
-
-    def _serve(self, method: str) -> None:
         hub, path = self.server_hub, unquote(self.path.partition("?")[0])
         length = int(self.headers.get("Content-Length") or 0)
-        if "chunked" in self.headers.get("Transfer-Encoding", ""):
-            body = self._chunks()
-        else:
-            fault = hub.fault(method, path) if method == "PUT" else None
-            body = self.rfile.read(length // 2 if fault else length)
-            if fault:  # half of a file has come
-                hub.calls.append(f"{method} {path}")
-                return self._fail(fault)
-        hub.calls.append(f"{method} {path}")
-        fault = hub.fault(method, path) if method != "PUT" else None
-        if fault:
+        chunked = "chunked" in self.headers.get("Transfer-Encoding", "")
+        fault = hub.fault(self.command, path)
+        hub.calls.append(f"{self.command} {path}")
+        broken = fault is not None and self.command == "PUT" and not chunked  # half of a file has come
+        body = self._chunks() if chunked else self.rfile.read(length // 2 if broken else length)
+        if fault and fault.works:
+            fault.works = False
+            self.lost = True
+        elif fault:
             return self._fail(fault)
         if not path.startswith("/objects/") and self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return self._answer(401, {"error": "Invalid username or password."})
@@ -143,6 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return answer(path, body)
         return self._answer(404, {"error": f"no such thing: {path}"})
 
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
+
     def _chunks(self) -> bytes:
         parts = []
         while size := int(self.rfile.readline().strip(), 16):
@@ -159,6 +153,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(fault.status, fault.content, {"Connection": "close", **fault.headers})
 
     def _answer(self, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
+        if self.lost:
+            self.close_connection = True
+            return self.connection.close()
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
         if "Content-Length" not in (headers or {}):

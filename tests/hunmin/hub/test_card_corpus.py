@@ -112,7 +112,7 @@ def test_what_the_whole_training_read_is_said_only_where_it_is_known(mixed: Path
     rows = table(write_card(read_facts(mixed, early), None), "en")
     assert short in rows and "whole training" not in rows[0] and "| **all** |  |  |  | 0 | 1 |" in rows
     tree = yaml.safe_load((mixed / "recipe.yaml").read_text("utf-8"))
-    tree["pretrain"]["samples"] = "sentence-pairs"
+    tree["pretrain"]["packing"] = "sentence-pairs"
     tree["pretrain"]["objective"] = "mlm+nsp"
     tree["pretrain"]["model"]["type"] = "bert"
     (mixed / "recipe.yaml").write_text(yaml.safe_dump(tree), "utf-8")

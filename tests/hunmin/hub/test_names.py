@@ -19,8 +19,8 @@ from hunmin.api import TextEncoder
 from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.main import run_command
 from hunmin.pins import refuse_unknown_names
+from hunmin.preflight import refuse_other_model
 from hunmin.recipe import load_recipe, save_recipe
-from hunmin.refusals import refuse_other_model
 from hunmin.stages import stage_named
 from tokenizer.save import build_tokenizer, save_tokenizer
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from common.manifest import Manifest, write_manifest
 from hunmin.hub.private import refuse_private
 from hunmin.hub.scrub import base_model, public_recipe
 from hunmin.main import run_command
@@ -26,15 +25,15 @@ def recipe(*inputs: Any, **changes: Any) -> Recipe:
         "name": "x",
         "out": "/home/hong/runs/x",
         "corpus": {"inputs": list(inputs) or ["a.txt"], "pii": {"key": KEY, "key_env": "MY_KEY"}},
-        "pretrain": {"init_from": "klue/roberta-base", "wandb_project": "hongs-project"},
+        "pretrain": {"init_from": "hf:klue/roberta-base", "wandb_project": "hongs-project"},
         "klue": {"data": "/mnt/disk of hong/klue"},
         "hub": {"repository": "hong/private-name", "note": "n"},
     }
     return Recipe.model_validate({**tree, **changes})
 
 
-def published(loaded: Recipe, run: Path | None = None) -> dict[str, Any]:
-    tree = yaml.safe_load(public_recipe(loaded, run))
+def published(loaded: Recipe) -> dict[str, Any]:
+    tree = yaml.safe_load(public_recipe(loaded))
     assert isinstance(tree, dict)
     return tree
 
@@ -75,7 +74,7 @@ def test_places_are_cut_to_their_last_names(given: str, left: str) -> None:
 def test_a_recipe_without_paths_keys_and_names() -> None:
     text = public_recipe(recipe("/home/hong/corpora/news.jsonl"))
     tree = yaml.safe_load(text)
-    assert tree["klue"]["data"] == "klue" and tree["pretrain"]["init_from"] == "klue/roberta-base"
+    assert tree["klue"]["data"] == "klue" and tree["pretrain"]["init_from"] == "hf:klue/roberta-base"
     assert tree["out"] == "runs/x"
     assert not any(word in text for word in ("hong", "/home", "/mnt", KEY, "hub"))
 
@@ -85,30 +84,18 @@ def test_tokens_of_the_user_stay_as_they_are() -> None:
     assert published(recipe(tokenizer={"user_tokens": tokens[:2]}))["tokenizer"]["user_tokens"] == tokens[:2]
 
 
-def test_a_model_of_a_folder_is_no_name_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    local = recipe(pretrain={"init_from": "runs/base"})
-    assert base_model(local) == "runs/base"  # nothing tells otherwise
-    (tmp_path / "runs" / "base").mkdir(parents=True)
-    assert base_model(local) is None and published(local)["pretrain"]["init_from"] == "./base"
-    run = tmp_path / "run"
-    for folder, inputs, name in (
-        ("under way", {"tokenizer": "t", "encode": "e"}, "runs/base"),
-        ("under way", {"tokenizer": "t", "encode": "e", "/elsewhere/runs/base/config.json": "c"}, None),
-        ("finished", {"tokenizer": "t", "encode": "e"}, "runs/base"),
-        ("finished", {"tokenizer": "t", "encode": "e", "runs/base/config.json": "c"}, None),
-    ):
-        if folder == "finished":
-            (run / "pretrain").mkdir(exist_ok=True)
-            manifest = Manifest(stage="pretrain", settings={}, inputs=inputs, outputs={}, counts={})
-            write_manifest(run / "pretrain", manifest)
-        else:
-            (run / "pretrain.partial").mkdir(parents=True, exist_ok=True)
-            (run / "pretrain.partial" / ".work.json").write_text(json.dumps({"inputs": inputs}))
-        assert base_model(local, run) == name
-        assert published(local, run)["pretrain"]["init_from"] == (name or "./base")
-    assert base_model(recipe(pretrain={"init_from": "/home/hong/base"}), None) is None
-    assert base_model(recipe(pretrain={})) is None and published(recipe(pretrain={}))["pretrain"]["init_from"] is None
+@pytest.mark.parametrize(
+    ("begun", "base", "shown"),
+    [
+        ("hf:klue/roberta-base@0123", "klue/roberta-base", "hf:klue/roberta-base@0123"),
+        ("runs/base", None, "./base"),
+        ("/home/hong/base", None, "./base"),
+        (None, None, None),
+    ],
+)
+def test_a_model_of_a_folder_is_no_name_on_the_hub(begun: str | None, base: str | None, shown: str | None) -> None:
+    given = recipe(pretrain={"init_from": begun})
+    assert base_model(given) == base and published(given)["pretrain"]["init_from"] == shown
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
         for line in text.splitlines():
             if any(line.strip().startswith(key) for key in ("epochs:", "global_batch:", "lr:", "length:", "lora:")):
                 assert any(whose in line for whose in ("ours", "not the paper's", "theirs")), line
-    assert load_any_recipe(str(CONFIGS / "kit19-polyglot-1.3b.yaml"), NAMED).tune.optimizer.lr == 5e-5
+    assert load_any_recipe(str(CONFIGS / "kit19-polyglot-1.3b.yaml"), NAMED).tune.optimizer.learning_rate == 5e-5
 
 
 def test_a_dry_run_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

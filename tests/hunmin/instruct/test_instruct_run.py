@@ -32,8 +32,8 @@ def recipe_at(folder: Path, name: str, **tune: Any) -> Path:
             "held_out": 6, "workers": 1,
         },
         "tune": {
-            "base": str(folder / "sample" / "base"), "length": 200, "epochs": 2, "global_batch": 8, "micro_batch": 8,
-            "checkpoint_every": 5, "threads": 1, "wandb": "off", "log_every": 5, **tune,
+            "base": str(folder / "sample" / "base"), "max_seq_len": 200, "epochs": 2, "global_batch": 8,
+            "micro_batch": 8, "checkpoint_every": 5, "threads": 1, "wandb": "off", "log_every": 5, **tune,
         },
         "leaderboard": {
             "suites": ["kit19", "instruct"], "data": str(folder / "sample" / "kit19"), "limit": 4, "resamples": 100,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from common.errors import UserError
-from hunmin.launch.cluster import Cluster, Job
+from hunmin.launch.cluster import Cluster, Job, Launch
 from hunmin.launch.start import emit
 from hunmin.recipe import Recipe
 
@@ -19,6 +19,12 @@ def job_of(
     tree = {"name": name, "out": out, "corpus": {"inputs": ["a"]}, "klue": {"data": "klue"},
             "pretrain": {"global_batch": 256, "micro_batch": 8, **pretrain}}  # fmt: skip
     return Job(Recipe.model_validate(tree), path, ("seed=7", "name=My Run"), cluster)
+
+
+def words_of(launch: Launch, node: int) -> list[str]:
+    """Return the words of the command that trains on a node."""
+    (words,) = [s.words for s in launch.steps if s.where == f"node {node}" and not {"--until", "--from"} & {*s.words}]
+    return list(words)
 
 
 def refused(launcher: str, cluster: Cluster, **job: Any) -> str:

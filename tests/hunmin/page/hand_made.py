@@ -32,7 +32,12 @@ class HandMade:
         self.path = path
         path.mkdir(parents=True)
         model = {"type": "roberta", "layers": 2, "hidden": 64, "heads": 4}
-        pretrain = {"steps": 100, "model": model, "init_from": "/home/someone/models/first", "optimizer": {"lr": 0.5}}
+        pretrain = {
+            "steps": 100,
+            "model": model,
+            "init_from": "/home/someone/models/first",
+            "optimizer": {"learning_rate": 0.5},
+        }
         recipe = {"name": name, "out": str(path), "pretrain": pretrain, "klue": {"data": "/data/klue", **klue}}
         (path / "recipe.yaml").write_text(yaml.safe_dump(recipe, allow_unicode=True), encoding="utf-8")
 

@@ -128,7 +128,7 @@ def test_training(whole: Path) -> None:
     assert pairs["batches skipped"] == "2" and pairs["faulty at the steps"] == "17, 33" and pairs["restarts"] == "1"
     assert cells(page, "Starts")[2] == ["2", "2026-11-23T11:00:00+00:00", "40", "4"]
     settings = dict(cells(page, "Settings"))
-    assert settings["optimizer.lr"] == "0.5" and settings["init_from"] == "first"
+    assert settings["optimizer.learning_rate"] == "0.5" and settings["init_from"] == "first"
 
 
 def test_scores(whole: Path) -> None:

@@ -107,7 +107,7 @@ def test_head_of_one_sample() -> None:
 def test_constants_are_those_of_training() -> None:
     assert (costs.CPU_CHUNK_BYTES, costs.CHUNK_BYTES) == (loss.CPU_CHUNK_BYTES, loss.CHUNK_BYTES)
     for length, rate in ((512, 0.15), (64, 0.4), (128, 0.3)):
-        assert rows_of_sample(run(length=length, masking={"rate": rate})) == rows_for(length, rate)
+        assert rows_of_sample(run(max_seq_len=length, masking={"rate": rate})) == rows_for(length, rate)
 
 
 def test_deepspeed_keeps_and_averages_as_much_as_is_reckoned() -> None:

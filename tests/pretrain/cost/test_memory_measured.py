@@ -21,7 +21,7 @@ GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 """An allocator that gives back at once what is freed: what is in use is what is resident."""
 SETTINGS: dict[str, object] = {
     "model": {"layers": 6, "hidden": 512, "heads": 8, "dropout": 0.1},
-    "length": 128,
+    "max_seq_len": 128,
     "steps": 1000,
     "optimizer": {"warmup_steps": 10},
     "global_batch": 4,
@@ -57,12 +57,12 @@ def train(settings, steps):
     model, device = MaskedRowsModel(hub), torch.device("cpu")
     speed_up(model, settings, device)
     engine = start_engine(model, settings, device)
-    rows = rows_for(settings.length, settings.masking.rate)
+    rows = rows_for(settings.max_seq_len, settings.masking.rate)
     for _ in range(steps):
         for number in range(2):
             inputs = {
-                "ids_BS": torch.randint(5, vocabulary, (settings.micro_batch, settings.length)),
-                "rows_BM": torch.randint(1, settings.length - 1, (settings.micro_batch, rows)),
+                "ids_BS": torch.randint(5, vocabulary, (settings.micro_batch, settings.max_seq_len)),
+                "rows_BM": torch.randint(1, settings.max_seq_len - 1, (settings.micro_batch, rows)),
                 "labels_BM": torch.randint(5, vocabulary, (settings.micro_batch, rows)),
             }
             engine.micro_step(inputs, lambda sums: sums.loss / rows, last=number == 1)
@@ -71,7 +71,7 @@ def train(settings, steps):
     return sum(p.numel() for p in model.parameters())
 
 
-tiny = {**tree, "model": {**tree["model"], "layers": 1, "hidden": 32, "heads": 2}, "length": 16}
+tiny = {**tree, "model": {**tree["model"], "layers": 1, "hidden": 32, "heads": 2}, "max_seq_len": 16}
 train(PretrainSettings.model_validate(tiny), 1)  # libraries load what they need when it is first needed
 Path("/proc/self/clear_refs").write_text("5")  # the peak from here on
 before = status("VmRSS")
@@ -100,7 +100,7 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
     """
     tree = {**SETTINGS, "zero_stage": stage, "global_batch": 8}
     settings = PretrainSettings.model_validate(tree)
-    count = parameters(settings.model, VOCABULARY, settings.length + 2)
+    count = parameters(settings.model, VOCABULARY, settings.max_seq_len + 2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         meeting = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
@@ -128,7 +128,7 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
 )
 def test_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
     settings = PretrainSettings.model_validate(SETTINGS)
-    count = parameters(settings.model, VOCABULARY, settings.length + 2)
+    count = parameters(settings.model, VOCABULARY, settings.max_seq_len + 2)
     found = measured(SETTINGS, environment)
     assert found["parameters"] == count
     expected = memory(settings, VOCABULARY, count, 1, Arithmetic("cpu", 4, compiled=False), "torch")

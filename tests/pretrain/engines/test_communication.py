@@ -12,10 +12,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from training_runs import finish, losses, start
 
+pytestmark = pytest.mark.slow
+
 WATCH = """
 import json
 import torch.distributed as dist
 import pretrain.trainer as trainer
+
 sent, stepping = {}, []
 def watched(name):
     inner = getattr(dist, name)
@@ -48,7 +51,7 @@ def test_bf16_is_what_is_sent(engine: str, stage: int, tokens: Path, tokenizer: 
     found: dict[str, Any] = {}
     for kind in ("fp32", "bf16"):
         seen = tmp_path / f"{kind}.json"
-        changes = {"engine": engine, "zero_stage": stage, "communication": kind, "steps": 12, "log_every": 1}
+        changes = {"engine": engine, "zero_stage": stage, "grad_reduce_dtype": kind, "steps": 12, "log_every": 1}
         run = start(tmp_path / kind, tokens, tokenizer, 2, WATCH.replace("PATH", repr(str(seen))), **changes)
         code, errors = finish(run)
         assert code == 0, errors

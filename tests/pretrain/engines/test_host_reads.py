@@ -12,10 +12,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_tokens import make_tokenizer, make_tokens
 from training_runs import finish, start
 
+pytestmark = pytest.mark.slow
+
 WATCH = """
 import json, os, traceback
 import pretrain.trainer as e
 from torch.utils._python_dispatch import TorchDispatchMode
+
 inner, seen = e.Trainer.step, []
 class Spy(TorchDispatchMode):
     reads = ()

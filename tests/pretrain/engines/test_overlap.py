@@ -13,13 +13,15 @@ from pretrain.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from training_runs import finish, start
+from training_runs import train
+
+pytestmark = pytest.mark.slow
 
 WATCH = """
 import json
 import torch
 import torch.distributed as dist
-import pretrain.begin as begin
+import pretrain.setup as begin
 import pretrain.speed as speed
 import pretrain.trainer as trainer
 import pretrain.engines.torch_engine as torch_engine
@@ -93,8 +95,7 @@ def watched(out: Path, tokens: Path, tokenizer: Path, changes: dict[str, Any], w
         "model": MODEL, "engine": "deepspeed" if stage else "torch", "steps": 2, "optimizer": {"warmup_steps": 1},
         "global_batch": 8, **changes,
     }  # fmt: skip
-    code, errors = finish(start(out, tokens, tokenizer, 2, patch, **changes))
-    assert code == 0, errors
+    train(out, tokens, tokenizer, 2, patch, **changes)
     return list(json.loads((out / "events.json").read_text()))
 
 
@@ -104,7 +105,7 @@ def watched(out: Path, tokens: Path, tokenizer: Path, changes: dict[str, Any], w
 def test_the_last_layers_are_sent_before_the_first_is_reached(
     compiled: str, stage: int, tokens: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    changes = {"zero_stage": stage, "compile": bool(compiled), "bucket_mb": 1}
+    changes = {"zero_stage": stage, "compile": bool(compiled), "bucket_cap_mb": 1}
     events = watched(tmp_path, tokens, tokenizer, changes, compiled == "as a whole")
     assert events.count("layer") == MODEL["layers"] and events.count("sent") >= 2
     overlaps = events[-1] == "sent" and events.index("sent") < len(events) - 1 - events[::-1].index("layer")
@@ -114,7 +115,11 @@ def test_the_last_layers_are_sent_before_the_first_is_reached(
 @pytest.mark.parametrize("stage", [0, 1])
 def test_a_bucket_is_as_large_as_the_settings_say(stage: int, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     assert watched(tmp_path / "all", tokens, tokenizer, {"zero_stage": stage}).count("sent") == 1
-    assert 3 <= watched(tmp_path / "parts", tokens, tokenizer, {"zero_stage": stage, "bucket_mb": 1}).count("sent") <= 6
+    assert (
+        3
+        <= watched(tmp_path / "parts", tokens, tokenizer, {"zero_stage": stage, "bucket_cap_mb": 1}).count("sent")
+        <= 6
+    )
 
 
 def test_buckets_by_size_of_the_model() -> None:
@@ -122,4 +127,4 @@ def test_buckets_by_size_of_the_model() -> None:
     assert bucket_elements(run(), 8_000_000) == 25 * 262_144  # 25 MB, in numbers of four bytes
     assert bucket_elements(run(), 111_000_000) == 13_875_000
     assert bucket_elements(run(), 1_500_000_000) == 200 * 262_144
-    assert bucket_elements(run(bucket_mb=3), 111_000_000) == 786_432
+    assert bucket_elements(run(bucket_cap_mb=3), 111_000_000) == 786_432

@@ -47,7 +47,7 @@ def test_a_model_of_code_of_its_own(tmp_path: Path) -> None:
 
 
 def test_positions_and_a_folder_without_configuration(tmp_path: Path, bases: dict[str, Path]) -> None:
-    assert "tune.length (129) is more than the 128 positions" in fault(bases["llama"], 129)
+    assert "tune.max_seq_len (129) is more than the 128 positions" in fault(bases["llama"], 129)
     assert read_base(bases["llama"], 128).model_type == "llama"
     assert "does not load" in fault(tmp_path)
 

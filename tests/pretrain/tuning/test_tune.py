@@ -53,6 +53,7 @@ def whole(straight: dict[tuple[str, bool], Path], bases: dict[str, Path], run: A
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [False, True], ids=["all", "lora"])
 @pytest.mark.parametrize("kind", ["gpt_neox", "llama"])
 def test_a_stopped_run_resumes_to_the_same_bytes(
@@ -67,6 +68,7 @@ def test_a_stopped_run_resumes_to_the_same_bytes(
     assert figures(tmp_path / "run") == figures(whole(kind, lora))
 
 
+@pytest.mark.slow
 def test_without_the_guard_renamed_weights_stay_the_bases(
     bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +82,7 @@ def test_without_the_guard_renamed_weights_stay_the_bases(
         assert bool(differing) == (kind == "gpt_neox"), differing
 
 
+@pytest.mark.slow
 def test_unfinished_checkpoints_are_passed_over(bases: dict[str, Path], run: Any, whole: Any, tmp_path: Path) -> None:
     out = run(bases["gpt_neox"], tmp_path / "run", stop_at=SECOND_EPOCH)
     folder = out / "checkpoints"
@@ -109,7 +112,7 @@ def test_a_run_that_is_trained_is_only_written(bases: dict[str, Path], run: Any,
 def test_a_checkpoint_of_other_settings_is_refused(bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
     out = run(bases["llama"], tmp_path / "run", stop_at=2)
     with pytest.raises(UserError, match="checkpoint-2 is of another run"):
-        run(bases["llama"], out, optimizer={"lr": 1e-2})
+        run(bases["llama"], out, optimizer={"learning_rate": 1e-2})
 
 
 def test_lora_merged_is_the_adapter(bases: dict[str, Path], whole: Any) -> None:
@@ -172,15 +175,16 @@ def test_set_aside_examples_are_counted_and_named(bases: dict[str, Path], run: A
     build = write_build(tmp_path / "build", train=9, held_out=0)
     found = Examples(build / "train.jsonl", read_tokenizer(bases["llama"]), 128).kept
     middle = sorted(len(example.ids) for example in found)[4]
-    out = run(bases["llama"], tmp_path / "run", instructions=build, length=middle, epochs=1)
+    out = run(bases["llama"], tmp_path / "run", instructions=build, max_seq_len=middle, epochs=1)
     counts = json.loads((out / "counts.json").read_text())
     rejects = [json.loads(line) for line in (out / "rejects" / "examples.jsonl").read_text().splitlines()]
     assert 0 < counts["set_aside"] == len(rejects) < 9 and counts["examples"] == 9 - len(rejects)
     assert counts["held_out_loss"] == {}
     with pytest.raises(UserError, match="none of 9 examples"):
-        run(bases["llama"], tmp_path / "none", instructions=build, length=8)
+        run(bases["llama"], tmp_path / "none", instructions=build, max_seq_len=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [None, LORA], ids=["all", "lora"])
 def test_the_plan_is_what_the_run_counts(
     lora: dict[str, Any] | None, bases: dict[str, Path], build: Path, whole: Any
@@ -237,6 +241,7 @@ def test_a_base_without_a_template_is_asked_by_the_layout(bases: dict[str, Path]
     assert len(list(answer(bases["llama"], ["무엇?"], max_new_tokens=3))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lora", [None, LORA], ids=["all", "lora"])
 def test_bf16_computes_and_writes_bf16_and_resumes(
     lora: dict[str, Any] | None, bases: dict[str, Path], run: Any, tmp_path: Path
@@ -254,7 +259,7 @@ def test_bf16_computes_and_writes_bf16_and_resumes(
 
 def test_a_run_that_diverges_ends(bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
     with pytest.raises(HunminError, match=r"the loss is (nan|inf) at step \d"):
-        run(bases["llama"], tmp_path / "run", optimizer={"lr": 1e30}, checkpoint_every=1)
+        run(bases["llama"], tmp_path / "run", optimizer={"learning_rate": 1e30}, checkpoint_every=1)
     assert not (tmp_path / "run" / "model").exists()
 
 

@@ -43,6 +43,7 @@ def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_build(tmp_path_factory.mktemp("sixteen"), train=16)
 
 
+@pytest.mark.slow
 def test_accumulation(sixteen: Path, bases: dict[str, Path], run: Any, tmp_path: Path) -> None:
     whole = run(bases["llama"], tmp_path / "16", instructions=sixteen, **{**STEPS, "micro_batch": 16})
     for size in (1, 4, 3 * 16):
@@ -83,8 +84,9 @@ def test_torchrun_and_a_lone_process_with_zero(
     assert_equal(alone, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_process_tells_a_user_mistake_without_a_traceback(
     bases: dict[str, Path], build: Path, tmp_path: Path
 ) -> None:
-    code, errors = launched(write_job(bases["llama"], build, tmp_path, length=500), "pretrain.tuning.train")
-    assert code == 2 and "tune.length (500) is more than the 128 positions" in errors and "Traceback" not in errors
+    code, errors = launched(write_job(bases["llama"], build, tmp_path, max_seq_len=500), "pretrain.tuning.train")
+    assert code == 2 and "tune.max_seq_len (500) is more than the 128 positions" in errors and "Traceback" not in errors

@@ -14,8 +14,8 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 PLACES = ["서울", "부산", "대구", "인천", "광주", "대전", "울산", "세종", "제주", "강릉"]
 THINGS = ["사과", "배", "포도", "감자", "고구마", "수박", "참외", "딸기", "귤", "복숭아"]
 RUN: dict[str, Any] = {
-    "length": 96, "epochs": 2, "global_batch": 4, "micro_batch": 2, "checkpoint_every": 3, "log_every": 1,
-    "wandb": "off", "threads": 1, "optimizer": {"lr": 1e-3},
+    "max_seq_len": 96, "epochs": 2, "global_batch": 4, "micro_batch": 2, "checkpoint_every": 3, "log_every": 1,
+    "wandb": "off", "threads": 1, "optimizer": {"learning_rate": 1e-3},
 }  # fmt: skip
 
 

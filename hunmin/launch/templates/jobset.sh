@@ -1,0 +1,12 @@
+env PYTHONSAFEPATH=1 torchrun
+    --nnodes={{ nodes }}
+    --nproc-per-node={{ devices }}
+    --node-rank=$(JOB_COMPLETION_INDEX)
+    --master-addr={{ object }}-train-0-0.{{ object }} {# JobSet names a pod's host JOBSET-JOB-0-INDEX.JOBSET #}
+    --master-port=29500
+    --max-restarts=0
+    --shutdown-timeout={{ saving }}
+    --log-dir={{ rank_logs }}/node-$(JOB_COMPLETION_INDEX)
+    --redirects=3
+    --tee=0:3
+    --module hunmin.main pretrain {{ recipe }}

@@ -1,0 +1,121 @@
+"""What `hunmin run` would refuse, said beforehand by `hunmin run --dry-run` and `hunmin plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.errors import UserError
+from common.lock import LOCK
+from common.names import find_here, with_prefix
+from hunmin.recipe import Recipe, RunSettings, is_resolved_recipe
+
+SHARED_STAGE = "corpus"
+"""The stage that several processes can do together in one run folder."""
+
+
+def refuse_shared_executor(recipe: RunSettings, first: str | None, last: str | None) -> bool:
+    """Return whether several processes do the corpus stage together; refuse it in a run of other stages.
+
+    Args:
+        recipe: the run.
+        first: `--from`.
+        last: `--until`.
+
+    Raises:
+        UserError: it is the recipe's, and there are other stages.
+    """
+    if not isinstance(recipe, Recipe):
+        return False
+    executor = recipe.corpus.executor
+    share = executor == "slurm-array"
+    if share and (first or last != SHARED_STAGE):
+        raise UserError(
+            f"corpus.executor={executor} in a run of other stages",
+            f"the elements of an array do the stage '{SHARED_STAGE}' alone",
+            f"submit hunmin corpus build RECIPE --executor {executor}; then run the recipe with corpus.executor=local",
+        )
+    return share
+
+
+def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> None:
+    """Refuse a run's own recipe where the run's folder was moved or copied: it names the old place.
+
+    Args:
+        recipe: the run.
+        path: of its recipe.
+        overrides: `key=value` each; one that says `out` is what is wanted.
+
+    Raises:
+        UserError: the recipe is the one that a run has written into its folder, and names another folder.
+    """
+    folder = Path(path).parent
+    own = Path(path).name == "recipe.yaml" and (folder / LOCK).is_file() and is_resolved_recipe(Path(path))
+    if own and folder.resolve() != Path(recipe.out).resolve() and not any(one.startswith("out=") for one in overrides):
+        raise UserError(
+            f"{path} says out: {recipe.out}, and its run is in {folder}",
+            "a run's own recipe continues the run beside it; paths in it are relative to where the command is given",
+            f"continue that run with out={folder}, or name another folder",
+        )
+
+
+def refuse_training(recipe: Recipe, here: bool = True) -> None:
+    """Refuse training that would end at its first step, as far as that is known before the run.
+
+    Args:
+        recipe: the run.
+        here: it trains on this machine.
+
+    Raises:
+        UserError: it has more processes than the machine has GPUs, begins with a model of another kind or shape, or
+            holds samples out of a corpus that repeats them.
+    """
+    if here:
+        _refuse_processes_without_gpu(recipe)
+    refuse_other_model(recipe)
+    refuse_repeated_validation(recipe)
+
+
+def _refuse_processes_without_gpu(recipe: Recipe) -> None:
+    import torch
+
+    processes, gpus = recipe.pretrain.processes, torch.cuda.device_count()
+    if torch.cuda.is_available() and processes > gpus:
+        raise UserError(
+            f"{processes} processes on a machine with {gpus} GPUs",
+            "a process has a GPU of its own",
+            f"set pretrain.processes={gpus}",
+        )
+
+
+def refuse_other_model(recipe: Recipe) -> None:
+    """Refuse a model to go on from that is here, and has another kind or shape than the recipe's.
+
+    Raises:
+        UserError: it has.
+    """
+    source = recipe.pretrain.init_from
+    folder = find_here(with_prefix(source), "model") if source else None
+    if source and folder and folder.is_dir():
+        from pretrain.continuation import check_model
+
+        check_model(source, recipe.pretrain)
+
+
+def refuse_repeated_validation(recipe: Recipe) -> None:
+    """Refuse samples held out of a corpus that repeats documents and holds out none of them (`pretrain.plans`).
+
+    Raises:
+        UserError: the recipe asks for it.
+    """
+    mixture, pretrain = recipe.corpus.mixture, recipe.pretrain
+    if mixture is None or mixture.held_out or not pretrain.validation_samples or pretrain.packing == "sentence-pairs":
+        return
+    drawn = mixture.max_epochs > 1 and (mixture.alpha < 1 or any(one.weight != 1 for one in mixture.sources.values()))
+    if drawn or any((one.epochs or 0) > 1 for one in mixture.sources.values()):
+        raise UserError(
+            f"corpus.mixture repeats documents, and pretrain.validation_samples={pretrain.validation_samples} are to "
+            "be held out of them",
+            "a sample that is held out must not come again in training",
+            "set corpus.mixture.held_out (0.005, say), or pretrain.validation_samples=0",
+        )

@@ -1,0 +1,106 @@
+"""A task's details and worst examples, of each model, as rows and as tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from klue.breakdown import confusion, details, errors_of, has_labels
+from klue.compare import systems_of
+from klue.grid import Grid
+from klue.tables import cell, named
+from klue.tasks import TASKS
+from klue.tasks.base import Example
+
+
+def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return what `klue.breakdown.details` does for each model and initialisation, with `model` and `init`; and what is
+    missing, see `klue.compare.systems_of`.
+
+    Args:
+        rows: see `klue.compare.systems_of`.
+        task: its name.
+    """
+    systems, missing = systems_of(rows, task)
+    found = [
+        {"model": one.model, "init": one.init, "split": one.split, **row}
+        for one in systems
+        for row in details(task, list(one.gold.values()), one.lists)
+    ]
+    return found, missing
+
+
+def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
+    """Return title, labels and counts (`klue.breakdown.confusion`) of each model and initialisation; none where a
+    task's predictions are no labels.
+
+    Args:
+        rows: see `klue.compare.systems_of`.
+        task: its name.
+    """
+    if not has_labels(task):
+        return []
+    return [(one.title, *confusion(task, list(one.gold.values()), one.lists)) for one in systems_of(rows, task)[0]]
+
+
+def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
+    """Return the tables of a task's details, one a model and initialisation; mean ± standard deviation over seeds."""
+    grids = []
+    for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
+        mine = [row for row in found if (row["model"], row["init"]) == (model, init)]
+        names = [name for name in mine[0] if name not in ("model", "init", "split", "group", "count")]
+        title = f"{TASKS[task].title}, {mine[0]['split']}: {named(model, init)}"
+        body = [[row["group"], f"{row['count']:,}", *(cell(row[name]) for name in names)] for row in mine]
+        grids.append((title, ["", "in gold", *names], body))
+    return grids
+
+
+def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example], count: int) -> list[dict[str, Any]]:
+    """Return {"model", "init", "guid", "error", "texts", "gold", "predictions"} of the examples with most error, the
+    mean over seeds, of each model and initialisation; those without error are left out.
+
+    Args:
+        rows: see `klue.compare.systems_of`.
+        task: its name.
+        examples: the task's own, of the split that is scored: their texts are shown.
+        count: how many of each.
+    """
+    texts = {example.guid: example.texts for example in examples}
+    found = []
+    for one in systems_of(rows, task)[0]:
+        errors = {
+            guid: sum(errors_of(task, label, seed[guid]) for seed in one.seeds) / len(one.seeds)
+            for guid, label in one.gold.items()
+        }
+        for guid in sorted(one.gold, key=lambda guid: -errors[guid])[:count]:
+            if errors[guid] > 0:
+                found.append(
+                    {"model": one.model, "init": one.init, "guid": guid, "error": errors[guid],
+                     "texts": list(texts.get(guid, ())), "gold": one.gold[guid],
+                     "predictions": [seed[guid] for seed in one.seeds]}
+                )  # fmt: skip
+    return found
+
+
+def worst_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
+    """Return the tables of the worst examples, one a model and initialisation."""
+    grids = []
+    for model, init in dict.fromkeys((row["model"], row["init"]) for row in found):
+        body = [
+            [row["guid"], f"{row['error']:.2f}", " / ".join(row["texts"]), _short(row["gold"]),
+             "; ".join(map(_short, row["predictions"]))]
+            for row in found if (row["model"], row["init"]) == (model, init)
+        ]  # fmt: skip
+        head = ["guid", "error", "text", "gold", "predictions"]
+        grids.append((f"{TASKS[task].title}, most error: {named(model, init)}", head, body))
+    return grids
+
+
+def _short(value: Any) -> str:
+    value = value["label"] if isinstance(value, dict) and "probabilities" in value else value
+    if isinstance(value, str):
+        return value
+    return f"{value:.2f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

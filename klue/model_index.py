@@ -1,0 +1,74 @@
+"""Scores for the model card as the hub reads them: `model-index`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from klue.results import metrics_of, not_the_benchmarks, shown_scores, summarize
+from klue.synthetic import synthetic_tasks
+from klue.tasks import SUITE_OF, SUITES, TASKS
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+HUB_TASKS = {
+    "ynat": "text-classification",
+    "klue-sts": "sentence-similarity",
+    "klue-nli": "text-classification",
+    "klue-ner": "token-classification",
+    "klue-re": "text-classification",
+    "klue-dp": "token-classification",
+    "klue-mrc": "question-answering",
+    "wos": "text-generation",
+    "kobest-copa": "multiple-choice",
+    "kobest-hellaswag": "multiple-choice",
+    "korsts": "sentence-similarity",
+    "korquad": "question-answering",
+}
+"""The hub's names for kinds of tasks; those that are not named classify text."""
+
+
+def eval_results(rows: Sequence[dict[str, Any]]) -> list[EvalResult]:
+    """Return every metric of the pretrained model with its data, for the `model-index` of a card on the hub.
+
+    They are of the test set where that is public, else of dev. Scores on other examples than the benchmark's whole set
+    do not carry its name. `metric_args` hold the seeds, and the standard deviation over them where there are several.
+
+    Args:
+        rows: result rows of jobs (results.jsonl).
+    """
+    from huggingface_hub import EvalResult
+
+    results, other = [], not_the_benchmarks(rows)
+    for entry in summarize(rows):
+        if entry["init"] != "pretrained":
+            continue
+        task, key = TASKS[entry["task"]], ("task", "init", "settings")
+        kind, name = "other", f"{SUITES[SUITE_OF[task.name]].title}: {task.title}"
+        if entry["task"] in synthetic_tasks([entry]):
+            name = f"synthetic examples in the form of {task.title}"
+        elif entry["task"] in other:
+            name = f"{other[entry['task']]:,} examples in the form of {task.title}"
+        elif task.hub_config:
+            kind, name = "klue/klue", task.title
+        for metric, value in shown_scores(entry).items():
+            if value["mean"] is None:
+                continue
+            seeds = sorted(row["seed"] for row in rows if all(row[part] == entry[part] for part in key))
+            spread = {} if value["sd"] is None else {"standard_deviation": round(value["sd"], 4)}
+            results.append(
+                EvalResult(
+                    task_type=HUB_TASKS.get(task.name, "text-classification"),
+                    dataset_type=kind,
+                    dataset_name=name,
+                    dataset_config=task.hub_config or task.name,  # results are grouped by it, not by the name
+                    dataset_split="test" if "test" in entry else "validation",
+                    dataset_args={"note": entry["data_note"]} if entry["data_note"] else None,
+                    metric_type=metric,
+                    metric_name=metrics_of(task.name)[metric],
+                    metric_value=round(value["mean"], 4),
+                    metric_args={"seeds": seeds, **spread},
+                )
+            )
+    return results

@@ -1,0 +1,134 @@
+"""`hunmin klue report`: the scores of one or several models, compared and taken apart, in one of the forms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.text import Text
+
+from common.errors import UserError
+from common.names import find
+from common.progress import console, say, show
+from klue.compare import compare, comparison_grids, read_models
+from klue.error_analysis import confusions, detail_grids, detail_rows, worst, worst_grids
+from klue.examples import find_file, read_examples
+from klue.grid import latex_grid, markdown_grid, terminal_grid
+from klue.plot import draw_confusion, draw_scores
+from klue.report import as_tree, latex, markdown, read_rows, results_table
+from klue.tables import published_for
+from klue.tasks import get_task, suite_folder
+
+Form = Literal["table", "markdown", "latex", "json"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a report is to hold; see the command's options."""
+
+    folders: list[tuple[str, Path]]
+    """As each was given, and the folder with its results."""
+    form: Form
+    plot: str | None
+    interval: bool
+    details: list[str]
+    worst: int
+    data: str | None
+    published: bool
+    held: dict[str, dict[str, int]]
+    """Of each as it was given: task → sentences of its corpus that were taken out for it; empty where none is known."""
+
+
+def print_report(wanted: Wanted) -> None:
+    """Print a report to stdout, and draw its plot.
+
+    Raises:
+        UserError: a folder holds no results, a task is none or was not run, or texts are asked for without --data.
+    """
+    if wanted.worst and not (wanted.data and wanted.details):
+        raise UserError(
+            f"--worst {wanted.worst} without --data and --details",
+            "it shows the texts of a task's examples, which stand in the benchmark's files",
+            "name the task by --details and the folder by --data",
+        )
+    rows = read_models(wanted.folders, read_rows)
+    several = len(wanted.folders) > 1
+    known = None if several else wanted.held[wanted.folders[0][0]]
+    beside = published_for(rows, wanted.published)
+    if wanted.plot:
+        draw_scores(rows, beside, Path(wanted.plot))
+        say(f"plot: {wanted.plot}")
+    more, grids, notes = _more(wanted, rows)
+    if wanted.plot:
+        _draw_confusions(wanted, rows, Path(wanted.plot))
+    notes = [f"{given}: {_counts(found)}." for given, found in wanted.held.items() if several and found] + notes
+    if wanted.form == "json":
+        shown = rows if several else [{name: row[name] for name in row if name != "folder"} for row in rows]
+        tree = as_tree(shown, beside, known) | more | ({"contamination": wanted.held} if several else {})
+        print(json.dumps(tree, ensure_ascii=False, indent=1))
+        return
+    if wanted.form == "table":
+        terminal = console(stderr=False)
+        terminal.print(results_table(rows, beside, terminal.width, known))
+        for grid in grids:
+            terminal.print(terminal_grid(grid))
+        for note in notes:
+            terminal.print(Text(note))
+        return
+    as_text, one = (markdown, markdown_grid) if wanted.form == "markdown" else (latex, latex_grid)
+    ends = [f"{'% ' if wanted.form == 'latex' else ''}{note}\n" for note in notes]
+    show("\n".join([as_text(rows, beside, known), *map(one, grids), *ends]))
+
+
+def _more(wanted: Wanted, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Any], list[str]]:
+    """Return what is asked for beside the scores: as a JSON-like tree, as tables, and the notes below."""
+    more: dict[str, Any] = {}
+    grids, notes = [], []
+    if wanted.interval:
+        more["comparison"] = compare(rows)
+        grids += comparison_grids(more["comparison"])
+        notes += [more["comparison"]["how"]]
+        notes += [f"{name}: {why}." for name, why in more["comparison"]["not_compared"].items()]
+    for name in dict.fromkeys(get_task(one).name for one in wanted.details):
+        found, missing = detail_rows(rows, name)
+        if not found:
+            raise UserError(
+                f"no predictions of {name} in {', '.join(given for given, _ in wanted.folders)}",
+                "details are of tasks that were run",
+                missing.get(name, "name a task of the table"),
+            )
+        more.setdefault("details", {})[name] = found
+        grids += detail_grids(found, name)
+        if wanted.worst and wanted.data:
+            examples = _examples(name, find(wanted.data, "dataset"), found[0]["split"])
+            more.setdefault("worst", {})[name] = worst(rows, name, examples, wanted.worst)
+            grids += worst_grids(more["worst"][name], name)
+    return more, grids, notes
+
+
+def _draw_confusions(wanted: Wanted, rows: list[dict[str, Any]], plot: Path) -> None:
+    """Draw which label was taken for which, of each task of the details whose predictions are labels, beside the plot:
+    PLOT-TASK.png."""
+    for name in dict.fromkeys(get_task(one).name for one in wanted.details):
+        if found := confusions(rows, name):
+            path = plot.with_name(f"{plot.stem}-{name}.png")
+            draw_confusion(found, path)
+            say(f"plot: {path}")
+
+
+def _examples(name: str, data: Path, split: str) -> list[Any]:
+    task = get_task(name)
+    folder = suite_folder(data, name)
+    # of some tasks dev is a part of train
+    found = [find_file(task, folder, part) for part in dict.fromkeys((split, "train"))]
+    files = [path for path in found if path is not None]
+    if not files:
+        raise UserError(f"no file of {name} in {folder}", "texts stand in the benchmark's files", "mend --data")
+    return [example for path in files for example in read_examples(task, path)]
+
+
+def _counts(found: dict[str, int]) -> str:
+    named = ", ".join(f"{name} {count:,}" for name, count in found.items())
+    return f"sentences of the corpus taken out because they stand in a task's data, or all but: {named}"

@@ -1,0 +1,211 @@
+"""Export: a checkpoint's weights as a folder that transformers loads, byte for byte the same every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import torch
+from safetensors.torch import load_file
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging as hub_logging
+
+from common.errors import HunminError, UserError
+from common.files import atomic_write, disk_errors, follow_umask
+from pretrain.checkpoint import (
+    TOKENIZER_FILES,
+    WEIGHTS,
+    check_format,
+    is_sound,
+    library_disk_errors,
+    put_weights,
+    read_metadata,
+)
+from pretrain.export.check import check_folder
+from pretrain.export.onnx import FILE as ONNX_FILE
+from pretrain.export.onnx import check_onnx, refuse_onnx, write_onnx
+from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
+from pretrain.model import CLASSES, first_position, model_class
+from pretrain.settings import PretrainSettings
+
+hub_logging.disable_progress_bar()  # weights go from file to file in a moment
+if not torch.cuda.is_available():
+    os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers looks for DeepSpeed, which else warns of no GPU
+
+Dtype = Literal["fp32", "bf16", "fp16"]
+DTYPES: dict[Dtype, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+EXPORT_FILES = ("model.safetensors", "config.json")
+"""What every export holds, its tokenizer aside."""
+LIBRARY_FILES = ("generation_config.json",)
+"""What some versions of transformers write beside them."""
+
+
+def save_hub_model(
+    model: PreTrainedModel, tokenizer: Path, out: Path, check: Callable[[Path], object] = lambda folder: None
+) -> None:
+    """Write weights (safetensors), configuration and tokenizer files into `out`, replacing it as a whole.
+
+    The tokenizer there states the model's own length (`model_max_length`), so that `truncation=True` cuts what is too
+    long for its positions, and returns token types only where the model has two of them.
+
+    Args:
+        model: in the type that its weights are written in.
+        tokenizer: folder of the tokenizer's files.
+        out: folder to write.
+        check: raises if something is wrong with the folder; it has another name until then.
+    """
+    out = out.resolve() if out.is_symlink() else out.absolute()
+    temporary = out.with_name(f".{out.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    with disk_errors(out), library_disk_errors(out):
+        temporary.mkdir(parents=True)
+        model.save_pretrained(temporary)
+        follow_umask(*temporary.iterdir())
+        for name in TOKENIZER_FILES:
+            if (tokenizer / name).exists():
+                shutil.copyfile(tokenizer / name, temporary / name)
+        configuration = temporary / "tokenizer_config.json"
+        if configuration.exists():
+            settings = json.loads(configuration.read_bytes())
+            settings["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
+            if model.config.type_vocab_size < 2:  # the second text of a pair has no type that the model knows
+                names = settings.get("model_input_names", ["input_ids", "attention_mask"])
+                settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
+            with atomic_write(configuration) as stream:
+                json.dump(settings, stream, ensure_ascii=False, indent=1, sort_keys=True)
+                stream.write("\n")
+    try:
+        check(temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    shutil.rmtree(out, ignore_errors=True)
+    temporary.rename(out)
+
+
+def load_hub_model(
+    settings: PretrainSettings, config: PreTrainedConfig, weights: dict[str, torch.Tensor], source: str = "the run"
+) -> PreTrainedModel:
+    """Return a model of transformers, as anyone loads it, with these weights.
+
+    Args:
+        settings: the run's.
+        config: its configuration, which is copied.
+        weights: by the names of transformers, each once.
+        source: where they come from, for the message.
+
+    Raises:
+        HunminError: they are not those of this configuration.
+    """
+    model = model_class(settings)(type(config).from_dict(config.to_dict()))
+    put_weights(weights, model, source)
+    return model
+
+
+def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
+    """Return the model of a checkpoint as transformers has it, in fp32.
+
+    Args:
+        checkpoint: a step-* folder, wherever it stands.
+
+    Raises:
+        UserError: it is not a whole checkpoint, or one of an earlier version.
+        HunminError: its files are damaged.
+    """
+    saved = read_metadata(checkpoint)
+    if saved is None:
+        raise UserError(
+            f"{checkpoint} is not a whole checkpoint",
+            "a checkpoint folder holds complete.json and the files it lists",
+            "choose another step-* folder",
+        )
+    check_format(checkpoint, saved)
+    if not is_sound(checkpoint, saved):
+        raise HunminError(
+            f"{checkpoint} is damaged: its bytes are not those that were written",
+            "the files of a checkpoint are those that its complete.json describes",
+            "restore it from a copy, or choose another step-* folder",
+        )
+    if "config" not in saved:
+        raise UserError(
+            f"{checkpoint} was written by an earlier version, whose checkpoints hold no configuration",
+            "a checkpoint is exported by what it holds",
+            "let its run go on: the next checkpoint holds all",
+        )
+    kinds = {kind.__name__: kind for kind in CLASSES.values()}
+    kind = kinds[saved["config"]["architectures"][0]]
+    model = kind(kind.config_class.from_dict(saved["config"]))
+    put_weights(load_file(checkpoint / WEIGHTS), model, str(checkpoint))
+    return model.eval()
+
+
+def export_checkpoint(
+    checkpoint: Path, out: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
+) -> PreTrainedModel:
+    """Write a checkpoint as a folder that transformers loads, and return the model that it holds.
+
+    The folder has its name once `check_folder`, and the check of what stands beside the model, have found nothing
+    wrong with it.
+
+    Args:
+        checkpoint: a step-* folder, wherever it stands.
+        out: folder to write.
+        dtype: of the weights in it.
+        sentence_embeddings: beside them what sentence-transformers loads.
+        onnx: beside them an ONNX graph.
+
+    Raises:
+        UserError: it is not a whole checkpoint, or one of an earlier version, `dtype` cannot hold its weights, or the
+            graph cannot be made.
+        HunminError: what was written is not what it should be.
+    """
+    if onnx:
+        refuse_onnx(dtype)
+    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+
+    def finish(folder: Path) -> None:
+        check_folder(folder, model)
+        if sentence_embeddings:
+            write_sentence_embeddings(folder, model)
+            check_sentence_embeddings(folder, model)
+        if onnx:
+            write_onnx(folder, model)
+            check_onnx(folder, model)
+
+    save_hub_model(model, checkpoint, out, finish)
+    return model
+
+
+def is_export_of(
+    folder: Path, checkpoint: Path, dtype: Dtype = "fp32", sentence_embeddings: bool = False, onnx: bool = False
+) -> bool:
+    """Return whether a folder is what `export_checkpoint` makes of a checkpoint, by what it holds; a card beside it
+    makes no difference.
+
+    Args:
+        folder: that is there.
+        checkpoint: as the rest, of `export_checkpoint`.
+
+    Raises:
+        UserError: `checkpoint` is none.
+    """
+    extra = {*(EMBEDDING_FILES if sentence_embeddings else ()), *((ONNX_FILE,) if onnx else ())}
+    wanted = {*EXPORT_FILES, *(name for name in TOKENIZER_FILES if (checkpoint / name).exists()), *extra}
+    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if held - {"README.md", *LIBRARY_FILES} != wanted:
+        return False
+    model = load_checkpoint(checkpoint).to(DTYPES[dtype])
+    try:
+        check_folder(folder, model)
+        if sentence_embeddings:
+            check_sentence_embeddings(folder, model)
+        if onnx:
+            check_onnx(folder, model)
+    except (HunminError, OSError, ValueError, KeyError):
+        return False
+    return True

@@ -1,0 +1,65 @@
+"""The export stage: final weights → a folder for the model hub, checked against the training model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from common.errors import HunminError
+from pretrain.checkpoint import complete_checkpoints
+from pretrain.export.checkpoint import export_checkpoint
+from pretrain.model import first_position, model_class
+from pretrain.settings import PretrainSettings
+
+
+def export_run(settings: PretrainSettings, training: Path, out: Path) -> dict[str, Any]:
+    """Write the model folder of finished training and return counts.
+
+    The newest checkpoint is exported anew and must give the logits of the weights that training left, bit for bit.
+
+    Args:
+        settings: the run's.
+        training: folder of the training stage.
+        out: folder to write.
+
+    Raises:
+        HunminError: the export is not what training left.
+    """
+    model = out / ".export"
+    step, checkpoint = complete_checkpoints(training / "checkpoints")[-1]
+    export_checkpoint(checkpoint, model)
+    reference = model_class(settings).from_pretrained(
+        training / "model", local_files_only=True, trust_remote_code=False
+    )
+    difference = check_export(model, reference)
+    for file in model.iterdir():
+        file.replace(out / file.name)
+    shutil.rmtree(model)
+    return {"step": step, "parameters": reference.num_parameters(), "largest_logit_difference": difference}
+
+
+@torch.no_grad()
+def check_export(folder: Path, reference: PreTrainedModel) -> float:
+    """Return the largest difference between the exported folder's logits and the reference model's, on fixed ids.
+
+    Raises:
+        HunminError: they are not equal bit for bit.
+    """
+    loaded = type(reference).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
+    reference = reference.eval()
+    generator = torch.Generator().manual_seed(0)
+    length = min(64, loaded.config.max_position_embeddings - first_position(loaded.config))
+    ids = torch.randint(5, loaded.config.vocab_size, (2, length), generator=generator)
+    outputs = zip(loaded(input_ids=ids).values(), reference(input_ids=ids).values(), strict=True)
+    difference = max((one - two).abs().max().item() for one, two in outputs)
+    if difference != 0:
+        raise HunminError(
+            f"exported logits differ from the training model's by up to {difference:.3g}",
+            "an export changes nothing",
+            "report this with the recipe",
+        )
+    return difference

@@ -1,0 +1,250 @@
+"""Failure monitor: the processes of a run hear within seconds which of them failed, and how far each one has come.
+
+torchrun ends the processes of a machine when one fails, and the process group's timeout ends a collective that hangs.
+Neither says to all what failed, or who was silent. Every process therefore signs in torch's key-value store every few
+seconds and reads there of a failure; rank 0 looks for missing signs, and keeps a file of who is late.
+
+The keys of the store:
+    sign/RANK     "COUNT STEP": a new count at every heartbeat, `LEFT` once the process has ended in order
+    failed        the first failure, as JSON: its rank, a text and the exit code, which all processes end with
+    gone          how many processes have ended in order, or know of the failure
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from common.errors import EXIT_FAILED, HunminError
+from common.progress import say
+
+HEARTBEAT = "heartbeat.json"
+"""File in the logs of a run of several processes."""
+INTERVAL = 2.0
+"""Seconds between two heartbeats."""
+SILENT = 22
+"""Heartbeats without a sign after which a process has failed: not seconds, so that a suspended job continues."""
+LATE = 3
+"""Heartbeats without a sign after which a process is late; as many make it failed once a collective has raised."""
+WRITE_EVERY = 5
+"""Heartbeats between two versions of the file."""
+GRACE = 5.0
+"""Seconds that a process has to end by itself once it knows of a failure."""
+MOST = 16
+"""Hosts in the file at most, and ranks of each: one glance, however many are late."""
+LONGEST = 3000
+"""Characters of an error's text that the others are told; those of collectives carry pages of stack."""
+LEFT = -1
+
+
+class Monitor:
+    """A process's tie to the others of its run; as a context manager it tells them the error that leaves the block.
+
+    Args:
+        rank: of this process.
+        hosts: of all processes, by rank.
+        connect: returns a connection to the run's store; None in a run of one process, whose monitor does nothing.
+    """
+
+    def __init__(self, rank: int, hosts: Sequence[str], connect: Callable[[], Any] | None = None) -> None:
+        self.rank, self.hosts, self.world = rank, hosts, len(hosts)
+        self.store: Any = connect and connect()  # of the main thread: a call holds it until the answer has come
+        self._own: Any = connect and connect()
+        self._progress, self._code = (lambda: 0), EXIT_FAILED
+        self._keys = [f"sign/{rank}" for rank in range(self.world)]
+        self._signs, self._silent, self._patience = ["0 0"] * self.world, [0] * self.world, SILENT
+        self._count = self._step = self._steps = self._still = self._unanswered = 0
+        self._report, self._writer = Path(), threading.Thread()
+        self._stop, self._told = threading.Event(), threading.Event()
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._watch, self._watch_answers)]
+        if connect:
+            self._sign(self.store)
+
+    def start(self) -> None:
+        """Begin to sign and to look for failures, once every process has made its monitor."""
+        for thread in self._threads:
+            thread.start()
+        # a daemon thread that is inside the store's C++ while the interpreter goes down aborts the process
+        atexit.register(self._stop_threads)
+
+    def follow(self, progress: Callable[[], int]) -> None:
+        """Sign with the number of steps of which this process has done its own part; a thread calls `progress`."""
+        self._progress = progress
+
+    @contextmanager
+    def reporting(self, path: Path, steps: int) -> Iterator[None]:
+        """Keep a file in the body on rank 0 that tells which processes the run waits for; none of one process.
+
+        Args:
+            path: of the file.
+            steps: of the whole run.
+        """
+        self._report, self._steps = path if self.rank == 0 and self.world > 1 else Path(), steps
+        yield  # of an error that leaves the body `fail` learns the cause
+        self._write("ended")
+        self._report = Path()
+
+    def fail(self, error: BaseException) -> bool:
+        """Tell the others that this process has failed, and return whether it is another one's failure; never raises.
+
+        A collective raises where the process at its other end has gone or does not come: that one is named.
+        """
+        if self.world == 1 or self._stop.is_set():
+            return False
+        named, first, broken = self.rank, self.rank, isinstance(error, RuntimeError)
+        text = str(error) if isinstance(error, HunminError) else f"{type(error).__name__}: {error}".removesuffix(": ")
+        what = f"failed: {text}"
+        self._patience = LATE if broken else SILENT
+        if self._told.wait((LATE + 2) * INTERVAL if broken else 0):
+            return True
+        with suppress(Exception):
+            steps = [int(sign.split()[1]) for sign in self.store.multi_get(self._keys)]
+            if broken and steps[self.rank] > min(steps):
+                named = steps.index(min(steps))
+                what = f"did not come, last seen at step {min(steps)} where others wait at {max(steps)}: {text}"
+            self._told.set()
+            code = getattr(error, "exit_code", EXIT_FAILED)
+            first, text, self._code = self._announce(self.store, named, what, code)
+            self._tell(self.store, text if first != self.rank else "", text)
+        return first != self.rank
+
+    def close(self) -> None:
+        """End in order: this process is not missed any more."""
+        if self.world == 1 or self._stop.is_set():
+            return
+        self._stop_threads()
+        self._count = LEFT - 1
+        with suppress(Exception):  # who has ended in order does not care what became of the store
+            self._sign(self.store)
+            self._leave(self.store)
+
+    def __enter__(self) -> Monitor:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            self.close()
+        elif self.fail(error) and isinstance(error, RuntimeError):
+            raise SystemExit(self._code) from None  # the cause is said: this error only follows from it
+
+    def look(self) -> str:
+        """Do what a heartbeat does: sign, and look for signs; return the run's failure, "" where there is none."""
+        store = self._own
+        self._sign(store)
+        latest = [sign.decode() for sign in store.multi_get(self._keys if self.rank == 0 else self._keys[:1])]
+        for rank, sign in enumerate(latest):
+            same = sign == self._signs[rank] and not sign.startswith(f"{LEFT} ")
+            self._silent[rank], self._signs[rank] = self._silent[rank] + 1 if same else 0, sign
+            if self._silent[rank] > self._patience:
+                seen = f"for {INTERVAL * self._silent[rank]:g} s, last seen at step {sign.split()[1]}"
+                self._announce(store, rank, f"gave no sign of life {seen}")
+        step = self._progress()
+        self._still, self._step = self._still + 1 if step == self._step else 0, step
+        if self._count % WRITE_EVERY == 0 and not self._writer.is_alive():
+            self._writer = threading.Thread(target=self._write, daemon=True)  # a disk that hangs holds up no heartbeat
+            self._writer.start()
+        _, text, self._code = json.loads(store.get("failed")) if store.check(["failed"]) else (0, "", EXIT_FAILED)
+        return text
+
+    def _sign(self, store: Any) -> None:
+        self._count += 1
+        store.set(f"sign/{self.rank}", f"{self._count} {self._progress()}")
+
+    def _announce(self, store: Any, rank: int, what: str, code: int = EXIT_FAILED) -> list[Any]:
+        """Return the first failure of the run, which is this one where there was none."""
+        failed = json.dumps([rank, f"rank {rank} on {self.hosts[rank]} {what}"[:LONGEST], code])
+        return json.loads(store.compare_set("failed", "", failed))  # type: ignore[no-any-return]
+
+    def _watch(self) -> None:
+        failure = ""
+        try:
+            while not failure and not self._stop.wait(INTERVAL):
+                failure = self.look()
+                self._unanswered = 0
+        except Exception:
+            failure = f"rank 0 on {self.hosts[0]} is gone: its connection has closed"
+        if failure and not self._stop.is_set():
+            self._end(failure)
+
+    def _watch_answers(self) -> None:
+        """End this process when the store does not answer: a call to a stopped process or a lost node never returns."""
+        while not self._stop.wait(INTERVAL) and not self._told.is_set():
+            self._unanswered += 1
+            if self._unanswered > SILENT:
+                self._own = None
+                self._end(f"rank 0 on {self.hosts[0]} gave no sign of life for {INTERVAL * SILENT:g} s")
+
+    def _end(self, failure: str) -> None:
+        """End this process because of a failure, by force if it does not end by itself."""
+        if not self._told.is_set():
+            self._told.set()
+            self._tell(self._own, failure, failure)
+        if not self._stop.wait(GRACE):
+            os._exit(self._code)
+
+    def _tell(self, store: Any, said: str, failure: str) -> None:
+        """Say why this process ends ("": its own error is on its way to the user), and write it into the file."""
+        with suppress(Exception):  # a closed stderr, or no store that answers
+            if said:
+                say(f"rank {self.rank} ends: {said}", style="red")
+            self._write("failed", failure)
+            self._leave(store)
+
+    def _leave(self, store: Any) -> None:
+        """Count this process as gone; rank 0 waits some seconds for the others: the store goes with its process."""
+        gone, until = store.add("gone", 1), time.monotonic() + GRACE
+        while self.rank == 0 and gone < self.world and time.monotonic() < until:
+            time.sleep(0.05)
+            gone = store.add("gone", 0)
+
+    def _stop_threads(self) -> None:
+        self._stop.set()
+        if self._threads[0].is_alive():
+            self._threads[0].join(2 * INTERVAL)  # no longer: the store may never answer
+        atexit.unregister(self._stop_threads)
+
+    def _write(self, state: str = "running", failure: str = "") -> None:
+        """Replace the file; a disk that is full ends nothing."""
+        if not self._report.name:
+            return
+        now = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "state": state, "steps": self._steps}
+        late = report(self.hosts, self._signs, self._silent, self._progress(), self._still)
+        with suppress(OSError):
+            fresh = self._report.with_name(f".{self._report.name}.tmp")
+            fresh.write_text(json.dumps({**now, **({"failure": failure} if failure else {}), **late}, indent=1) + "\n")
+            fresh.replace(self._report)
+
+
+def report(hosts: Sequence[str], signs: Sequence[str], silent: Sequence[int], step: int, still: int) -> dict[str, Any]:
+    """Return the furthest step, and the processes that are late: silent, or behind in a step that does not end.
+
+    Signs are up to a heartbeat old: only where rank 0 stands still does a smaller step mean that a process is behind.
+
+    Args:
+        hosts: of all processes, by rank.
+        signs: of them.
+        silent: heartbeats since each was new.
+        step: of rank 0.
+        still: heartbeats since rank 0 has come further.
+    """
+    read = [[int(number) for number in sign.split()] for sign in signs]
+    furthest, late = max([step, *(done for _, done in read)]), dict[str, dict[str, Any]]()
+    for rank, (count, done) in enumerate(read):
+        if count != LEFT and (silent[rank] > LATE or (done < furthest and still > 1)):
+            new = {"host": hosts[rank], "processes": 0, "ranks": [], "step": done, "silent_seconds": 0.0}
+            entry = late.setdefault(hosts[rank], new)
+            entry["processes"] += 1
+            entry["ranks"] += [rank] if len(entry["ranks"]) < MOST else []
+            entry["step"] = min(entry["step"], done)
+            entry["silent_seconds"] = max(entry["silent_seconds"], INTERVAL * silent[rank])
+    worst = sorted(late.values(), key=lambda entry: (-entry["silent_seconds"], entry["step"]))
+    many = {"processes": len(read), "late_processes": sum(entry["processes"] for entry in worst)}
+    return {"step": furthest, "seconds_in_step": INTERVAL * still, **many, "late": worst[:MOST]}

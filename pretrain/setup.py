@@ -1,0 +1,211 @@
+"""How a run begins: its samples, its model and its engine; fresh, with its newest checkpoint, or as a branch."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from common.errors import UserError
+from common.progress import say
+from common.settings import dump_settings
+from pretrain.accelerator import check_device
+from pretrain.branch import read_parent
+from pretrain.checkpoint import (
+    TOKENIZER_FILES,
+    check_metadata,
+    fingerprint,
+    load_optimizer,
+    load_weights,
+    newest_checkpoint,
+    remove_unfinished,
+    tokens_fingerprint,
+)
+from pretrain.continuation import load_model
+from pretrain.dry_run_batch import rehearse
+from pretrain.engines import Engine, engine_name, start_engine
+from pretrain.guard import StepGuard
+from pretrain.inputs import prepare
+from pretrain.loader import Loader, plan_samples, read_vocabulary
+from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
+from pretrain.peak import device_name
+from pretrain.precision import half_type, resolve_dtype
+from pretrain.processes import Process, require_shared_folder
+from pretrain.samples import filled
+from pretrain.settings import PretrainSettings
+from pretrain.speed import is_compiled, speed_up
+from tokenizer.shards import TokenShards
+
+PLANS = "samples-*"
+"""Folders, in that of a run, of samples that were drawn or packed before it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the steps of a run need."""
+
+    process: Process
+    loader: Loader
+    engine: Engine
+    guard: StepGuard
+    metadata: dict[str, Any]
+    """What is written with its checkpoints, and must have been written with one to be this run's."""
+    saved: dict[str, Any]
+    """Of the checkpoint that it goes on from, its own or its parent's; {} without one."""
+    parent: str = ""
+    """The checkpoint it begins from as a branch, now; "" otherwise."""
+    vocabulary: list[Path] = field(default_factory=list)
+    """The tokenizer's files, which go into each checkpoint."""
+    notes: list[str] = field(default_factory=list)
+    """What has changed since its checkpoint was made."""
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return int(self.saved.get("step", 0))
+
+
+def begin(
+    settings: PretrainSettings, tokens: Path, tokenizer: Path, out: Path, process: Process, parent: Path | None = None
+) -> Run:
+    """Return a run ready for its next step; every process calls it.
+
+    Args:
+        settings: the run.
+        tokens: finished token folder.
+        tokenizer: finished tokenizer folder.
+        out: the run's folder.
+        process: this one.
+        parent: where the checkpoint of `settings.branch_from` is now; None: there.
+
+    Raises:
+        UserError: the run does not fit its processes, its checkpoint, its published model or its device.
+        HunminError: the corpus is too small.
+    """
+    if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
+        raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
+    check_device(settings, process.device)
+    require_shared_folder(out, process)
+    metadata = _metadata(settings, tokens, process)
+    # before anything that takes long: a run that cannot go on says so at once
+    name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
+    source = Path(name) if name else None
+    metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
+    plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
+    process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
+    hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
+    metadata["positions"] = hub.config.max_position_embeddings
+    metadata["config"] = hub.config.to_diff_dict()
+    model = MaskedRowsModel(hub, half_type(settings.dtype))
+    speed_up(model, settings, process.device, world=process.world)
+    loader = Loader(
+        settings, tokens, tokenizer, plans, process.rank, process.world, metadata["first_sample"] or 0,
+        model.input_form(process.device),
+    )  # fmt: skip
+    inputs = rehearsed_inputs(loader, model, process.device)
+    rehearse(model, inputs, settings, process.world, process.device)
+    state = load_optimizer(source) if source else None
+    engine = start_engine(model, settings, process.device, state)
+    engine.settle(inputs[0])
+    guard = StepGuard(settings, metadata["dtype"] == "fp16", process.device, saved.get("guard"))
+    notes = [] if branches else _changes(saved, metadata)
+    vocabulary = [tokenizer / file for file in TOKENIZER_FILES if (tokenizer / file).is_file()]
+    return Run(process, loader, engine, guard, metadata, saved, name if branches else "", vocabulary, notes)
+
+
+def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
+    tree, compiled = dump_settings(settings), is_compiled(settings, process.device)
+    device, engine = device_name(process.device), engine_name(settings)
+    changing = dump_settings(settings, "secret").keys() - tree.keys() - {"processes"}
+    free = {name: value for name, value in dump_settings(settings, "secret").items() if name in changing}
+    return {
+        "fingerprint": fingerprint(tree, tokens),
+        "tokens_fingerprint": tokens_fingerprint(tokens),
+        "settings": tree,
+        "world": process.world,
+        "zero_stage": settings.zero_stage,
+        "engine": engine,
+        "compile": compiled,
+        "dtype": resolve_dtype(settings.dtype),
+        "device": device,
+        # what may change when the run goes on, as it is and not "auto"
+        "free": {**free, "engine": engine, "compile": compiled, "world": process.world, "device": device},
+    }
+
+
+def _source(
+    settings: PretrainSettings, tokens: Path, out: Path, metadata: dict[str, Any], parent: Path | None
+) -> tuple[str, dict[str, Any], bool]:
+    """Return the checkpoint to go on from ("" for none), its metadata, and whether it is that of a parent.
+
+    The run's own newest one comes first, then the one that it branches from.
+    """
+    checkpoints = out / "checkpoints"
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(checkpoints)
+    path, saved = newest_checkpoint(checkpoints)
+    if path:
+        check_metadata(path, saved, metadata)
+        return str(path), saved, False
+    if settings.branch_from:
+        parent = parent or Path(settings.branch_from)
+        return str(parent), read_parent(parent, metadata["settings"], settings, tokens), True
+    return "", {}, False
+
+
+def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> None:
+    for other in set(out.glob(PLANS)) - {plans}:
+        shutil.rmtree(other, ignore_errors=True)
+    plan_samples(settings, tokens, plans)
+
+
+def rehearsed_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) -> list[dict[str, Any]]:
+    """Return the model's arguments for a micro-batch without padding, which no other is larger than, and where they
+    differ in form for one with padding: the few of the other form then find their kernels compiled."""
+    batch, masked = loader.masked_batches(0)[0]
+    full, padded = filled(batch), batch
+    if not batch.padded:
+        lengths_B = batch.lengths_B.copy()
+        lengths_B[-1] -= 1  # a [SEP], which is never predicted
+        padded = replace(batch, lengths_B=lengths_B)
+    made = [prepare(variant, masked, loader.settings.packing, loader.form) for variant in (full, padded)]
+    if {name: value.shape for name, value in made[0].inputs.items()} == {
+        name: value.shape for name, value in made[1].inputs.items()
+    }:
+        made = made[:1]
+    return [model.on_device(batch.inputs, device) for batch in made]
+
+
+def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:
+    """Return a line for each setting, and for the device, that is not what it was when the checkpoint was made."""
+    before, now = (dict(of.get("free", {})) for of in (saved, metadata))
+    return [
+        f"{name}: {before[name]} → {now[name]}" for name in sorted(now) if name in before and before[name] != now[name]
+    ]
+
+
+def _hub_model(
+    settings: PretrainSettings,
+    shards: TokenShards,
+    tokenizer: Path,
+    source: Path | None,
+    saved: dict[str, Any],
+    process: Process,
+) -> PreTrainedModel:
+    """Return the model of transformers that is trained, with the weights that it begins or goes on with."""
+    config = build_config(settings, shards.vocab_size, shards.special_ids)
+    if settings.init_from and not source:
+        tell = say if process.first else lambda _: None
+        hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
+    else:
+        config.max_position_embeddings = saved.get("positions", config.max_position_embeddings)
+        hub = build_model(settings, config)
+    if source:
+        load_weights(source, hub)
+    if settings.gradient_checkpointing:
+        recompute_layers(hub)
+    return hub

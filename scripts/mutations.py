@@ -1,0 +1,148 @@
+"""Break the code in ten places of each room, one after the other, and print which test catches each fault.
+
+    make mutations                                                all rooms: hours on two cores
+    python scripts/mutations.py --rooms klue common [--only 2]    some rooms; the first two mutations of each
+
+Each mutation is made in a copy of git's index. The tests named after the file run first, then the room's fast ones,
+then its slow ones, up to the first failure. A fault that no test catches is "NOT CAUGHT", and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MUTATIONS = [  # file, text that it holds once, what replaces it
+    ("common/files.py", "temporary.unlink(missing_ok=True)", "pass"),
+    ("common/files.py", 'any(part.startswith(".") for', 'any(part.startswith("~") for'),
+    ("common/files.py", "(errno.ENOSPC, errno.EDQUOT)", "(errno.EDQUOT,)"),
+    ("common/files.py", "    if old is not None:\n        remove_folder(old)", "    del old"),
+    ("common/manifest.py", "path.stat().st_size != facts", "path.stat().st_size < facts"),
+    ("common/manifest.py", "manifest is not None and manifest.stage == stage", "manifest is not None"),
+    ("common/manifest.py", 'xxh3_file(path) == facts["xxh3"] if', 'path.is_file() if "xxh3" in facts or'),
+    ("common/settings.py", 'extra="forbid"', 'extra="ignore"'),
+    ("common/settings.py", "isinstance(extra, dict) and extra.get(drop)", "False"),
+    ("common/settings.py", 'WRITTEN_KEY.sub(r"\\1***", str(error))', "str(error)"),
+    ("data/deduplicate/exact.py", "places[firsts[np.cumsum(~again)[again] - 1]]", "places[again]"),
+    ("data/deduplicate/exact.py", "keep[dropped] = False", "keep[dropped[1:]] = False"),
+    ("data/deduplicate/near.py", "SHINGLE = 5", "SHINGLE = 4"),
+    ("data/deduplicate/decide.py", '(paragraphs["characters"] >= shortest)', '(paragraphs["characters"] >= 0)'),
+    ("data/decontaminate/bm25.py", "needed = -(-parts * total // 1_000_000)", "needed = parts * total // 1_000_000"),
+    ("data/decontaminate/normalise.py", "folded = character.casefold()", "folded = character"),
+    ("data/mixture/rates.py", "** settings.alpha", "** 1.0"),
+    ("data/pii/checks.py", "-total % 10", "total % 10"),
+    ("data/cleaning/joints.py", "return letters or left.isdigit() or right.isdigit()", "return letters"),
+    ("data/splitting/scan.py", "return not (len(letters) == 1 or", "return not (len(letters) == 0 or"),
+    ("tokenizer/morphemes.py", 'return found if "".join(found) == word else [word]', "return found"),
+    ("tokenizer/counts.py", "total.get(key, 0) + count", "count"),
+    ("tokenizer/trie.py", "covered = characters <= longest", "covered = True"),
+    ("tokenizer/trie.py", "used = before + 1", "used = used + 1"),
+    ("tokenizer/wordpiece.py", "if 2 * len(alphabet) + len(taken) > size:", "if len(alphabet) + len(taken) > size:"),
+    ("tokenizer/wordpiece.py", "+ (continuing or place > 0) for", "+ continuing for"),
+    ("tokenizer/sampling.py", "left -= taken", "left -= 0"),
+    ("tokenizer/sampling.py", "self._draw(key) >= 1 - self.held_out", "self._draw(key) < self.held_out"),
+    ("tokenizer/shards.py", "if vocab_size <= UINT16_VOCABULARY", "if vocab_size < UINT16_VOCABULARY"),
+    ("tokenizer/coverage.py", "if share > REFUSED:", "if share > 1 - REFUSED:"),
+    ("pretrain/masking.py", "if taken + size > budget:", "if taken > budget:"),
+    ("pretrain/masking.py", "if whole_word and continues[token] and inside:", "if continues[token] and inside:"),
+    ("pretrain/masking.py", "if unmaskable[b, starts[w]]:", "if False:"),
+    ("pretrain/schedule.py", "return (step + 1) / warmup", "return step / warmup"),
+    ("pretrain/order.py", "key_of(self.seed, 1, int(epoch))", "key_of(self.seed, 1)"),
+    ("pretrain/guard.py", "moved = torch.where(self._average.isnan(), loss,", "moved = torch.where(sound, loss,"),
+    ("pretrain/guard.py", "fault = ~(accepted | overflow)", "fault = ~accepted"),
+    ("pretrain/loss.py", "counted_C1 / total_C1", "1.0 / total_C1"),
+    ("pretrain/checkpoint.py", "if (path / name).stat().st_size != size:", "if not (path / name).exists():"),
+    ("pretrain/packing.py", "left = size\n", "left = size + 1\n"),
+    ("klue/metrics/dependencies.py", "kind if ok else WRONG_HEAD", "kind"),
+    ("klue/metrics/dependencies.py", "OTHERS_FROM = 15", "OTHERS_FROM = 16"),
+    ("klue/metrics/entities.py", "if label == inside:", "if inside and label[2:] == inside[2:]:"),
+    ("klue/metrics/entities.py", "scores.get(label, 1.0)", "scores.get(label, 0.0)"),
+    ("klue/metrics/relations.py", "g == p != NO_RELATION for", "g == p for"),
+    ("klue/metrics/reading.py", "for answer in answers or", "for answer in answers[:1] or"),
+    ("klue/metrics/dialogue.py", "wrong = sum(entry not in gold for entry in predicted)", "wrong = 0"),
+    ("klue/metrics/sentence.py", "SIMILAR_FROM = 3.0", "SIMILAR_FROM = 3.1"),
+    ("klue/batches.py", "default_rng([seed, epoch])", "default_rng([seed])"),
+    ("klue/results.py", "/ (n - 1)) if n > 1", "/ n) if n > 1"),
+    ("leaderboard/correlate.py", "if not score.limited]", "]"),
+    ("leaderboard/correlate.py", "rankdata(pair, axis=1)", "rankdata(pair).reshape(2, -1)"),
+    ("leaderboard/ifeval.py", "return count < wanted if", "return count <= wanted if"),
+    ("leaderboard/ifeval.py", "lines, lines[1:], lines[:-1], lines[1:-1]", "lines, lines[1:], lines[:-1]"),
+    ("leaderboard/report.py", "and not own[task].limited", ""),
+    ("leaderboard/report.py", "abs(v - c) < 0.006", "abs(v - c) < 0"),
+    ("leaderboard/rows.py", "if len({one.strip() for one in found}) < len(found):", "if False:"),
+    ("leaderboard/rows.py", "if index not in range(count):", "if index > count:"),
+    ("leaderboard/suites.py", "if any(shot in test for shot in given):", "if False:"),
+    ("leaderboard/tasks/functions.py", "len(one.encode()) for", "len(one) for"),
+    ("hunmin/state.py", "if UNKNOWN not in (was.get(name), known.get(name)) and", "if"),
+    ("hunmin/state.py", "known[:2] != [facts.st_size, facts.st_mtime_ns]", "known[:1] != [facts.st_size]"),
+    ("hunmin/state.py", "missing = missing_outputs(folder.final(stage), manifest)", "missing: list[str] = []"),
+    ("hunmin/replacing.py", "if seconds is None or seconds > LONG_SECONDS:", "if seconds is None:"),
+    ("hunmin/replacing.py", "if stage.keep or added or edited:", "if stage.keep:"),
+    ("hunmin/run.py", "if first and first in {", "if first and first not in {"),
+    ("hunmin/run.py", "            if stage.keep or found is None:", "            if found is None:"),
+    ("hunmin/verify.py", "[METADATA] if saved is None else damaged_files(checkpoint, saved)", "[]"),
+    ("hunmin/preflight.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
+    ("hunmin/units.py", "digits = max(0, len(str(int(value))) - 3)", "digits = 0"),
+]  # fmt: skip
+TESTED_IN = {  # where the tests bear another name
+    "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
+    "pretrain/schedule.py": "test_model.py", "pretrain/packing.py": "test_layouts.py",
+    "hunmin/state.py": "test_run.py", "hunmin/preflight.py": "test_run.py", "tokenizer/wordpiece.py": "test_train.py",
+    "klue/metrics/sentence.py": "../test_metrics.py", "leaderboard/suites.py": "test_rows.py",
+    "leaderboard/tasks/functions.py": "../test_formulas.py",
+}  # fmt: skip
+
+
+def failed_test(copy: Path, tests: list[Path], marks: str = "not drill") -> str:
+    """Return the first test of these files or folders that fails in a copy of the tree, "" where none does."""
+    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", f"{marks} and not gpu", *map(str, tests)]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode in (0, 5):  # 5: no test bears the marks
+        return ""
+    found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    return found[1] if found else sys.exit(done.stdout + done.stderr)
+
+
+def caught_by(copy: Path, file: str) -> str:
+    """Return the test that fails: of those that bear the file's name first, then of its room; "" for none."""
+    path, room = Path(file), copy / "tests" / Path(file).parts[0]
+    near = copy / "tests" / path.parent
+    first = [*near.glob(f"test_*{path.stem}.py"), *near.parent.glob(f"test_metrics_{path.stem}.py")]
+    first = [(near / TESTED_IN[file]).resolve()] if file in TESTED_IN else first
+    found = failed_test(copy, first) if first else ""
+    return found or failed_test(copy, [room], "not slow and not drill") or failed_test(copy, [room], "slow")
+
+
+def main() -> int:
+    """Run the mutations that the options choose, and return 1 where a fault is not caught."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rooms", nargs="+", default=sorted({file.split("/")[0] for file, *_ in MUTATIONS}))
+    parser.add_argument("--only", type=int, help="mutations of each room, from its first; 0 only checks the table")
+    options = parser.parse_args()
+    for file, old, _ in MUTATIONS:
+        if (count := (ROOT / file).read_text("utf-8").count(old)) != 1:
+            parser.error(f"{file} holds {old!r} {count} times, not once: change MUTATIONS")
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "tree"
+        subprocess.run(["git", "checkout-index", "-a", f"--prefix={copy}/"], cwd=ROOT, check=True)
+        for room in options.rooms:
+            for file, old, new in [row for row in MUTATIONS if row[0].startswith(f"{room}/")][: options.only]:
+                text = (copy / file).read_text("utf-8")
+                (copy / file).write_text(text.replace(old, new), "utf-8")
+                found = caught_by(copy, file)
+                (copy / file).write_text(text, "utf-8")
+                missed += not found
+                print(f"{file}: {old.strip()!r} → {new.strip()!r}: {found or 'NOT CAUGHT'}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
