@@ -133,7 +133,13 @@ def unpadded(device: torch.device, half: torch.dtype | None, width: int, length:
 
 
 @contextmanager
-def fastest_kernels() -> Iterator[None]:
-    """Use the first kernel of `PRIORITY` that supports the inputs, for samples of one length."""
-    with sdpa_kernel(list(PRIORITY), set_priority=True):
+def fastest_kernels(dropout: float) -> Iterator[None]:
+    """Use the first kernel of `PRIORITY` that supports the inputs, for samples of one length.
+
+    Args:
+        dropout: share of the attention's weights that is dropped. cuDNN drops a whole number of sixteenths (PyTorch
+            issue 174245), so it serves only shares that are such a number.
+    """
+    exact = (16 * dropout).is_integer()
+    with sdpa_kernel([kind for kind in PRIORITY if exact or kind != SDPBackend.CUDNN_ATTENTION], set_priority=True):
         yield

@@ -24,7 +24,7 @@ from pretrain.guard import GuardFigures
 from pretrain.log_window import LogWindow, means
 from pretrain.schedule import rate_factor
 from pretrain.setup import PLANS, Run
-from pretrain.speed import COMPILED
+from pretrain.speed import COMPILED, save_compiled
 from pretrain.stragglers import gather_own, spread_of
 from pretrain.trainer import Trainer
 from pretrain.training_log import Journal
@@ -230,6 +230,8 @@ class Loop:
         keep_last, keep_every = self._settings.keep_last, self._settings.keep_every
         folder, beside = self._out / "checkpoints", self._run.vocabulary
         save_checkpoint(self._run.engine, folder, self._done, metadata, keep_last, keep_every, beside)
+        if self._run.process.first:
+            save_compiled(self._out)
         self._saved = self._done
         self._window.restart()
 

@@ -62,7 +62,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         wanted = wanted and any(ctx.needs_input_grad[:3])
         device = hidden_RH.device.type
         with torch.autocast(device, enabled=False) if _has_autocast(device) else nullcontext():
-            loss, correct, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted)
+            loss, correct, *gradients = _compute(hidden_RH, weight_VH, bias_V, labels_R, dtype, wanted, device == "cpu")
         ctx.save_for_backward(*gradients)
         ctx.dtypes = hidden_RH.dtype, weight_VH.dtype, bias_V.dtype
         ctx.mark_non_differentiable(correct)
@@ -75,7 +75,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
 
 def _compute(
-    hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor, dtype: torch.dtype, wanted: bool
+    hidden_RH: Tensor, weight_VH: Tensor, bias_V: Tensor, labels_R: Tensor, dtype: torch.dtype, wanted: bool, cpu: bool
 ) -> tuple[Tensor, ...]:
     rows, vocabulary = len(hidden_RH), len(weight_VH)
     inputs_RH, weights_VH = hidden_RH.to(dtype), weight_VH.to(dtype)
@@ -88,7 +88,9 @@ def _compute(
         by_weight_VH = torch.zeros_like(weight_VH, dtype=torch.float32)
         by_bias_V = torch.zeros_like(bias_V, dtype=torch.float32)
         gradients = by_hidden_RH, by_weight_VH, by_bias_V
-    step = max(1, (CPU_CHUNK_BYTES if device.type == "cpu" else CHUNK_BYTES) // (4 * vocabulary))
+    step = max(1, (CPU_CHUNK_BYTES if cpu else CHUNK_BYTES) // (4 * vocabulary))
+    if not cpu:  # chunks of one size: kernels of one shape
+        step = max(1, -(-rows // max(1, -(-rows // step))))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         labels_C1 = labels_R[part, None]
@@ -104,7 +106,12 @@ def _compute(
         loss = loss + ((total_C1.log() - margin_C1) * counted_C1).sum()
         if wanted:
             # the gradient of a row by its logits: softmax, less 1 at the label; nothing for a row that does not count
-            by_logits_CV = odds_CV.mul_(counted_C1 / total_C1).scatter_add_(1, target_C1, -counted_C1.float())
+            by_logits_CV = odds_CV.mul_(counted_C1 / total_C1)
+            if cpu:
+                by_logits_CV.scatter_add_(1, target_C1, -counted_C1.float())
+            else:  # compiled, this is part of the pass above, where a scatter would write the fp32 matrix first
+                at_V = torch.arange(vocabulary, device=device)
+                by_logits_CV = by_logits_CV - ((at_V == target_C1) & counted_C1).float()
             by_bias_V += by_logits_CV.sum(0)
             by_logits_CV = by_logits_CV.to(dtype)
             by_hidden_RH[part] = by_logits_CV @ weights_VH

@@ -144,7 +144,20 @@ class MaskedRowsModel(nn.Module):
         self._first = first_position(hub.config)
         self._longest = hub.config.max_position_embeddings - self._first
 
-    def forward(
+    def forward(self, ids_BS: Tensor, *more: Tensor, **named: Tensor) -> Sums:
+        """Return the sums of a batch, computed in the model's numeric type.
+
+        Autocast is entered out here: entered within what is compiled, it keeps the graph out of the compiler's cache.
+
+        Args:
+            ids_BS: see `sums`; likewise the others.
+            more: its arguments by place.
+            named: its arguments by name.
+        """
+        with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
+            return self.sums(ids_BS, *more, **named)
+
+    def sums(
         self,
         ids_BS: Tensor,
         rows_BM: Tensor,
@@ -172,32 +185,31 @@ class MaskedRowsModel(nn.Module):
             cu_seqlens_K: int32 borders of those texts, from 0 to T.
             starts_P: int64 first token of each pair, of texts side by side.
         """
-        with torch.autocast(ids_BS.device.type, self.half) if self.half else nullcontext():
-            # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
-            inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
-            if lengths_B is not None:
-                at_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
-                inputs["attention_mask"] = (at_S < lengths_B[:, None]).long()
-            if segment_ids_BS is not None:
-                # padding sees padding, so that no row of attention is empty
-                inputs["attention_mask"] = (
-                    segment_ids_BS[:, None, :, None] == segment_ids_BS[:, None, None, :]
-                ).contiguous()
-                inputs["position_ids"] = self._first + _positions(segment_ids_BS)
-            if segments_BS is not None:
-                inputs["token_type_ids"] = segments_BS
-            if cu_seqlens_K is not None and position_ids_BS is not None:
-                inputs["position_ids"] = self._first + position_ids_BS
-                inputs |= {"cu_seq_lens_q": cu_seqlens_K, "max_length_q": max(FILL, self._longest)}
-                inputs.setdefault("token_type_ids", torch.zeros_like(ids_BS))
-            encoded = self.hub.base_model(**inputs)
-            hidden_BSH = encoded.last_hidden_state
-            index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
-            hidden_RH = torch.gather(hidden_BSH, 1, index).flatten(0, 1)
-            pooled_PH = encoded.pooler_output if pairs_P is not None else None
-            if starts_P is not None:
-                pooled_PH = self.hub.base_model.pooler(hidden_BSH[0, starts_P][:, None])
-            return self.head_sums(hidden_RH, labels_BM.reshape(-1), pooled_PH, pairs_P)
+        # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
+        inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
+        if lengths_B is not None:
+            at_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
+            inputs["attention_mask"] = (at_S < lengths_B[:, None]).long()
+        if segment_ids_BS is not None:
+            # padding sees padding, so that no row of attention is empty
+            inputs["attention_mask"] = (
+                segment_ids_BS[:, None, :, None] == segment_ids_BS[:, None, None, :]
+            ).contiguous()
+            inputs["position_ids"] = self._first + _positions(segment_ids_BS)
+        if segments_BS is not None:
+            inputs["token_type_ids"] = segments_BS
+        if cu_seqlens_K is not None and position_ids_BS is not None:
+            inputs["position_ids"] = self._first + position_ids_BS
+            inputs |= {"cu_seq_lens_q": cu_seqlens_K, "max_length_q": max(FILL, self._longest)}
+            inputs.setdefault("token_type_ids", torch.zeros_like(ids_BS))
+        encoded = self.hub.base_model(**inputs)
+        hidden_BSH = encoded.last_hidden_state
+        index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
+        hidden_RH = torch.gather(hidden_BSH, 1, index).flatten(0, 1)
+        pooled_PH = encoded.pooler_output if pairs_P is not None else None
+        if starts_P is not None:
+            pooled_PH = self.hub.base_model.pooler(hidden_BSH[0, starts_P][:, None])
+        return self.head_sums(hidden_RH, labels_BM.reshape(-1), pooled_PH, pairs_P)
 
     def head_sums(
         self, hidden_RH: Tensor, labels_R: Tensor, pooled_PH: Tensor | None = None, pairs_P: Tensor | None = None

@@ -10,16 +10,20 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch import config as functorch_config
 from torch.nn import functional
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from common.errors import UserError
+from common.files import atomic_write
 from pretrain.attention import NAME, attend, unpadded
 from pretrain.model import MaskedRowsModel
 from pretrain.settings import PretrainSettings
 
 COMPILED = Path("logs") / "compiled"
 """Folder, in that of a run, of its compiled kernels."""
+ARTIFACTS = COMPILED / "artifacts"
+"""File that torch's compiler keeps them in."""
 
 
 def speed_up(
@@ -51,7 +55,7 @@ def speed_up(
     if settings.fp8:
         use_fp8(model, device)
     if fuse is None:
-        fuse = device.type != "cpu" and settings.zero_stage < 3 and not settings.fp8
+        fuse = device.type != "cpu" and settings.zero_stage < 3
     if fuse:
         for layer in model.hub.base_model.encoder.layer:
             own = layer.attention.self
@@ -59,7 +63,7 @@ def speed_up(
     if compiled:
         model.compiles = True
         if world == 1 or model.one_shape:
-            model.compile(dynamic=False)
+            compile_whole(model)
         else:
             compile_layers(model)
 
@@ -69,6 +73,17 @@ def is_compiled(settings: PretrainSettings, device: torch.device) -> bool:
     if settings.compile is not None:
         return settings.compile
     return device.type in ("cuda", "tpu") and settings.zero_stage < 3
+
+
+def compile_whole(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:
+    """Compile the model as one graph; its cross-entropy, a function of our own, may come from the compiler's cache.
+
+    Args:
+        model: changed in place.
+        backend: of `torch.compile`.
+    """
+    functorch_config.autograd_cache_allow_custom_autograd_functions = True
+    model.sums = torch.compile(model.sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
 
 
 def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:
@@ -97,16 +112,30 @@ def _mark_texts(_: torch.nn.Module, __: tuple[Any, ...], inputs: dict[str, Any])
             torch._dynamo.mark_dynamic(value, 1)
 
 
-def keep_compiled(out: Path) -> None:
-    """Keep compiled kernels beside a run's logs, so that a resumed run does not compile again.
+def load_compiled(out: Path) -> None:
+    """Hand the compiler what a run has kept, so that a resumed run does not compile again.
+
+    The compiler's caches are folders of the node, as torch places them: processes of several nodes that write into one
+    shared folder disturb each other (PyTorch issue 173679, Triton issue 11512).
 
     Args:
-        out: the run's folder; where the user has set torch's own variables, those hold.
+        out: the run's folder.
     """
-    cache = (out / COMPILED).absolute()
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache / "inductor"))
-    os.environ.setdefault("TRITON_CACHE_DIR", str(cache / "triton"))
-    os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str(cache / "tpu"))
+    os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str((out / COMPILED / "tpu").absolute()))
+    if (out / ARTIFACTS).is_file():
+        torch.compiler.load_cache_artifacts((out / ARTIFACTS).read_bytes())
+
+
+def save_compiled(out: Path) -> None:
+    """Keep beside a run's logs what has been compiled so far; the first process calls it.
+
+    Args:
+        out: the run's folder.
+    """
+    made = torch.compiler.save_cache_artifacts()
+    if made and (not (out / ARTIFACTS).exists() or (out / ARTIFACTS).stat().st_size != len(made[0])):
+        with atomic_write(out / ARTIFACTS, "wb") as stream:
+            stream.write(made[0])
 
 
 def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.device) -> None:
@@ -140,7 +169,10 @@ def _attend_fused(
 
 
 def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False) -> None:
-    """Compute the layers' matrix products in 8 bits, with a scale per tensor found at every step (torchao).
+    """Compute the feed-forward layers' matrix products in 8 bits, a scale per tensor found at every step (torchao).
+
+    They are two thirds of the layers' products. The attention's are narrower and gain nothing; left alone, queries,
+    keys and values stay one product.
 
     Args:
         model: changed in place; the weights stay fp32.
@@ -161,8 +193,9 @@ def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False)
             f"pretrain.fp8 on {device}", "8-bit products need a GPU from Ada or Hopper on", "set pretrain.fp8=false"
         )
 
-    def fits(module: torch.nn.Module, _: str) -> bool:
-        return isinstance(module, torch.nn.Linear) and not module.in_features % 16 and not module.out_features % 16
+    def fits(module: torch.nn.Module, name: str) -> bool:
+        wide = isinstance(module, torch.nn.Linear) and not module.in_features % 16 and not module.out_features % 16
+        return wide and "attention" not in name
 
     convert_to_float8_training(
         model.hub.base_model.encoder, config=Float8LinearConfig(emulate=emulate), module_filter_fn=fits

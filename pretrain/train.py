@@ -76,15 +76,15 @@ def train(
     from pretrain.loop import Loop
     from pretrain.monitor import HEARTBEAT
     from pretrain.setup import begin
-    from pretrain.speed import keep_compiled
+    from pretrain.speed import load_compiled
 
     held: AbstractContextManager[Any] = nullcontext()
     if process is None:
         process = processes.join_processes(processes.place_process(), settings.threads)
         held = process.monitor
-    keep_compiled(out)
+    load_compiled(out)
     reporting = process.monitor.reporting(out / "logs" / HEARTBEAT, settings.steps)
-    with held, reporting, processes.memory_errors(), fastest_kernels():
+    with held, reporting, processes.memory_errors(), fastest_kernels(settings.model.dropped_attention):
         loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)
         counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
         if counts is None and process.first:

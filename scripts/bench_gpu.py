@@ -2,10 +2,11 @@
 
     python scripts/bench_gpu.py --out FOLDER [--rows NAME ...] [--tokens T --tokenizer K] [--minutes 9]
 
-Every row is measured in a process of its own, one after the other, and compiled anew, with a cache of its own;
-FOLDER/gpu.json and FOLDER/gpu.md are written after each one, so that what was measured stays whatever comes after.
-A row that was measured on this device, with these versions and in this shape, is not measured again: the same command
-resumes. `--minutes` ends it; a row that is being measured then is left for the next call.
+Each row has a process of its own. Some rows compile together, beside each other and with one cache; then each is
+measured alone, while the others wait. Every round goes into FOLDER/gpu.json and FOLDER/gpu.md at once, so that what was
+measured stays whatever comes after. A row that was measured on this device, with these versions and in this shape, is
+not measured again: the same command resumes. `--minutes` ends it; rows that are not done then are left for the next
+call.
 
 Tokens are drawn at random where none are given, in sentences and documents as long as Korean ones are: speed depends on
 nothing else. Only positions that hold text, [CLS] or [SEP] count as tokens. A row is the median of its rounds.
@@ -19,14 +20,17 @@ import argparse
 import importlib.util
 import json
 import os
+import queue
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -36,29 +40,31 @@ from gpu_report import conditions_of, holds_row, put_row, read_report, write_rep
 from timing import parser_of
 
 from pretrain import attention
+from pretrain.model import MaskedRowsModel
 from pretrain.peak import device_peak, measured_rate
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 SPECIAL = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
 ROWS: dict[str, dict[str, Any]] = {
-    "full-sentences": {"profile": True},
-    "contiguous": {"packing": "contiguous", "profile": True},
-    "packed": {"packing": "packed", "profile": True},
-    "full-sentences, dropout 0": {"dropout": 0.0},
+    "as shipped": {"global_batch": 2048, "profile": True},
+    "dropout 0": {"dropout": 0.0, "profile": True},
     "contiguous, dropout 0": {"packing": "contiguous", "dropout": 0.0},
-    "packed, dropout 0": {"packing": "packed", "dropout": 0.0},
-    "full-sentences, FP8": {"fp8": True},
-    "contiguous, FP8": {"packing": "contiguous", "fp8": True},
-    "full-sentences, dense mask": {"dense": True},
-    "full-sentences, not compiled": {"compile": False},
-    "full-sentences, compiled layer by layer": {"world": 2},
-    "full-sentences, DeepSpeed's ZeRO 1": {"zero_stage": 1},
     "peer, compiled": {"peer": True, "compile": True},
+    "attention dropout 0": {"attention_dropout": 0.0},
+    "contiguous": {"packing": "contiguous"},
+    "layers compiled once": {"once": True},
+    "FP8": {"fp8": True},
+    "compiled layer by layer": {"world": 2},
+    "packed": {"packing": "packed"},
+    "dense mask": {"dense": True},
+    "not compiled": {"compile": False},
+    "DeepSpeed's ZeRO 1": {"zero_stage": 1},
     "peer": {"peer": True, "compile": False},
 }
-"""Row → what it has otherwise than the recipe. The first rows are those that matter most."""
-NO_SETTINGS = ("profile", "dropout", "dense", "world", "peer")
+"""Row → what it has otherwise than configs/klue-roberta-base.yaml, but for the batch. The first rows matter most."""
+OF_THE_MODEL = ("dropout", "attention_dropout")
+NO_SETTINGS = ("profile", "dense", "once", "world", "peer", *OF_THE_MODEL)
 """Keys of a row that are no settings of a run."""
 KINDS = {
     "attention": ("flash", "fmha", "sdpa", "cudnn_generated", "attention"),
@@ -67,7 +73,7 @@ KINDS = {
     "copies": ("memcpy", "memset"),
 }
 """Kind of kernel → what a name of that kind holds."""
-PASSED_ON = ("tokens", "tokenizer", "layers", "hidden", "length", "batch", "steps", "rounds")
+PASSED_ON = ("tokens", "tokenizer", "layers", "hidden", "length", "micro", "batch", "steps", "rounds")
 
 
 def make_tokens(folder: Path, vocabulary: int, tokens: int) -> Path:
@@ -99,15 +105,15 @@ def make_tokenizer(folder: Path, vocabulary: int) -> Path:
 def settings_of(options: argparse.Namespace, row: dict[str, Any]) -> PretrainSettings:
     """Return the run of a row."""
     shape = {"layers": options.layers, "hidden": options.hidden, "heads": max(1, options.hidden // 64)}
-    basic = {"model": {**shape, "dropout": row.get("dropout", 0.1)}, "packing": "full-sentences",
-             "max_seq_len": options.length, "steps": 10**6, "global_batch": options.batch, "micro_batch": options.batch,
-             "optimizer": {"warmup_steps": 1000}, "validation_samples": 0}  # fmt: skip
+    shape |= {"dropout": 0.1, **{name: row[name] for name in OF_THE_MODEL if name in row}}
+    basic = {"model": shape, "packing": "full-sentences", "max_seq_len": options.length, "steps": 10**6,
+             "global_batch": options.batch, "micro_batch": options.micro, "optimizer": {"warmup_steps": 1000},
+             "validation_samples": 0}  # fmt: skip
     return PretrainSettings(**{**basic, **{name: value for name, value in row.items() if name not in NO_SETTINGS}})
 
 
-def loop_of(options: argparse.Namespace, row: dict[str, Any]) -> Ours | Plain:
+def loop_of(options: argparse.Namespace, row: dict[str, Any], settings: PretrainSettings) -> Ours | Plain:
     """Return the loop of a row: the project's, or the peer's."""
-    settings = settings_of(options, row)
     if row.get("peer"):
         from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
 
@@ -115,45 +121,73 @@ def loop_of(options: argparse.Namespace, row: dict[str, Any]) -> Ours | Plain:
         collator = DataCollatorForLanguageModeling(text, mlm=True, mlm_probability=0.15, pad_to_multiple_of=64)
         return Plain(settings, options.tokens, collator, row["compile"])
     unpadded = False if row.get("dense") else None
-    return Ours(settings, options.tokens, options.tokenizer, unpadded=unpadded, world=row.get("world", 1))
+    prepare = compile_layers_once if row.get("once") else None
+    return Ours(settings, options.tokens, options.tokenizer, unpadded, row.get("world", 1), prepare)
 
 
-def measure(options: argparse.Namespace, name: str) -> dict[str, Any]:
-    """Return the figures of a row."""
+def compile_layers_once(model: MaskedRowsModel) -> None:
+    """Have a model that is compiled as one graph share what is compiled of its layers."""
+    layers = model.hub.base_model.encoder.layer
+    shared = torch.compiler.nested_compile_region(type(layers[0]).forward)
+    for layer in layers:
+        layer.forward = MethodType(shared, layer)
+
+
+def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, Any]]:
+    """Yield nothing yet when a row is compiled, and then its figures after each round, and once more at its end."""
     row, gpu = ROWS[name], device().type == "cuda"
-    product = measured_rate(device())
-    with attention.fastest_kernels():
+    settings = settings_of(options, row)
+    steps = max(1, options.steps * options.batch // settings.global_batch)
+    with attention.fastest_kernels(settings.model.dropped_attention):
         began = time.perf_counter()
-        step = loop_of(options, row)
-        for _ in range(3):
+        step = loop_of(options, row, settings)
+        for _ in range(2):
             step()
         wait()
         ready = time.perf_counter() - began
-        rates, data = [], []
+        if gpu:
+            torch.cuda.empty_cache()  # for those that compile beside it
+        yield {}
+        product = measured_rate(device())
+        step()
+        wait()
+        rates: list[float] = []
+        waits: list[float] = []
         for _ in range(options.rounds):
             step.waited, began = 0.0, time.perf_counter()
-            counts = [step() for _ in range(options.steps)]
+            counts = [step() for _ in range(steps)]
             wait()
             seconds = time.perf_counter() - began
             rates.append(sum(map(float, counts)) / seconds)
-            data.append(step.waited / seconds)
-        shares, ran = profile(step, options.steps) if row.get("profile") and gpu else ({}, [])
+            waits.append(step.waited / seconds)
+            found = figures(step, rates, waits)
+            yield {"name": name, **found, "seconds_to_be_ready": ready, "matrix_product_tflops": product / 1e12}
+        if row.get("profile") and gpu:
+            yield {"name": name, **profile(step, min(3, steps))}
+
+
+def figures(step: Ours | Plain, rates: list[float], waits: list[float]) -> dict[str, Any]:
+    """Return what the rounds so far say.
+
+    Args:
+        step: the loop.
+        rates: tokens a second of each round.
+        waits: share of each round in which the data was waited for.
+    """
     rate = statistics.median(rates)
     found: dict[str, Any] = {
-        "name": name, "tokens_per_second": rate, "slowest": min(rates), "fastest": max(rates),
-        "data_wait": statistics.median(data), "seconds_to_be_ready": ready, "kernels": shares, "attention_kernels": ran,
-        "matrix_product_tflops": product / 1e12,
+        "tokens_per_second": rate, "rounds": rates, "data_wait": statistics.median(waits)
     }  # fmt: skip
     if isinstance(step, Ours):
         work = rate * step.flops
         found |= {"tflops": work / 1e12, "mfu": work / device_peak(device()), "padding": step.loader.samples.padding}
-    if gpu:
+    if device().type == "cuda":
         found["memory_gib"] = torch.cuda.max_memory_allocated() / 2**30
     return found
 
 
-def profile(step: Callable[[], Any], steps: int) -> tuple[dict[str, float], list[str]]:
-    """Return the share of the GPU's time by kind of kernel, and the names of those that computed attention."""
+def profile(step: Callable[[], Any], steps: int) -> dict[str, Any]:
+    """Return the share of the GPU's time by kind of kernel, those that computed attention, and the longest of all."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
         for _ in range(steps):
             step()
@@ -167,25 +201,98 @@ def profile(step: Callable[[], Any], steps: int) -> tuple[dict[str, float], list
         if kind == "attention":
             ran[event.key.partition("<")[0][:80]] += event.self_device_time_total
     total = sum(times.values()) or 1
-    return {kind: spent / total for kind, spent in times.most_common()}, [name for name, _ in ran.most_common(4)]
+    longest = sorted(seen.key_averages(), key=lambda event: -event.self_device_time_total)[:25]
+    return {
+        "kernels": {kind: spent / total for kind, spent in times.most_common()},
+        "attention_kernels": [name for name, _ in ran.most_common(4)],
+        "milliseconds_a_step": total / steps / 1e3,
+        "longest": [[event.key[:120], event.self_device_time_total / steps / 1e3, event.count] for event in longest],
+    }
 
 
-def measured_apart(name: str, options: argparse.Namespace, seconds: float) -> dict[str, Any] | None:
-    """Return the figures of a row, or why there are none, from a process of its own; None when it takes longer."""
-    if ROWS[name].get("fp8") and importlib.util.find_spec("torchao") is None:
-        return {"name": name, "skipped": "torchao is not installed"}
-    command = [sys.executable, __file__, "--row", name, *(f"--{key}={getattr(options, key)}" for key in PASSED_ON)]
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache, "TRITON_CACHE_DIR": f"{cache}/triton"}
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=environment)
-        except subprocess.TimeoutExpired:
-            return None
-    if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        return {"name": name, "error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+class Row:
+    """A process that compiles a row, waits until it may run, and then prints its figures.
+
+    Args:
+        name: of the row.
+        options: of this script.
+        said: where each line it prints is put, after its name; None follows when it has ended.
+    """
+
+    def __init__(self, name: str, options: argparse.Namespace, said: queue.Queue[tuple[str, str | None]]) -> None:
+        command = [sys.executable, __file__, "--row", name, *(f"--{key}={getattr(options, key)}" for key in PASSED_ON)]
+        caches = options.out / "compiled"
+        environment = {"TORCHINDUCTOR_CACHE_DIR": str(caches), "TRITON_CACHE_DIR": str(caches / "triton"),
+                       "TORCHINDUCTOR_COMPILE_THREADS": "4"}  # fmt: skip
+        self._errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+            env={**os.environ, **environment},
+        )  # fmt: skip
+        threading.Thread(target=self._read, args=(name, said), daemon=True).start()
+
+    def _read(self, name: str, said: queue.Queue[tuple[str, str | None]]) -> None:
+        for line in self.process.stdout or ():
+            said.put((name, line))
+        self.process.wait()
+        said.put((name, None))
+
+    def go(self) -> None:
+        """Let it run."""
+        assert self.process.stdin
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def error(self) -> str:
+        """Return the last line that it wrote to its errors; "" where it has ended well."""
+        if not self.process.returncode:
+            return ""
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines() or ["no message"]
+        print("\n".join(lines[-30:]), file=sys.stderr)
+        return lines[-1]
+
+
+def measure_together(
+    names: list[str], options: argparse.Namespace, until: float, note: Callable[[dict[str, Any]], None]
+) -> bool:
+    """Compile rows beside each other, measure each alone, and return whether all are done in time.
+
+    Args:
+        names: of the rows.
+        options: of this script.
+        until: when it ends, by `time.monotonic`.
+        note: is given what each row has found so far, by its `name`; `done` or `error` at its end.
+    """
+    said: queue.Queue[tuple[str, str | None]] = queue.Queue()
+    rows = {name: Row(name, options, said) for name in names}
+    compiling, ready, measured = set(names), list[str](), ""
+    patience = time.monotonic() + options.patience
+    try:
+        while compiling or ready or measured:
+            if not measured and ready and (not compiling or time.monotonic() > patience):
+                measured = ready.pop(0)
+                rows[measured].go()
+            try:
+                name, line = said.get(timeout=max(0.0, min(1.0, until - time.monotonic())))
+            except queue.Empty:
+                if time.monotonic() >= until:
+                    return False
+                continue
+            if line is None:
+                error = rows[name].error()
+                note({"name": name, "error": error} if error else {"name": name, "done": True})
+                compiling.discard(name)
+                measured = "" if name == measured else measured
+            elif found := json.loads(line):
+                note(found)
+            else:
+                compiling.discard(name)
+                ready = sorted([*ready, name], key=names.index)
+        return True
+    finally:
+        for row in rows.values():
+            row.process.kill()
 
 
 def main() -> int:
@@ -199,14 +306,20 @@ def main() -> int:
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--hidden", type=int, default=768)
     parser.add_argument("--length", type=int, default=512)
-    parser.add_argument("--batch", type=int, default=128, help="samples a step (default 128)")
-    parser.add_argument("--steps", type=int, default=20, help="steps a round")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--micro", type=int, default=64, help="samples a micro-batch (default 64)")
+    parser.add_argument("--batch", type=int, default=256, help="samples a step, but for the first row (default 256)")
+    parser.add_argument("--steps", type=int, default=16, help="steps of so many samples a round (default 16)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--together", type=int, default=4, help="rows that compile beside each other (default 4)")
+    parser.add_argument("--patience", type=float, default=150, help="seconds to wait for the slowest of them")
     parser.add_argument("--random-tokens", type=int, default=20_000_000)
     parser.add_argument("--minutes", type=float, default=600, help="end after so many (default 600)")
     options = parser.parse_args()
     if options.row:
-        print(json.dumps(measure(options, options.row)))
+        for found in measure(options, options.row):
+            print(json.dumps(found), flush=True)
+            if not found and not sys.stdin.readline():
+                return 1
         return 0
     if options.out is None:
         parser.error("--out is missing")
@@ -214,23 +327,35 @@ def main() -> int:
     if options.tokens is None:
         options.tokens = make_tokens(options.out / "tokens", 32_000, options.random_tokens)
         options.tokenizer = make_tokenizer(options.out / "tokenizer", 32_000)
-    shape = f"{options.layers} layers × {options.hidden}, {options.length} tokens, {options.batch} samples a step"
-    conditions = conditions_of(f"{shape}, medians of {options.rounds} rounds of {options.steps} steps")
+    shape = (
+        f"{options.layers} layers × {options.hidden}, {options.length} tokens, {options.micro} samples a micro-batch"
+    )
+    conditions = conditions_of(f"{shape}, medians of {options.rounds} rounds")
     path, until = options.out / "gpu.json", time.monotonic() + 60 * options.minutes
-    held, failed = read_report(path), False
-    for name in options.rows:
-        if holds_row(held, name, conditions):
-            continue
-        row = measured_apart(name, options, until - time.monotonic())
-        if row is None:
-            print(f"time is up: {name} and what follows is left for the next call", flush=True)
-            break
-        failed |= "error" in row
-        print(f"{name}: {row.get('tokens_per_second') or row.get('error') or row['skipped']}", flush=True)
+    held, found = read_report(path), dict[str, dict[str, Any]]()
+
+    def note(part: dict[str, Any]) -> None:
+        row = found[part["name"]] = {"unfinished": True, **found.get(part["name"], {}), **part}
+        if row.pop("done", False) or "error" in row:
+            del row["unfinished"]
+        if "tokens_per_second" in part or "error" in part:
+            print(f"{row['name']}: {part.get('tokens_per_second') or part.get('error')}", flush=True)
         put_row(held, row, conditions, list(ROWS))
         write_report(path, held)
+
+    left = [name for name in options.rows if not holds_row(held, name, conditions)]
+    if importlib.util.find_spec("torchao") is None:
+        for name in [name for name in left if ROWS[name].get("fp8")]:
+            put_row(held, {"name": name, "skipped": "torchao is not installed"}, conditions, list(ROWS))
+            left.remove(name)
+    while left:
+        wave, left = left[: options.together], left[options.together :]
+        if not measure_together(wave, options, until, note):
+            unfinished = [name for name in wave if "unfinished" in found.get(name, {"unfinished": True})]
+            print(f"time is up: {', '.join([*unfinished, *left])} left for the next call", flush=True)
+            break
     print(write_report(path, held))
-    return int(failed)
+    return int(any("error" in row for row in found.values()))
 
 
 if __name__ == "__main__":

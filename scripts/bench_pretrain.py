@@ -78,11 +78,12 @@ class Ours:
         tokenizer: its tokenizer folder.
         unpadded: whether padded samples are computed text by text; None: as is faster here.
         world: processes that the model is compiled for.
+        prepare: changes the model before its first step; None: nothing does.
     """
 
     def __init__(
         self, settings: PretrainSettings, tokens: Path, tokenizer: Path,
-        unpadded: bool | None = None, world: int = 1,
+        unpadded: bool | None = None, world: int = 1, prepare: Callable[[MaskedRowsModel], None] | None = None,
     ) -> None:  # fmt: skip
         shards = TokenShards(tokens)
         hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
@@ -91,6 +92,8 @@ class Ours:
         if unpadded is not None:
             model.unpadded = unpadded
             hub.set_attn_implementation(NAME if unpadded else "sdpa")
+        if prepare:
+            prepare(model)
         with tempfile.TemporaryDirectory() as plans:
             plan_samples(settings, tokens, Path(plans))
             self.loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1, form=model.input_form(device()))

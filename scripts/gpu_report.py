@@ -41,10 +41,12 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def holds_row(held: dict[str, Any], name: str, conditions: dict[str, str]) -> bool:
-    """Return whether a row has been measured under these conditions."""
+    """Return whether a row has been measured under these conditions, all its rounds."""
     return any(
-        row["name"] == name and "tokens_per_second" in row and row["conditions"] == conditions for row in held["rows"]
-    )
+        row["name"] == name and "tokens_per_second" in row and "unfinished" not in row
+        and row["conditions"] == conditions
+        for row in held["rows"]
+    )  # fmt: skip
 
 
 def put_row(held: dict[str, Any], row: dict[str, Any], conditions: dict[str, str], order: list[str]) -> None:

@@ -1,6 +1,6 @@
 """What a kill costs: the training of a recipe is killed and resumed, and its model scored, all by `hunmin run`.
 
-    python scripts/kill_and_resume.py RECIPE [KEY=VALUE ...] [--out FILE.json]
+    python scripts/kill_and_resume.py RECIPE [KEY=VALUE ...] [--until export] [--out FILE.json]
 
 Training starts, is killed with all its processes (SIGKILL) at the first line of its log after its first checkpoint, and
 starts again by the same command. Seconds count from the command to a line of the log that was not there yet: log_every
@@ -70,6 +70,7 @@ def main() -> int:
     parser = parser_of(__doc__)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE", help="settings that override the recipe's")
+    parser.add_argument("--until", choices=["export", "klue"], default="klue", help="the last stage (default klue)")
     parser.add_argument("--out", type=Path, help="JSON file for the figures, and a Markdown file beside it")
     options = parser.parse_args()
     try:
@@ -91,7 +92,7 @@ def main() -> int:
     process = start([*command, "--until", "export"])
     resumed = wait_for(process, run, killed)
     finish(process)
-    finish(start([*command, "--until", "klue"]))
+    finish(start([*command, "--until", options.until]))
 
     lines = logged(run)
     steps = [line["step"] for line in lines]
@@ -104,7 +105,8 @@ def main() -> int:
         Row(f"killed after step {killed}, from the command to the next line", resumed, "s"),
         Row("training", rate, "tokens/s", note=f"MFU {mfu:.0%}, {steps[-1]} steps"),
     ]
-    for task in json.loads((run / "klue" / "summary.json").read_text()):
+    summary = run / "klue" / "summary.json"
+    for task in json.loads(summary.read_text()) if options.until == "klue" else []:
         name = f"{task['task']}, {task['init']}"
         rows += [Row(f"{name}: {metric}", score["mean"], "") for metric, score in task["best"].items()]
     print_rows(device(), rows)

@@ -21,7 +21,7 @@ from pretrain.masking import IGNORE, MaskedBatch
 from pretrain.model import MaskedRowsModel, Sums, build_config, build_model, recompute_layers
 from pretrain.samples import Batch
 from pretrain.settings import ModelSettings, PretrainSettings
-from pretrain.speed import compile_layers, speed_up
+from pretrain.speed import compile_layers, compile_whole, speed_up
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 LENGTH, ROWS = 24, 4
@@ -236,7 +236,7 @@ def test_one_graph_serves_batches_of_all_sizes(
     if by_layers:
         compile_layers(model.eval(), backend=counting)
     else:
-        model.eval().compile(dynamic=False, backend=counting)
+        compile_whole(model.eval(), counting)
     with torch.no_grad():
         shapes = set()
         for seed, size in enumerate((20, 24, 5, 12)):

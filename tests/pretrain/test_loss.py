@@ -69,7 +69,7 @@ def test_a_validation_computes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> 
     compute = losses._compute
 
     def noting(*given: Any) -> tuple[torch.Tensor, ...]:
-        asked.append(given[-1])
+        asked.append(given[-2])
         return compute(*given)
 
     monkeypatch.setattr(losses, "_compute", noting)
@@ -78,6 +78,16 @@ def test_a_validation_computes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> 
     with torch.no_grad():
         validated = linear_cross_entropy(*tensors)[0]
     assert asked == [True, False] and torch.equal(trained, validated)
+
+
+@pytest.mark.parametrize("rows", [1, 9, 40])
+def test_the_way_of_other_devices_has_the_same_gradients(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There nothing is scattered, and chunks are alike: 40 rows of at most 15 are 3 chunks of 14."""
+    monkeypatch.setattr(losses, "CHUNK_BYTES", 4 * 50 * 15)
+    hidden, weight, bias, labels = (t.detach() for t in problem(rows, 16, 50, 0.2, 5, torch.float32))
+    one, other = (losses._compute(hidden, weight, bias, labels, torch.float32, True, cpu) for cpu in (True, False))
+    for found, wanted in zip(other, one, strict=True):
+        torch.testing.assert_close(found, wanted)
 
 
 def test_large_logits_do_not_overflow() -> None:

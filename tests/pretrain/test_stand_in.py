@@ -27,7 +27,7 @@ from pretrain.log_window import LogWindow
 from pretrain.loop import VOTE_STEPS, Loop
 from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.settings import PretrainSettings
-from pretrain.speed import compile_layers, speed_up
+from pretrain.speed import compile_layers, compile_whole, speed_up
 from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 
@@ -135,7 +135,7 @@ def test_training_compiles_nothing_after_its_first_steps(
     if by_layers:
         compile_layers(model, backend="aot_eager")
     else:
-        model.compile(dynamic=False, backend="aot_eager")
+        compile_whole(model, "aot_eager")
     graphs, sizes = [], set()
     for step in range(8):
         batches = trainer.loader.micro_batches(step)

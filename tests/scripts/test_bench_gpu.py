@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from bench_gpu import ROWS, make_tokens
@@ -20,7 +21,16 @@ from gpu_report import holds_row, put_row, read_report, write_report
 from tokenizer.shards import TokenShards
 
 ROOT = Path(__file__).parents[2]
-SMALL = ["--layers=1", "--hidden=64", "--length=64", "--batch=4", "--steps=2", "--rounds=1", "--random-tokens=20000"]
+SMALL = [
+    "--layers=1",
+    "--hidden=64",
+    "--length=64",
+    "--micro=4",
+    "--batch=8",
+    "--steps=2",
+    "--rounds=1",
+    "--random-tokens=20000",
+]
 
 
 def bench(out: Path, *options: str, path: str = "") -> subprocess.CompletedProcess[str]:
@@ -35,14 +45,14 @@ def bench(out: Path, *options: str, path: str = "") -> subprocess.CompletedProce
 
 @pytest.mark.slow
 def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
-    names = ["full-sentences", "packed", "full-sentences, dense mask", "peer"]
+    names = ["as shipped", "packed", "dense mask", "peer"]
     done = bench(tmp_path, "--rows", *names)
     assert done.returncode == 0, done.stderr
     held = json.loads((tmp_path / "gpu.json").read_bytes())
     assert sorted(row["name"] for row in held["rows"]) == sorted(names)
     assert all(row["tokens_per_second"] > 0 and 0 <= row["data_wait"] < 1 for row in held["rows"])
-    ours = next(row for row in held["rows"] if row["name"] == "full-sentences")
-    assert ours["tflops"] > 0 and 0 < ours["padding"] < 0.3
+    ours = next(row for row in held["rows"] if row["name"] == "as shipped")
+    assert ours["tflops"] > 0 and 0 < ours["padding"] < 0.3 and len(ours["rounds"]) == 1
     table = (tmp_path / "gpu.md").read_text()
     assert f"torch {torch.__version__}" in table and all(f"| {name} |" in table for name in names)
     again = bench(tmp_path, "--rows", *names)
@@ -53,25 +63,25 @@ def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
 def test_a_row_that_fails_is_named_and_the_others_stay(tmp_path: Path) -> None:
     (tmp_path / "deepspeed").mkdir()
     (tmp_path / "deepspeed" / "__init__.py").write_text("raise RuntimeError('a DeepSpeed that is broken')")
-    done = bench(tmp_path, "--rows", "contiguous", "full-sentences, DeepSpeed's ZeRO 1", path=str(tmp_path))
+    done = bench(tmp_path, "--rows", "contiguous", "DeepSpeed's ZeRO 1", path=str(tmp_path))
     assert done.returncode == 1
     rows = {row["name"]: row for row in json.loads((tmp_path / "gpu.json").read_bytes())["rows"]}
     assert rows["contiguous"]["tokens_per_second"] > 0
-    assert "a DeepSpeed that is broken" in rows["full-sentences, DeepSpeed's ZeRO 1"]["error"]
+    assert "a DeepSpeed that is broken" in rows["DeepSpeed's ZeRO 1"]["error"]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("torchao") is not None, reason="torchao is installed")
 def test_a_row_that_wants_an_extra_is_left_out_without_it(tmp_path: Path) -> None:
     """`make gpu` on a machine without torchao ended here, before its last part."""
-    done = bench(tmp_path, "--rows", "contiguous, FP8")
+    done = bench(tmp_path, "--rows", "FP8")
     assert done.returncode == 0 and "| left out: torchao is not installed |" in (tmp_path / "gpu.md").read_text()
 
 
 @pytest.mark.slow
 def test_a_row_that_takes_too_long_is_left_for_the_next_call(tmp_path: Path) -> None:
     done = bench(tmp_path, "--rows", "contiguous", "--minutes=0.02")
-    assert done.returncode == 0 and "time is up: contiguous" in done.stdout
+    assert done.returncode == 0 and "time is up: contiguous left" in done.stdout
     assert not read_report(tmp_path / "gpu.json")["rows"]
 
 
@@ -94,23 +104,25 @@ def test_figures_of_other_conditions_never_stand_in_one_table(tmp_path: Path) ->
 def test_a_part_that_fails_keeps_no_other_from_running(tmp_path: Path) -> None:
     """`make gpu` with a Python that notes what it is asked for and fails at the tests."""
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\ncase "$*" in *pytest*) exit 1;; esac\n')
+    python.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\ncase "$*" in *"-m pytest"*) exit 1;; esac\n')
     python.chmod(0o755)
     command = ["make", "gpu", f"GPU_PYTHON={python}", f"OUT={tmp_path / 'gpu'}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     asked = (tmp_path / "asked").read_text()
-    assert done.returncode and "failed: gpu-tests" in done.stdout
-    assert "bench_gpu.py" in asked and "kill_and_resume.py" in asked
+    assert done.returncode and "failed: gpu-tests\n" in done.stdout
+    assert asked.index("bench_gpu.py") < asked.index("kill_and_resume.py") < asked.index("-m pytest")
     assert ("sample --out runs/sample" in asked) == (not (ROOT / "runs" / "sample").exists())
 
 
 def test_what_is_asked_for_is_there() -> None:
     """By the project's own list: kinds of samples, dropout, FP8, single switches, the peer twice."""
     said = json.dumps(ROWS)
-    for sign in ("packed", "contiguous", "fp8", "dense", "world", "zero_stage", "peer"):
+    for sign in ("packed", "contiguous", "fp8", "dense", "world", "zero_stage", "attention_dropout", "peer"):
         assert sign in said
-    assert [row.get("dropout") for row in ROWS.values()].count(0.0) == 3
-    assert next(iter(ROWS)) == "full-sentences"
+    assert [row.get("dropout") for row in ROWS.values()].count(0.0) == 2
+    assert next(iter(ROWS)) == "as shipped"
+    recipe = yaml.safe_load((ROOT / "configs" / "klue-roberta-base.yaml").read_text())["pretrain"]
+    assert ROWS["as shipped"]["global_batch"] == recipe["global_batch"]
 
 
 def test_random_text_is_as_long_as_korean(tmp_path: Path) -> None:

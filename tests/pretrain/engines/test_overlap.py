@@ -47,7 +47,7 @@ def speed_up(model, *args, **kwargs):
     inner_speed_up(model, *args, **kwargs)
 begin.speed_up = speed_up
 if WHOLE:
-    speed.compile_layers = lambda model: model.compile(dynamic=False, backend="aot_eager")
+    speed.compile_layers = lambda model: speed.compile_whole(model, "aot_eager")
 else:
     speed.compile_layers.__defaults__ = ("aot_eager",)
 
