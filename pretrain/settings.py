@@ -208,8 +208,8 @@ class PretrainSettings(Settings):
     """Compile the model (torch.compile, static shapes): minutes at the start, and other rounding, for speed after.
     None: on GPUs, but not at ZeRO stage 3, whose fetching of weights cuts the model into pieces."""
     fp8: bool = False
-    """Compute the layers' matrix products in 8 bits (torchao, an extra): faster on GPUs from Ada and Hopper on, with
-    coarser rounding."""
+    """Compute the feed-forward layers' matrix products in 8 bits (torchao, an extra), on GPUs from Ada and Hopper on,
+    with coarser rounding. At width 768 it was slower on an H200: try it from 1,024 on."""
     grad_reduce_dtype: Literal["fp32", "bf16"] = "fp32"
     """Numbers in which gradients are averaged over the processes. `bf16` halves what is sent, for networks that hold a
     run back (`hunmin plan` says by how much), with gradients of 8 significant bits."""

@@ -75,8 +75,8 @@ DEVICES: dict[str, Device] = {
         _gpu("A100-40GB", 312, 19.5, 40, 300, 0.50),
         # NVIDIA H100 data sheet, SXM5: 1,979 TFLOP/s with sparsity; NVLink 900 GB/s both ways
         _gpu("H100", 989, 67, 80, 450, 0.30, fp8=True),
-        # NVIDIA H200 data sheet, SXM: as H100, with 141 GB
-        _gpu("H200", 989, 67, 141, 450, 0.30, fp8=True),
+        # NVIDIA H200 data sheet, SXM: as H100, with 141 GB; share measured of RoBERTa-base (docs/performance.md)
+        _gpu("H200", 989, 67, 141, 450, 0.35, fp8=True),
         # NVIDIA HGX B200 data sheet: 4,500 TFLOP/s with sparsity; 180 GB; NVLink 1.8 TB/s both ways
         _gpu("B200", 2250, 75, 180, 900, 0.25, fp8=True),
         # NVIDIA L40S data sheet: 362 (733 with sparsity); PCIe 4 x16, 64 GB/s both ways
@@ -91,7 +91,7 @@ DEVICES: dict[str, Device] = {
         _tpu("TPU v6e", 918, 32, 400, 0.30),
     )
 }
-"""Name → device. The shares reached are assumptions, near what has been published of encoders of these sizes:
+"""Name → device. The H200's share is measured; the others are assumed, near what has been published of such encoders:
 BERT-large 52% on V100 (DeepSpeed), ModernBERT-base 25% and others up to 34% on H100 and H200; less where memory is
 slower in proportion."""
 
