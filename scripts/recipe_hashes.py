@@ -26,10 +26,10 @@ from timing import parser_of
 
 STEPS = 12
 PARTS = {
-    "corpus": "corpus/**/*.parquet",
+    "corpus": "corpus/shards/**/*",
     "vocabulary": "tokenizer/tokenizer.json",
     "tokens": "tokens/**/*.bin",
-    "checkpoint": f"pretrain/checkpoints/*{STEPS}/**/*",
+    "checkpoint": f"pretrain/checkpoints/*{STEPS}/*.safetensors",
     "model": "export/model.safetensors",
 }
 SMALL: dict[str, Any] = {
@@ -59,7 +59,7 @@ def settings_of(recipe: Path, sample: Path, out: Path, old_names: bool) -> list[
     if written["pretrain"].get("masking", {}).get("kind") == "static":
         small["pretrain.masking.dupe_factor"] = 2
     if old_names:
-        small["pretrain.max_seq_len"] = small.pop("pretrain.max_seq_len")
+        small["pretrain.length"] = small.pop("pretrain.max_seq_len")
     return [f"{key}={json.dumps(value)}" for key, value in small.items()]
 
 
