@@ -28,8 +28,11 @@ Work = Callable[[Any, Path, Path], Counts]
 """Does a stage: (recipe, run folder, folder to write) → counts."""
 
 
-class Interrupted(Exception):
-    """A stage was asked to stop and saved its state."""
+class Interrupted(KeyboardInterrupt):
+    """A stage received a stop signal and saved its state."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped: the state is saved; the same command goes on from there")
 
 
 @dataclass(frozen=True)

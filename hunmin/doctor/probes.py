@@ -104,13 +104,12 @@ def _mecab() -> dict[str, Any]:
 
 def _hub() -> dict[str, Any]:
     """Return the hub's address, whether it answers, and whether there is a token for it."""
-    import httpx
-    from huggingface_hub import constants, get_token
+    from huggingface_hub import constants, get_session, get_token
 
     address, offline, fault = constants.ENDPOINT, constants.HF_HUB_OFFLINE, ""
     try:
-        _ = offline or httpx.head(address, timeout=4)
-    except httpx.HTTPError as error:
+        _ = offline or get_session().head(address, timeout=4)
+    except Exception as error:  # of the library's HTTP client, whichever it is
         fault = str(error)
     return {"token": get_token() is not None, "address": address, "offline": offline, "fault": fault}
 
