@@ -66,8 +66,9 @@ def test_a_tag_holds_the_files_of_its_step_alone(hub: Hub, files: Any) -> None:
     assert set(found.commits[found.tags["step-100"]]) == {*files, *more, "notes.md"}
 
 
-@pytest.mark.parametrize("done", [False, True], ids=["not done", "done, unanswered"])
-@pytest.mark.parametrize("case", ["first", "moved tag", "older step"])
+@pytest.mark.parametrize(
+    ("case", "done"), [("first", False), ("moved tag", True), ("older step", False), ("older step", True)]
+)
 def test_a_push_that_stops_at_any_call_shows_nothing_half_and_is_repeated(
     case: str, done: bool, hub: Hub, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -169,21 +170,19 @@ def test_what_will_not_change_is_told_at_once(
 
 
 @pytest.mark.parametrize(
-    ("fault", "told", "tries"),
+    ("fault", "told"),
     [
-        (Fault("/api/repos/create", 500, times=99), "the hub answered 500, 6 times", [1, 2, 4, 8, 16]),
-        (Fault("/refs", 200, times=99, content=b"<html>Please log in</html>"), "JSONDecodeError, which no hub", []),
-        (Fault("/api/", 302, {"Location": "/api/repos/create"}, times=999), "TooManyRedirects, which no hub", []),
+        (Fault("/api/repos/create", 500, times=99), "the hub answered 500, 6 times"),
+        (Fault("/refs", 200, times=99, content=b"<html>Please log in</html>"), "JSONDecodeError.*proxy's variables"),
+        (Fault("/api/", 302, {"Location": "/api/repos/create"}, times=999), "TooManyRedirects.*proxy's variables"),
     ],
     ids=lambda value: getattr(value, "path", None),
 )
-def test_what_no_attempt_mends(
-    fault: Fault, told: str, tries: list[float], hub: Hub, files: Any, waits: list[float]
-) -> None:
+def test_what_no_attempt_mends(fault: Fault, told: str, hub: Hub, files: Any, waits: list[float]) -> None:
     hub.faults.append(fault)
-    with pytest.raises(HunminError, match=told):
+    with pytest.raises(HunminError, match=f"(?s){told}"):
         send(files)
-    assert waits == tries
+    assert waits == [1, 2, 4, 8, 16]
 
 
 def test_a_hub_that_takes_a_call_and_never_answers(files: Any, monkeypatch: pytest.MonkeyPatch, hub: Hub) -> None:

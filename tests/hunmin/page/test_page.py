@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -217,32 +216,6 @@ def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_
     assert warning.startswith(f"Failed: {told} (")
     assert [row[0] for row in cells(page, "Late processes")[1:]] == ["node 1", "node 2"]  # of ranks 1 and 2
     assert cells(page, "Slow processes")[1][0] == "node 1"
-
-
-def test_a_lock_is_of_a_file_on_its_device(tmp_path: Path) -> None:
-    run = tmp_path / "a run"
-    run.mkdir()
-    (run / ".lock").touch()
-    facts = (run / ".lock").stat()
-    major, minor, locks, mounts = (
-        os.major(facts.st_dev),
-        os.minor(facts.st_dev),
-        tmp_path / "locks",
-        tmp_path / "mounts",
-    )
-    mounts.write_text(
-        f"1 0 7:3 / / rw\n2 1 9:18 / {str(run).replace(' ', chr(92) + '040')} rw\n3 1 5:5 / /elsewhere rw\n"
-    )
-    for device, held in (
-        (f"{major:02x}:{minor:02x}", True),
-        ("09:12", True),  # as the kernel calls the file system, in hexadecimal
-        ("07:03", False),
-        (f"{major:02x}:{minor + 1:02x}", False),
-    ):
-        locks.write_text(f"1: FLOCK  ADVISORY  WRITE 77 {device}:{facts.st_ino} 0 EOF\n")
-        assert is_locked(run, locks, mounts) == held, device
-    locks.write_text(f"1: POSIX  ADVISORY  WRITE 77 {major:02x}:{minor:02x}:{facts.st_ino} 0 EOF\n")
-    assert not is_locked(run, locks, mounts)
 
 
 def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
