@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import resource
 import shutil
 import sys
 import sysconfig
 import tempfile
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata, requires
 from pathlib import Path
 from typing import Any, Literal
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from common.files import human_size
 from common.process import available_cores
 from common.secrets import masked_urls
 from hunmin.doctor.probes import PROBES, Answer, ask
-from hunmin.version import in_clone, installed, needed_python, needs, own_version
+from hunmin.version import NAME, installed
 
 BY_THEMSELVES = ("torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko")
 """Packages with a line of their own."""
@@ -69,8 +72,9 @@ def examine(run: Path) -> list[Check]:
 
 def pip_install(*requirements: str) -> str:
     """Return the command that installs packages into this Python, at the clone's versions if there is one."""
-    pins = ["-c constraints.txt"] if in_clone() else []
-    return " ".join([f"{sys.executable} -m pip install", *pins, *(f"'{line}'" for line in requirements)])
+    pins = Path(__file__).parents[2] / "constraints.txt"
+    words = [f"{sys.executable} -m pip install", *([f"-c {pins}"] if pins.is_file() else [])]
+    return " ".join([*words, *(f"'{line}'" for line in requirements)])
 
 
 def package_checks(answers: dict[str, Answer]) -> list[Check]:
@@ -79,34 +83,36 @@ def package_checks(answers: dict[str, Answer]) -> list[Check]:
     Args:
         answers: of the probes.
     """
-    wanted, found = needed_python(), platform.python_version()
-    if outside(f"python{wanted}", found):
+    try:
+        facts = metadata(NAME)
+    except PackageNotFoundError:
+        return [Check(NAME, "missing", "it is not installed, so that nobody knows what it needs", "make install")]
+    wanted, found = facts["Requires-Python"], platform.python_version()
+    if found not in SpecifierSet(wanted):
         return [
             Check("python", "broken", f"{found}; {wanted} is needed", f"make PYTHON=python3 with a Python {wanted}")
         ]
-    checks = [Check("python", "ok", f"{found}, hunmin {own_version()}")]
-    always = {name_of(need.line): need.line for need in needs() if not need.extra}
+    checks = [Check("python", "ok", f"{found}, hunmin {facts['Version']}")]
+    lines = [Requirement(line) for line in requires(NAME) or []]
+    always = {one.name: one for one in lines if _is_of(one, "")}
     for name in BY_THEMSELVES:
-        checks.append(_package(name, always.pop(name), answers.get(name, {})))
-    problems = {line: problem for name, line in always.items() if (problem := outside(line, installed(name)))}
-    if problems:
+        checks.append(_package(always.pop(name), answers.get(name, {})))
+    if problems := {_line(one): problem for one in always.values() if (problem := _problem(one))}:
         checks.append(Check("other packages", "missing", "; ".join(problems.values()), pip_install(*problems)))
     else:
         checks.append(Check("other packages", "ok", f"{len(always)} are installed, in the ranges of setup.cfg"))
-    extras: dict[str, list[str]] = {}
-    for need in needs():
-        if need.extra and need.extra not in FOR_DEVELOPERS:
-            extras.setdefault(need.extra, []).append(need.line)
-    there = [extra for extra, lines in extras.items() if all(installed(name_of(line)) for line in lines)]
-    absent = [f"{extra} ({', '.join(lines)})" for extra, lines in extras.items() if extra not in there]
+    names = [extra for extra in facts.get_all("Provides-Extra") or [] if extra not in FOR_DEVELOPERS]
+    extras = {extra: [one for one in lines if _is_of(one, extra) and not _is_of(one, "")] for extra in names}
+    there = [extra for extra, of in extras.items() if all(installed(one.name) for one in of)]
+    absent = [f"{extra} ({', '.join(map(_line, of))})" for extra, of in extras.items() if extra not in there]
     text = f"installed: {', '.join(there) or 'none'}; not: {', '.join(absent) or 'none'}"
     return [*checks, Check("extras", "ok", text)]
 
 
-def _package(name: str, line: str, answer: Answer) -> Check:
+def _package(need: Requirement, answer: Answer) -> Check:
     """Return the check of a package by its metadata, and by what its probe has said."""
-    found = installed(name)
-    if problem := outside(line, found):
+    name, found, line = need.name, installed(need.name), _line(need)
+    if problem := _problem(need):
         return Check(name, "broken" if found else "missing", problem, pip_install(line))
     if "error" in answer:
         again = pip_install(line).replace(" install ", " install --force-reinstall ", 1)
@@ -121,27 +127,21 @@ def _package(name: str, line: str, answer: Answer) -> Check:
     return Check(name, "ok", str(found))
 
 
-def name_of(line: str) -> str:
-    """Return the package of a requirement."""
-    return re.split(r"[<>=!~\[ ]", line)[0]
+def _is_of(need: Requirement, extra: str) -> bool:
+    return need.marker is None or need.marker.evaluate({"extra": extra})
 
 
-def outside(line: str, found: str | None) -> str:
-    """Return a sentence if a package is not installed or its version lies outside of a requirement's range, else "".
+def _line(need: Requirement) -> str:
+    return str(need).partition(";")[0].strip()
 
-    Args:
-        line: the requirement.
-        found: the version; None where it is not installed.
-    """
+
+def _problem(need: Requirement) -> str:
+    """Return a sentence if a package is not installed or its version lies outside of its range, else ""."""
+    found = installed(need.name)
     if found is None:
-        return f"{line} is not installed"
-    try:
-        from packaging.requirements import Requirement
-    except ImportError:  # it is one of the packages that are looked for
-        return ""
-    requirement = Requirement(line)
-    inside = requirement.specifier.contains(found, prereleases=True)
-    return "" if inside else f"{requirement.name} {found} is installed, {requirement.specifier} is needed"
+        return f"{_line(need)} is not installed"
+    inside = need.specifier.contains(found, prereleases=True)
+    return "" if inside else f"{need.name} {found} is installed, {need.specifier} is needed"
 
 
 def device_check(torch: Answer) -> Check:

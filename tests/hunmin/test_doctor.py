@@ -74,6 +74,9 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
                                          checks["tokenizers"].remedy)  # fmt: skip
     assert checks["other packages"].state == "missing" and "typer 0.1 is installed" in checks["other packages"].found
     assert "'typer>=0.15'" in checks["other packages"].remedy and "kiwi" in checks["extras"].found
+    monkeypatch.setattr("hunmin.doctor.checks.NAME", "no-such-package")
+    assert [check.remedy for check in package_checks({})] == ["make install"]
+    monkeypatch.undo()
     monkeypatch.setattr("platform.python_version", lambda: "3.9.2")
     assert package_checks({}) == [Check("python", "broken", "3.9.2; >=3.10 is needed",
                                         "make PYTHON=python3 with a Python >=3.10")]  # fmt: skip
