@@ -101,15 +101,13 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert run_command(["corpus", "split", "--in", source, "--out", str(loop)]) == 2
 
 
-@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}", "link"])
+@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}"])
 def test_an_open_file_by_its_number_is_written_in_place(tmp_path: Path, name: str) -> None:
     source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
     with (tmp_path / "kept").open("wb") as kept:
-        (tmp_path / "link").symlink_to(f"/proc/self/fd/{kept.fileno()}")  # as /dev/stdout is one
-        target = str(tmp_path / name) if name == "link" else name.format(kept.fileno())
-        assert run_command(["corpus", "split", "--in", source, "--out", target]) == 0
+        assert run_command(["corpus", "split", "--in", source, "--out", name.format(kept.fileno())]) == 0
         assert os.fstat(kept.fileno()).st_ino == (tmp_path / "kept").stat().st_ino
-    assert lines(tmp_path / "kept") and (tmp_path / "link").is_symlink()
+    assert lines(tmp_path / "kept")
 
 
 def test_json_summaries(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
