@@ -87,6 +87,7 @@ def test_finished_work_is_not_replaced_unasked(house: House, capsys: pytest.Capt
     finished(house, "b")
     for changes, named in (({"lr": 5e-4}, "lr: 0.0001 → 0.0005"), ({"seed": 7}, "x: 42 → 7")):
         house.refused(named, **changes)  # the root of it, also where an earlier stage is what changed
+    house.refused("lr: 0.0001 → 0.0005", lr=5e-4, restart="c")  # which gives up another stage
     (house.folder / "input.txt").write_text("other")
     house.refused("input.txt")
     (house.folder / "input.txt").write_text("input")
