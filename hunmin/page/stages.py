@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from common.lock import LOCK
 from common.manifest import Manifest, read_manifest
-from hunmin.stages import STAGES, Stage
+from hunmin.stages import STAGES, Stage, stage_times
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]
 RunState = Literal["finished", "running", "stopped", "failed", "not running"]
@@ -39,14 +38,18 @@ def read_stages(run: Path, active: bool) -> list[StageFacts]:
         active: whether a command is at work in it.
     """
     manifests = {stage.name: read_manifest(run / stage.folder) for stage in STAGES}
-    seconds = _seconds(run / "logs" / "timing.jsonl")
+    times = stage_times(run)
     found: dict[str, StageFacts] = {}
     for stage in STAGES:
         manifest = manifests[stage.name]
         state = _state(run, stage, manifests, {name: facts.state for name, facts in found.items()}, active)
         counts, versions = (manifest.counts, manifest.versions) if manifest else ({}, {})
         found[stage.name] = StageFacts(
-            stage.name, state, seconds.get(stage.name) if manifest else None, counts, versions
+            stage.name,
+            state,
+            times[stage.name]["seconds"] if manifest and stage.name in times else None,
+            counts,
+            versions,
         )
     return list(found.values())
 
@@ -65,19 +68,6 @@ def _state(
         if before[name] != "done" or upstream is None or manifest.inputs.get(name) != upstream.fingerprint:
             return "outdated"
     return "done"
-
-
-def _seconds(path: Path) -> dict[str, float]:
-    """Return stage → seconds, of each stage's last line."""
-    found = {}
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                found[str(row["stage"])] = float(row["seconds"])
-            except (ValueError, KeyError, TypeError):
-                continue
-    return found
 
 
 def is_locked(run: Path) -> bool:
