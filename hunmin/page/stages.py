@@ -44,13 +44,8 @@ def read_stages(run: Path, active: bool) -> list[StageFacts]:
         manifest = manifests[stage.name]
         state = _state(run, stage, manifests, {name: facts.state for name, facts in found.items()}, active)
         counts, versions = (manifest.counts, manifest.versions) if manifest else ({}, {})
-        found[stage.name] = StageFacts(
-            stage.name,
-            state,
-            times[stage.name]["seconds"] if manifest and stage.name in times else None,
-            counts,
-            versions,
-        )
+        seconds = times.get(stage.name, {}).get("seconds") if manifest else None
+        found[stage.name] = StageFacts(stage.name, state, seconds, counts, versions)
     return list(found.values())
 
 
