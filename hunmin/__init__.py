@@ -6,7 +6,7 @@ takes no time, and `hunmin --help` does not wait for torch.
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ __all__ = ["HunminError", "TextEncoder", "UserError", "finetune", "read_document
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from hunmin.version import own_version
-
-        return own_version()
+        return importlib.metadata.version("hunmin")
     if name not in HOMES:
         raise AttributeError(f"module 'hunmin' has no attribute {name!r}")
     return getattr(importlib.import_module(HOMES[name]), name)

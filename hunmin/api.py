@@ -94,13 +94,9 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
     """
     from hunmin.instruct.recipe import load_any_recipe
     from hunmin.run_and_publish import run_whole
-    from hunmin.stages import Interrupted
 
     loaded = load_any_recipe(recipe, overrides, fetch=True)
-    try:
-        run_whole(loaded, first, last)
-    except Interrupted:
-        raise KeyboardInterrupt from None
+    run_whole(loaded, first, last)
     return Path(loaded.out)
 
 

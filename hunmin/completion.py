@@ -8,6 +8,7 @@ Where nothing is found, shells complete the names of files themselves.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from hunmin.builtin_recipes import shipped_recipes
@@ -21,39 +22,21 @@ SUITES = ("klue", "kobest", "koelectra")
 BOARDS = ("kit19", "leaderboard2", "instruct")
 
 
+def _of(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return what gives those of the names that a word begins, in their order."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+stages, launchers, tasks, suites, boards = map(_of, (STAGES, LAUNCHERS, TASKS, SUITES, BOARDS))
+
+
 def recipes(incomplete: str) -> list[str]:
     """Return the recipes that a word begins: those that come with the package, and the YAML files of this folder."""
-    here = sorted(path.name for path in Path().glob("*.yaml"))
-    return [name for name in (*shipped_recipes(), *here) if name.startswith(incomplete)]
-
-
-def stages(incomplete: str) -> list[str]:
-    """Return the stages that a word begins, in their order."""
-    return [name for name in STAGES if name.startswith(incomplete)]
-
-
-def launchers(incomplete: str) -> list[str]:
-    """Return the launchers that a word begins."""
-    return [name for name in LAUNCHERS if name.startswith(incomplete)]
-
-
-def tasks(incomplete: str) -> list[str]:
-    """Return the benchmarks' tasks that a word begins."""
-    return [name for name in TASKS if name.startswith(incomplete)]
-
-
-def suites(incomplete: str) -> list[str]:
-    """Return the suites of tasks that a word begins."""
-    return [name for name in SUITES if name.startswith(incomplete)]
+    return _of([*shipped_recipes(), *sorted(path.name for path in Path().glob("*.yaml"))])(incomplete)
 
 
 def devices(incomplete: str) -> list[str]:
     """Return the devices that a word begins; those with a space in their names would have to be quoted."""
     from pretrain.cost.devices import DEVICES
 
-    return [name for name in DEVICES if name.startswith(incomplete) and " " not in name]
-
-
-def boards(incomplete: str) -> list[str]:
-    """Return the suites of decoders' tasks that a word begins."""
-    return [name for name in BOARDS if name.startswith(incomplete)]
+    return [name for name in _of(DEVICES)(incomplete) if " " not in name]

@@ -24,91 +24,84 @@ PARTS = {
 """Part of the memory → its name for people."""
 
 
+UNKNOWN = "not known before the corpus is encoded"
+Rows = list[tuple[str, str]]
+
+
 def print_cost(plan: dict[str, Any]) -> None:
     """Print a plan of `hunmin.cost.cost_plan` as tables on stdout."""
     out = console(stderr=False)
-    for table in (_run_table(plan), _memory_table(plan), _disk_table(plan), _time_table(plan), _scaling_table(plan)):
-        out.print(table)
+    memory = f"Memory a device, ZeRO stage {plan['zero_stage']}, micro-batch of {plan['micro_batch']} samples"
+    facts = {"The run": _run(plan), memory: _memory(plan), "Disk": _disk(plan), "Time": _time(plan)}
+    for title, rows in facts.items():
+        out.print(facts_table(title, rows))
+    out.print(_scaling_table(plan))
     out.print(Text(plan["scaling_verdict"]))
     for note in plan["notes"]:
         out.print(Text(note, style="yellow"))
 
 
-def _run_table(plan: dict[str, Any]) -> Table:
-    epoch = "not known before the corpus is encoded"
+def _run(plan: dict[str, Any]) -> Rows:
+    epoch = UNKNOWN
     if plan["epoch_tokens"]:
         epoch = f"{units.count(plan['epoch_tokens'])} tokens; the run goes over them {plan['epochs']:,.1f} times"
-    rows = [
+    devices = f"{plan['named_devices']} × {plan['device_name']}"
+    devices += f" = {plan['devices']} devices" if plan["devices"] != plan["named_devices"] else ""
+    devices += f" in {plan['nodes']} nodes" if plan["nodes"] > 1 else ""
+    return [
         ("parameters", units.count(plan["parameters"])),
         ("the run", f"{units.count(plan['tokens'])} tokens"),
         ("an epoch", epoch),
         ("FLOPs a token, forward + backward", f"{plan['flops_per_token'] / 1e6:.1f} M"),
         ("FLOPs in all", f"{plan['flops']:.2e}"),
-        ("devices", _devices(plan)),
+        ("devices", devices),
         ("computing in", plan["arithmetic"]),
     ]
-    return facts_table("The run", rows)
 
 
-def _devices(plan: dict[str, Any]) -> str:
-    named = f"{plan['named_devices']} × {plan['device_name']}"
-    if plan["devices"] != plan["named_devices"]:
-        named += f" = {plan['devices']} devices"
-    if plan["nodes"] > 1:
-        return f"{named} in {plan['nodes']} nodes"
-    return named
-
-
-def _memory_table(plan: dict[str, Any]) -> Table:
-    memory, other = plan["memory"], plan["memory_other"]
-    again = plan["gradient_checkpointing"]
-    rows = []
-    for part, name in PARTS.items():
-        if not memory[part]:
-            continue
-        shown = units.size(memory[part])
-        if part == "activations":
-            instead = "with layers kept" if again else "with gradient checkpointing"
-            shown += f" ({units.size(other[part])} {instead})"
-        rows.append((name, shown))
+def _memory(plan: dict[str, Any]) -> Rows:
+    shown = {part: units.size(plan["memory"][part]) for part in PARTS if plan["memory"][part]}
+    instead = "with layers kept" if plan["gradient_checkpointing"] else "with gradient checkpointing"
+    shown["activations"] += f" ({units.size(plan['memory_other']['activations'])} {instead})"
     device, room = (units.size(plan[key]) for key in ("device_memory_bytes", "usable_memory_bytes"))
     total = units.size(plan["memory_bytes_per_device"])
-    fits = "fits" if plan["fits"] else "DOES NOT FIT"
-    rows += [
-        ("in all", f"{total}: {fits} ({room} of {device} can be used)"),
+    return [
+        *((PARTS[part], size) for part, size in shown.items()),
+        ("in all", f"{total}: {'fits' if plan['fits'] else 'DOES NOT FIT'} ({room} of {device} can be used)"),
         ("largest micro-batch", _largest(plan["largest_micro_batch"], plan)),
         ("… with gradient checkpointing", _largest(plan["largest_micro_batch_checkpointing"], plan)),
     ]
-    title = f"Memory a device, ZeRO stage {plan['zero_stage']}, micro-batch of {plan['micro_batch']} samples"
-    return facts_table(title, rows)
 
 
 def _largest(largest: dict[str, int], plan: dict[str, Any]) -> str:
     if not largest["fits"]:
         return "none fits"
-    if largest["divides"] == largest["fits"]:
-        share = plan["micro_batch"] * plan["micro_batches_per_step"]
-        return f"{largest['fits']}" + (" (a device's whole share of a step)" if largest["fits"] >= share else "")
-    return f"{largest['fits']}; {largest['divides']} to divide the global batch"
+    if largest["divides"] != largest["fits"]:
+        return f"{largest['fits']}; {largest['divides']} to divide the global batch"
+    share = plan["micro_batch"] * plan["micro_batches_per_step"]
+    return f"{largest['fits']}" + (" (a device's whole share of a step)" if largest["fits"] >= share else "")
 
 
-def _disk_table(plan: dict[str, Any]) -> Table:
+def _disk(plan: dict[str, Any]) -> Rows:
     disk = plan["disk"]
-    number = disk["checkpoints"] // disk["checkpoint"]
-    tokens = "not known before the corpus is encoded" if disk["tokens"] is None else units.size(disk["tokens"])
-    rows = [
-        ("token shards", tokens),
+    number, known = disk["checkpoints"] // disk["checkpoint"], disk["tokens"] is not None
+    return [
+        ("token shards", units.size(disk["tokens"]) if known else UNKNOWN),
         ("checkpoints, at most", f"{number:,} × {units.size(disk['checkpoint'])} = {units.size(disk['checkpoints'])}"),
         ("exported model", units.size(disk["export"])),
-        ("in all" if disk["tokens"] is not None else "in all, without the tokens", units.size(plan["disk_bytes"])),
+        ("in all" if known else "in all, without the tokens", units.size(plan["disk_bytes"])),
     ]
-    return facts_table("Disk", rows)
 
 
-def _time_table(plan: dict[str, Any]) -> Table:
+def _time(plan: dict[str, Any]) -> Rows:
+    rate, share = plan["flops_per_second"] / 1e12, plan["micro_batches_per_step"]
+    step = f"{share:.4g} micro-batch{'' if share == 1 else 'es'} a device"
+    if plan["devices"] > 1:
+        compute, waiting = (units.time(plan[f"step_{part}_seconds"]) for part in ("compute", "waiting"))
+        step += f"; {compute} computing, {waiting} waiting"
     rows = [
-        ("rate", f"{_teraflops(plan['flops_per_second'])} TFLOP/s ({plan['basis']})"),
-        ("a step", _step(plan)),
+        ("rate", f"{rate:{',.0f' if rate >= 100 else '.3g'}} TFLOP/s ({plan['basis']})"),
+        ("a step", f"{units.time(plan['step_seconds'])} ({step})"),
     ]
     if plan["devices"] > 1:
         rows.append(("communication a step", f"{units.time(plan['step_communication_seconds'])}, over {_links(plan)}"))
@@ -123,7 +116,7 @@ def _time_table(plan: dict[str, Any]) -> Table:
     if plan["cost"] is not None:
         total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))
-    return facts_table("Time", rows)
+    return rows
 
 
 def _links(plan: dict[str, Any]) -> str:
@@ -137,20 +130,6 @@ def _links(plan: dict[str, Any]) -> str:
         hop = units.time(plan["hop_seconds"]["in_node"])
         links.append(f"{units.size(plan['link_bytes_per_second'])}/s a device in a node ({hop} a hop)")
     return f"{', '.join(links)}, of which {plan['link_share']:.0%} are assumed to be reached"
-
-
-def _step(plan: dict[str, Any]) -> str:
-    share = plan["micro_batches_per_step"]
-    parts = f"{share:.4g} micro-batch{'' if share == 1 else 'es'} a device"
-    if plan["devices"] > 1:
-        compute, waiting = (units.time(plan[f"step_{part}_seconds"]) for part in ("compute", "waiting"))
-        parts += f"; {compute} computing, {waiting} waiting"
-    return f"{units.time(plan['step_seconds'])} ({parts})"
-
-
-def _teraflops(rate: float) -> str:
-    value = rate / 1e12
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _scaling_table(plan: dict[str, Any]) -> Table:

@@ -26,8 +26,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say(f"interrupted: {GOES_ON}", style="yellow")
+        except KeyboardInterrupt as error:
+            say(str(error) or f"interrupted: {GOES_ON}", style="yellow")
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
 

@@ -21,8 +21,8 @@ MODELS: tuple[tuple[str, str, Part], ...] = (
     ("tune", "base", "model"),
 )
 """Settings that may name a model: they keep the name, with its commit."""
-DATA = (("klue", "data"), ("klue", "benchmarks"))
-"""Settings that may name a benchmark's data set: they become its folder in the hub's cache."""
+DATA = (("klue", "data"), ("klue", "benchmarks"), ("decontaminate", "benchmark"))
+"""Settings that may name data sets of benchmarks: they become folders in the hub's cache."""
 
 
 def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
@@ -43,22 +43,15 @@ def pin_names(tree: dict[str, Any], path: Path, fetch: bool) -> None:
         value = part_tree.get(key)
         name = with_prefix(value) if isinstance(value, str) else ""
         hub = hub_name(name) if name else None
-        # a run of a version that recorded no commit goes on with the name as it stands
-        if hub is None or hub.commit or (value == _section(earlier, section).get(key) and hub.key not in commits):
-            if hub and hub.commit and fetch:
-                find(name, part)
-            continue
-        if (find if fetch else find_here)(name, part, commits):
+        if hub and hub.commit and fetch:
+            find(name, part)
+        elif hub and not hub.commit and (find if fetch else find_here)(name, part, commits):
             part_tree[key] = hub.at(commits[hub.key])
+    sections = {**tree, "decontaminate": _section(tree, "corpus").get("decontaminate")}
     for section, key in DATA:
-        part_tree = _section(tree, section)
-        if isinstance(value := part_tree.get(key), str):
-            part_tree[key] = _data(value, commits, fetch)
-    decontaminate = _section(_section(tree, "corpus"), "decontaminate")
-    if isinstance(value := decontaminate.get("benchmark"), str):
-        decontaminate["benchmark"] = _data(value, commits, fetch)
-    elif isinstance(value, list):
-        decontaminate["benchmark"] = [_data(one, commits, fetch) if isinstance(one, str) else one for one in value]
+        part_tree = _section(sections, section)
+        if key in part_tree:
+            part_tree[key] = _data(part_tree[key], commits, fetch)
     _pin_inputs(tree, earlier, commits)
     if commits:
         hub_section = tree.get("hub")
@@ -109,9 +102,12 @@ def _earlier(tree: dict[str, Any], path: Path) -> dict[str, Any]:
         return {}
 
 
-def _data(value: str, commits: dict[str, str], fetch: bool) -> str:
-    """Return the folder of a data set that is named on the hub; a path, and what is not to be fetched, as it is."""
-    if hub_name(value) is None:
+def _data(value: Any, commits: dict[str, str], fetch: bool) -> Any:
+    """Return the folder of a data set that is named on the hub, or those of several; a path, and what is not to be
+    fetched, as it is."""
+    if isinstance(value, list):
+        return [_data(one, commits, fetch) for one in value]
+    if not isinstance(value, str) or hub_name(value) is None:
         return value
     found = (find if fetch else find_here)(value, "dataset", commits)
     return str(found) if found else value

@@ -70,22 +70,17 @@ def refuse_training(recipe: Recipe, here: bool = True) -> None:
         UserError: it has more processes than the machine has GPUs, begins with a model of another kind or shape, or
             holds samples out of a corpus that repeats them.
     """
-    if here:
-        _refuse_processes_without_gpu(recipe)
-    refuse_other_model(recipe)
-    refuse_repeated_validation(recipe)
-
-
-def _refuse_processes_without_gpu(recipe: Recipe) -> None:
     import torch
 
     processes, gpus = recipe.pretrain.processes, torch.cuda.device_count()
-    if torch.cuda.is_available() and processes > gpus:
+    if here and torch.cuda.is_available() and processes > gpus:
         raise UserError(
             f"{processes} processes on a machine with {gpus} GPUs",
             "a process has a GPU of its own",
             f"set pretrain.processes={gpus}",
         )
+    refuse_other_model(recipe)
+    refuse_repeated_validation(recipe)
 
 
 def refuse_other_model(recipe: Recipe) -> None:

@@ -15,12 +15,11 @@ from common.manifest import MANIFEST, WORK_MARK, added_files, edited_files, made
 from common.progress import duration, say
 from hunmin.page.page import PAGE, is_page
 from hunmin.recipe import is_resolved_recipe
-from hunmin.stages import Stage
+from hunmin.stages import Stage, stage_times
 from hunmin.state import BEGUN, RULES, RunFolder, Verdict
 
 LONG_SECONDS = 60.0
 """Work that took longer is replaced only when the user asks for it."""
-TIMING = Path("logs") / "timing.jsonl"
 BRANCH = "pretrain.branch_from"
 MOST_SHOWN = 12
 """Changes that a message lists."""
@@ -119,16 +118,8 @@ def work_seconds(folder: RunFolder, stage: Stage, held: Path) -> float | None:
     if mark.is_file():
         times = [path.lstat().st_mtime for path in held.rglob("*")]
         return max(times) - min(mark.stat().st_mtime, _begun(mark))
-    found = None
-    if (folder.path / TIMING).is_file():
-        for line in (folder.path / TIMING).read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                if row["stage"] == stage.name:
-                    found = max(float(row["seconds"]), float(row.get("since_begin", 0)))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-    return found
+    found = stage_times(folder.path).get(stage.name)
+    return max(found.values()) if found else None
 
 
 def _begun(mark: Path) -> float:

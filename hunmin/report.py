@@ -18,6 +18,7 @@ from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
+from hunmin.stages import stage_times
 from klue.grid import md
 from klue.model_index import eval_results
 from klue.plot import draw_scores
@@ -247,10 +248,5 @@ def print_report(run: Path, page: Path) -> None:
     model = run / "export" / "model.safetensors"
     if model.exists():
         say(f"model:  {model.parent} ({human_size(model.stat().st_size)})")
-    timing = run / "logs" / "timing.jsonl"
-    if timing.exists():
-        seconds: dict[str, float] = {}
-        for line in timing.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            seconds[row["stage"]] = row["seconds"]
-        say("time:   " + ", ".join(f"{stage} {duration(value)}" for stage, value in seconds.items()))
+    if times := stage_times(run):
+        say("time:   " + ", ".join(f"{stage} {duration(took['seconds'])}" for stage, took in times.items()))

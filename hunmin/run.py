@@ -17,7 +17,6 @@ from common.progress import duration, say
 from hunmin.preflight import refuse_shared_executor
 from hunmin.recipe import RunSettings, save_recipe
 from hunmin.replacing import (
-    TIMING,
     clear_way,
     given_up,
     refuse_foreign,
@@ -26,7 +25,7 @@ from hunmin.replacing import (
     set_aside,
     work_seconds,
 )
-from hunmin.stages import Stage, Work, stage_named, stages_of
+from hunmin.stages import TIMING, Stage, Work, stage_named, stages_of
 from hunmin.state import BEGUN, RunFolder, Verdict, begun_with, differences, judge, listed
 
 

@@ -28,8 +28,32 @@ Work = Callable[[Any, Path, Path], Counts]
 """Does a stage: (recipe, run folder, folder to write) → counts."""
 
 
-class Interrupted(Exception):
-    """A stage was asked to stop and saved its state."""
+TIMING = Path("logs") / "timing.jsonl"
+"""In a run's folder: what each stage took."""
+
+
+def stage_times(run: Path) -> dict[str, dict[str, float]]:
+    """Return stage → {"seconds": of the command that finished it, "since_begin": of commands before it as well, 0 where
+    that is not known}; of each stage the last line that is whole.
+
+    Args:
+        run: run folder.
+    """
+    found = {}
+    for line in (run / TIMING).read_text(encoding="utf-8").splitlines() if (run / TIMING).is_file() else ():
+        try:
+            row = json.loads(line)
+            found[str(row["stage"])] = {name: float(row.get(name, 0)) for name in ("seconds", "since_begin")}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return found
+
+
+class Interrupted(KeyboardInterrupt):
+    """A stage received a stop signal and saved its state."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped: the state is saved; the same command goes on from there")
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ def doctor(
     ] = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """What is installed and what this machine has; what is missing, and the command that mends it.
+    """What is installed and what this machine has; what is missing, and the command that fixes it.
 
     Exit code 0 when nothing that is needed is missing, else 1.
     """
-    from hunmin.doctor.examine import examine
+    from hunmin.doctor.checks import examine
 
     checks = examine(Path(run))
     bad = [check for check in checks if check.bad]
@@ -49,7 +49,7 @@ def doctor(
         out = console(stderr=False)
         out.print(table)
         names = ", ".join(check.name for check in bad)
-        out.print(Text(f"to be mended: {names}" if bad else "nothing that is needed is missing",
+        out.print(Text(f"to be fixed: {names}" if bad else "nothing that is needed is missing",
                        style="red" if bad else "green"))  # fmt: skip
     if bad:
         raise typer.Exit(EXIT_FAILED)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from common.errors import EXIT_INTERRUPTED, UserError
+from common.errors import UserError
 from common.progress import say
 from common.progress import show as printed
 from hunmin.commands.run import AsJson, Overrides, RecipePath
@@ -47,24 +47,19 @@ def tune(
     from hunmin.joint_training import train_together
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
-    from hunmin.stages import Interrupted
     from pretrain.tuning.plan import plan_tuning
     from pretrain.world import world_info
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="tune")
-    try:
-        if world_info(os.environ).world > 1 and not dry_run:
-            train_together(loaded, recipe, restart, TUNING)
-            return
-        require_done(loaded, "instruct", recipe)
-        if dry_run:
-            plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
-            print(json.dumps(plan, ensure_ascii=False, indent=1)) if as_json else print_facts(plan)
-            return
-        run_recipe(loaded, last="tune", restart="tune" if restart else None)
-    except Interrupted:
-        say("stopped: the state is saved; the same command continues", style="yellow")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if world_info(os.environ).world > 1 and not dry_run:
+        train_together(loaded, recipe, restart, TUNING)
+        return
+    require_done(loaded, "instruct", recipe)
+    if dry_run:
+        plan = plan_tuning(loaded.tune, Path(loaded.out) / "instruct")
+        print(json.dumps(plan, ensure_ascii=False, indent=1)) if as_json else print_facts(plan)
+        return
+    run_recipe(loaded, last="tune", restart="tune" if restart else None)
 
 
 @app.command(epilog="Example: hunmin instruct show runs/quickstart-instruct --task nsmc -n 2")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from common.errors import EXIT_INTERRUPTED, UserError
+from common.errors import UserError
 from common.progress import say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -35,28 +35,22 @@ def pretrain(
 
     Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
     """
+    from hunmin.hub.follow import following
     from hunmin.joint_training import train_together
     from hunmin.preflight import refuse_moved
     from hunmin.recipe import load_recipe
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
-    from hunmin.stages import Interrupted
     from pretrain.world import world_info
 
     loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")
     refuse_moved(loaded, recipe, overrides or [])
-    try:
-        if world_info(os.environ).world > 1:
-            train_together(loaded, recipe, restart)
-        else:
-            from hunmin.hub.follow import following
-
-            require_done(loaded, "encode", recipe)
-            with following(loaded, Path(loaded.out)):
-                run_recipe(loaded, last="pretrain", restart="pretrain" if restart else None)
-    except Interrupted:
-        say("stopped: the state is saved; the same command goes on from there", style="yellow")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if world_info(os.environ).world > 1:
+        train_together(loaded, recipe, restart)
+        return
+    require_done(loaded, "encode", recipe)
+    with following(loaded, Path(loaded.out)):
+        run_recipe(loaded, last="pretrain", restart="pretrain" if restart else None)
 
 
 def export(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from common.errors import EXIT_FAILED, UserError
 from common.progress import console, say
 from hunmin import completion
 
@@ -66,7 +66,6 @@ def run(
     from hunmin.instruct.recipe import load_any_recipe
     from hunmin.preflight import refuse_moved
     from hunmin.recipe import Recipe
-    from hunmin.stages import Interrupted
 
     loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
     refuse_moved(loaded, recipe, overrides or [])
@@ -84,11 +83,7 @@ def run(
         return
     from hunmin.run_and_publish import run_whole
 
-    try:
-        run_whole(loaded, first, last, restart)
-    except Interrupted:
-        say("stopped: the state is saved; the same command goes on from there", style="yellow")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    run_whole(loaded, first, last, restart)
     if not isinstance(loaded, Recipe):
         if loaded.leaderboard and last in (None, "leaderboard"):
             from hunmin.commands.leaderboard import print_board

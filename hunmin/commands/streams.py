@@ -12,7 +12,7 @@ import lzma
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +26,8 @@ from common.progress import say
 EXIT_NO_READER = 141
 """128 + SIGPIPE: what a shell reports of a program whose reader went away."""
 
-MAX_LINKS = 40
-"""Links to links that are followed, as Linux does."""
+OPEN_FILES = ("/dev/", "/proc/")
+"""Folders of devices, and of files that a process has open."""
 
 
 @contextmanager
@@ -101,8 +101,8 @@ def _standard_input() -> IO[bytes]:
 def open_output(path: str) -> Iterator[IO[bytes]]:
     """Open a path or "-" for writing bytes, compressed by its name (.gz .bz2 .xz .zst).
 
-    A file gets its name when it is whole, and a link stays one; a device, a named pipe or what /dev/stdout stands for
-    is written as it is.
+    A file gets its name when it is whole, and a link stays one; a device, a named pipe or /dev/stdout is written as it
+    is.
 
     Raises:
         UserError: the path is a folder or a URL, or cannot be written.
@@ -119,38 +119,26 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         raise UserError(f"cannot write to {path}: it is {'a URL' if is_remote(path) else 'a folder'}", rule, remedy)
     with ExitStack() as stack:
         try:
-            in_place = _is_open_file(file) or (file.exists() and not file.is_file())
+            in_place = path.startswith(OPEN_FILES) or (file.exists() and not file.is_file())
             stream: Any = stack.enter_context(file.open("wb") if in_place else atomic_write(file.resolve(), "wb"))
         except (OSError, RuntimeError) as error:  # a loop of links is the latter
             raise UserError(f"cannot write to {path}: {getattr(error, 'strerror', error)}", rule, remedy) from None
         yield stack.enter_context(_compressed(stream, compression_of(file) or ""))
 
 
-def _is_open_file(file: Path) -> bool:
-    """Return whether a path stands for a file that a process has open, as /dev/stdout and /dev/fd/3 do."""
-    for _ in range(MAX_LINKS):
-        folder = file.parent.resolve().parts
-        if folder[1:2] == ("proc",) and folder[-1] == "fd":
-            return True
-        if not file.is_symlink():
-            return False
-        file = file.parent / file.readlink()
-    return False
-
-
 @contextmanager
 def _compressed(stream: IO[bytes], suffix: str) -> Iterator[Any]:
     """Yield a stream that compresses into `stream` as the suffix says, and leaves it open."""
-    if suffix == ".gz":
-        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed:
-            yield compressed
-    elif suffix == ".zst":
+    if suffix == ".zst":
         import zstandard
 
         with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as compressed:
             yield compressed
-    elif suffix in (".bz2", ".xz"):
-        with bz2.BZ2File(stream, "wb") if suffix == ".bz2" else lzma.LZMAFile(stream, "wb") as compressed:
-            yield compressed
-    else:
-        yield stream
+        return
+    made: Any = {
+        ".gz": lambda: gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0),
+        ".bz2": lambda: bz2.BZ2File(stream, "wb"),
+        ".xz": lambda: lzma.LZMAFile(stream, "wb"),
+    }.get(suffix, lambda: nullcontext(stream))()
+    with made as written:
+        yield written

@@ -1,40 +1,69 @@
 """What must be tried to be known: imports that take seconds, a GPU that computes, a server that answers.
 
-Each probe runs in a process of its own, started by this file's path: a library that hangs or crashes when it is loaded
-takes nothing else with it. A probe prints one JSON object; an exception says what is wrong. Nothing of this package
-is imported here, so that it can be said what is wrong when the package itself cannot be loaded.
+Each probe runs in a process of its own with a time limit: a library that hangs or crashes takes nothing else with it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
+import subprocess
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
-from importlib.util import find_spec
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-SENTENCE = "아버지가 방에 들어가신다"
-ASKED_SECONDS = 4.0
+SECONDS = 60.0
+"""Time limit of a probe; an import of torch takes long from a cold network disk."""
+
+Answer = dict[str, Any]
+"""{"found": what a probe returned} or {"error": why it did not}."""
 
 
-def torch_works() -> dict[str, Any]:
-    """Return torch's version, what it is built for, and its devices; each GPU multiplies two matrices first."""
+def ask(names: Iterable[str], seconds: float = SECONDS) -> dict[str, Answer]:
+    """Return the answers of probes by their names.
+
+    Args:
+        names: of `PROBES`; all run at once.
+        seconds: time limit of each.
+    """
+    chosen = list(names)
+    with ThreadPoolExecutor(len(chosen)) as pool:
+        return dict(zip(chosen, pool.map(lambda name: _ask(name, seconds), chosen), strict=True))
+
+
+def _ask(name: str, seconds: float) -> Answer:
+    command = [sys.executable, __file__, name]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {seconds:g} s"}
+    try:
+        answer: Answer = json.loads(done.stdout.rpartition("\n")[2])  # libraries print while they are loaded
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+        return {"error": f"the process ended with {how}: {last}"}
+    return answer
+
+
+def _torch() -> dict[str, Any]:
+    """Return what torch is built for, the driver, the compiler and the devices; each GPU multiplies two matrices."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         import torch
+        from torch.utils import collect_env
 
-        cuda = torch.cuda.is_available()
-    gpus = [_gpu(torch, index) for index in range(torch.cuda.device_count() if cuda else 0)]
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     found = torch.accelerator.current_accelerator(check_available=True)
+    gcc, clang = collect_env.get_gcc_version(collect_env.run), collect_env.get_clang_version(collect_env.run)
     return {
-        "version": torch.__version__,
         "cuda": torch.version.cuda,
         "hip": torch.version.hip,
-        "gpus": gpus,
+        "driver": collect_env.get_nvidia_driver_version(collect_env.run),
+        "compiler": f"g++ {gcc}" if gcc else f"clang++ {clang}" if clang else None,
+        "gpus": [_gpu(torch, index) for index in range(count)],
         "tpu": found is not None and found.type == "tpu",
         "warned": [str(item.message).splitlines()[0] for item in warned if "CUDA" in str(item.message)],
     }
@@ -42,103 +71,67 @@ def torch_works() -> dict[str, Any]:
 
 def _gpu(torch: Any, index: int) -> dict[str, Any]:
     properties = torch.cuda.get_device_properties(index)
-    capability = (properties.major, properties.minor)
-    nvidia = torch.version.hip is None
-    served = not nvidia or has_kernels(capability, torch.cuda.get_arch_list())
-    if served:  # else it is refused by the driver
+    fault = ""
+    try:
         ones = torch.ones(64, 64, device=f"cuda:{index}")
-        if (ones @ ones)[0, 0].item() != 64:
-            raise RuntimeError(f"GPU {index} ({properties.name}) computes 64 ones to {(ones @ ones)[0, 0].item()}")
-    return {
-        "served": served,
-        "capability": ".".join(map(str, capability)),
-        "name": properties.name,
-        "bytes": properties.total_memory,
-        "bf16": torch.cuda.is_bf16_supported(including_emulation=False),
-        "flash": nvidia and capability >= (8, 0) and torch.backends.cuda.is_flash_attention_available(),
-        "fp8": nvidia and capability >= (8, 9),
-    }
+        if (computed := (ones @ ones)[0, 0].item()) != 64:
+            fault = f"it computes 64 ones to {computed}"
+    except RuntimeError as error:
+        fault = str(error).splitlines()[0]
+    capability = [properties.major, properties.minor]
+    return {"name": properties.name, "bytes": properties.total_memory, "capability": capability, "fault": fault}
 
 
-def has_kernels(capability: tuple[int, int], built_for: list[str]) -> bool:
-    """Return whether a GPU runs what torch is built for: binaries of its own generation, or PTX of an earlier one.
-
-    Args:
-        capability: its compute capability.
-        built_for: as torch names it: "sm_75", "sm_90a", "compute_120".
-    """
-    known = [match for name in built_for if (match := re.fullmatch(r"(sm|compute)_(\d+)(\d)[a-z]?", name))]
-    versions = [(kind, (int(major), int(minor))) for kind, major, minor in (match.groups() for match in known)]
-    return not versions or any(
-        version <= capability and (kind == "compute" or version[0] == capability[0]) for kind, version in versions
-    )
-
-
-def transformers_works() -> dict[str, Any]:
-    """Return the version of transformers; the classes that runs use are loaded."""
-    import transformers
+def _transformers() -> dict[str, Any]:
     from transformers import AutoModelForMaskedLM, AutoTokenizer  # noqa: F401
 
-    return {"version": transformers.__version__}
+    return {}
 
 
-def deepspeed_works() -> dict[str, Any]:
-    """Return the version of DeepSpeed."""
+def _deepspeed() -> dict[str, Any]:
     if not any(os.access(path, os.R_OK) for path in ("/dev/nvidiactl", "/dev/kfd")):
         os.environ.setdefault("DS_ACCELERATOR", "cpu")  # it warns where it finds no GPU
-    import deepspeed
+    import deepspeed  # noqa: F401
 
-    return {"version": deepspeed.__version__}
+    return {}
 
 
-def mecab_works() -> dict[str, Any]:
-    """Return the morphemes of a sentence."""
+def _mecab() -> dict[str, Any]:
     from mecab import MeCab
 
-    return {"sentence": SENTENCE, "morphemes": MeCab().morphs(SENTENCE)}
+    return {"morphemes": MeCab().morphs("아버지가 방에 들어가신다")}
 
 
-def triton_works() -> dict[str, Any]:
-    """Return whether triton is there, and Python's headers, which it compiles its launchers with."""
-    import sysconfig
+def _hub() -> dict[str, Any]:
+    """Return the hub's address, whether it answers, and whether there is a token for it."""
+    from huggingface_hub import constants, get_session, get_token
 
-    header = os.path.join(sysconfig.get_paths()["include"], "Python.h")  # noqa: PTH118
-    return {"triton": find_spec("triton") is not None, "headers": os.path.exists(header)}  # noqa: PTH110
-
-
-def network_works() -> dict[str, Any]:
-    """Return the hub's address; an answer of any kind says that it can be reached."""
-    import urllib.error
-    import urllib.request
-
-    address = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
-    with suppress(urllib.error.HTTPError):
-        urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=ASKED_SECONDS).close()
-    return {"address": address}
+    address, offline, fault = constants.ENDPOINT, constants.HF_HUB_OFFLINE, ""
+    try:
+        _ = offline or get_session().head(address, timeout=4)
+    except Exception as error:  # of the library's HTTP client, whichever it is
+        fault = str(error)
+    return {"token": get_token() is not None, "address": address, "offline": offline, "fault": fault}
 
 
 PROBES: dict[str, Callable[[], dict[str, Any]]] = {
-    "torch": torch_works,
-    "transformers": transformers_works,
-    "deepspeed": deepspeed_works,
-    "mecab": mecab_works,
-    "triton": triton_works,
-    "network": network_works,
+    "torch": _torch,
+    "transformers": _transformers,
+    "deepspeed": _deepspeed,
+    "python-mecab-ko": _mecab,
+    "hub": _hub,
 }
+"""Package, or what else is asked for → its probe."""
 
 
 def main(name: str) -> None:
     """Run one probe and print {"found": …} or {"error": …} as the last line of stdout."""
     sys.path.pop(0)  # this file's folder
-    answer = os.dup(1)
-    os.dup2(2, 1)  # what libraries print while they are loaded must not mix with the answer
     try:
         said: dict[str, Any] = {"found": PROBES[name]()}
     except BaseException as error:
-        first = (str(error).strip().splitlines() or [""])[0]
-        said = {"error": f"{type(error).__name__}: {first}" if first else type(error).__name__}
-    with os.fdopen(answer, "w", encoding="utf-8") as stream:
-        stream.write(json.dumps(said))
+        said = {"error": f"{type(error).__name__}: {error}".strip().splitlines()[0]}
+    print(f"\n{json.dumps(said)}", end="", flush=True)
     os._exit(0)  # threads and handlers of what was loaded may hang at the end
 
 

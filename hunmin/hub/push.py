@@ -20,13 +20,13 @@ Files = Mapping[str, str | Path]
 """Name that a file has in the repository → its text, or the place of its bytes."""
 STEP = re.compile(r"step-(\d+)")
 """A tag of a checkpoint."""
-ATTEMPTS, SILENT_ATTEMPTS = 6, 2
-"""How often an upload is tried; the second where the hub accepts calls and stays silent."""
+ATTEMPTS = 6
+"""How often an upload is tried."""
 LONGEST_WAIT = 60.0
 """Seconds between two attempts, at most."""
 AGAIN = (408, 409, 412, 425, 429, 500, 502, 503, 504)
 """Answers after which the same call may succeed: busy, in conflict with another commit, or broken for a while."""
-NETWORK = ("TransportError", "ConnectionError", "TimeoutError", "RuntimeError")
+NETWORK = {"TransportError", "ConnectionError", "TimeoutError", "RuntimeError", "TooManyRedirects", "JSONDecodeError"}
 """Exceptions of the network by name: the library's HTTP client has changed, and hf_xet raises plain RuntimeErrors."""
 REFUSALS = {
     401: ("the token must be valid", "set HF_TOKEN to a valid token with write access, or run: hf auth login"),
@@ -145,70 +145,63 @@ def describe(files: Files, repository: str, tag: str | None, private: bool) -> s
 def again(what: str, function: Callable[[Any], T]) -> T:
     """Return what a function of huggingface_hub's API returns, repeated as a whole while the hub is busy or away.
 
+    The library itself repeats single transfers of bytes, and no commit and no tag.
+
     Args:
         what: it does, as "push to OWNER/NAME".
         function: of the API; repeating it must do no harm.
 
     Raises:
         UserError: the hub refuses it, or huggingface_hub is offline.
-        HunminError: it failed `ATTEMPTS` times, or what answers is no hub.
+        HunminError: it failed `ATTEMPTS` times; of a hub that accepts calls and stays silent, twice.
     """
     from huggingface_hub import HfApi
 
     limit_calls()
-    for attempt in range(ATTEMPTS):
+    for attempt in range(1, ATTEMPTS + 1):
         try:
             return function(HfApi())
         except Exception as error:
             # an upload in a thread wraps what went wrong
-            fault, asked, attempts = _fault(
-                what, error.__cause__ if type(error) is RuntimeError and error.__cause__ else error
-            )
-        if attempt + 1 >= min(attempts, ATTEMPTS):
+            fault, asked = _fault(what, error.__cause__ if type(error) is RuntimeError and error.__cause__ else error)
+        if attempt == ATTEMPTS or (attempt > 1 and "Timeout" in fault):
             break
-        wait = min(asked or 2.0**attempt, LONGEST_WAIT)
+        wait = min(asked or 2.0 ** (attempt - 1), LONGEST_WAIT)
         say(f"{what}: {fault}; once more in {wait:.0f} s", style="yellow")
         sleep(wait)
     raise HunminError(
-        f"could not {what}: {fault}, {attempt + 1} times",
-        remedy="give the same command again later; what was uploaded is not sent again",
+        f"could not {what}: {fault}, {attempt} times",
+        remedy="give the same command again later: what was uploaded is not sent again; where it stays so, check "
+        "HF_ENDPOINT and the proxy's variables",
     )
 
 
-def _fault(what: str, error: BaseException) -> tuple[str, float, int]:
-    """Return of an error that may pass what it is, the seconds that the hub asks to wait (0: none), and how often to
-    try; raise what to tell of any other.
+def _fault(what: str, error: BaseException) -> tuple[str, float]:
+    """Return of an error that may pass what it is, and the seconds that the hub asks to wait (0: none); raise what to
+    tell of any other.
     """
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
-    kinds = [kind.__name__ for kind in type(error).__mro__]
     if isinstance(error, OfflineModeIsEnabled):
         raise UserError(f"could not {what}: HF_HUB_OFFLINE is set", remedy="unset HF_HUB_OFFLINE") from None
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    status, said, asked = 0, "", ""
     if isinstance(error, HfHubHTTPError):
-        status, asked = error.response.status_code, error.response.headers.get("Retry-After", "")
-        if status not in AGAIN:
-            raise _refusal(what, status, error.server_message or "") from None
-        return f"the hub answered {status}", float(asked) if asked.isdecimal() else 0.0, ATTEMPTS
-    if kinds[0] == "XetAuthenticationError":
-        raise _refusal(what, 401) from None
-    if {"TooManyRedirects", "JSONDecodeError"} & {*kinds}:
-        raise HunminError(
-            f"could not {what}: {kinds[0]}, which no hub answers with",
-            remedy="check HF_ENDPOINT and the proxy's variables; the login page of a network answers so, too",
-        ) from None
-    if not {*NETWORK} & {*kinds}:
+        status, said = error.response.status_code, (error.server_message or "").strip()
+        asked = error.response.headers.get("Retry-After", "")
+    elif kinds[0] == "XetAuthenticationError":
+        status = 401
+    if status in AGAIN:
+        return f"the hub answered {status}", float(asked) if asked.isdecimal() else 0.0
+    if status:
+        message = f"could not {what}: the hub answered {status}" + (f" ({said})" if said else "")
+        if rule := REFUSALS.get(403 if status == 404 else status):
+            raise UserError(message, *rule) from None
+        raise HunminError(message, "the hub takes well-formed requests", "update huggingface_hub, or report this")
+    if not NETWORK & {*kinds}:
         raise error
     # masked before it is cut: half of an address shows its password
-    told = masked_urls(" ".join(str(error).split()))[:200]
-    return f"the hub was not reached ({kinds[0]}: {told})", 0.0, SILENT_ATTEMPTS if "Timeout" in kinds[0] else ATTEMPTS
-
-
-def _refusal(what: str, status: int, said: str = "") -> HunminError:
-    """Return what to tell of an answer that no further attempt changes."""
-    message = f"could not {what}: the hub answered {status}" + (f" ({said.strip()})" if said.strip() else "")
-    if rule := REFUSALS.get(403 if status == 404 else status):
-        return UserError(message, *rule)
-    return HunminError(message, "the hub takes well-formed requests", "update huggingface_hub, or report this")
+    return f"the hub was not reached ({kinds[0]}: {masked_urls(' '.join(str(error).split()))[:200]})", 0.0
 
 
 def _make(repository: str, private: bool, api: Any) -> str:

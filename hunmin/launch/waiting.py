@@ -76,7 +76,7 @@ def wait_for_shards(job: Job) -> None:
     while lacking := _lacking(job):
         time.sleep(WAIT_SECONDS)
         before, sign = (trains, sign), _read(job)
-        trains = (sign != first and sign.startswith("trains")) or _answers(job)
+        trains = sign != first and sign.startswith("trains")
         if sign != first and sign.startswith("failed"):
             raise HunminError(
                 f"node 0 has {sign.splitlines()[0]}",
@@ -112,14 +112,3 @@ def _read(job: Job) -> str:
     with suppress(OSError):
         return (job.run / MARK).read_text(encoding="utf-8")
     return ""
-
-
-def _answers(job: Job) -> bool:
-    """Return whether something answers where the processes meet: node 0 is there when its shards are done."""
-    host, port = job.cluster.host_and_port
-    host = host or (job.cluster.hosts[0] if job.cluster.hosts else "")
-    with suppress(OSError):
-        if host:
-            socket.create_connection((host, port), 2).close()
-            return True
-    return False

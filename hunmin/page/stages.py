@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
+import fcntl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from common.lock import LOCK
 from common.manifest import Manifest, read_manifest
-from hunmin.stages import STAGES, Stage
+from hunmin.stages import STAGES, Stage, stage_times
 
 StageState = Literal["done", "outdated", "under way", "unfinished", "waiting"]
 RunState = Literal["finished", "running", "stopped", "failed", "not running"]
@@ -40,15 +38,14 @@ def read_stages(run: Path, active: bool) -> list[StageFacts]:
         active: whether a command is at work in it.
     """
     manifests = {stage.name: read_manifest(run / stage.folder) for stage in STAGES}
-    seconds = _seconds(run / "logs" / "timing.jsonl")
+    times = stage_times(run)
     found: dict[str, StageFacts] = {}
     for stage in STAGES:
         manifest = manifests[stage.name]
         state = _state(run, stage, manifests, {name: facts.state for name, facts in found.items()}, active)
         counts, versions = (manifest.counts, manifest.versions) if manifest else ({}, {})
-        found[stage.name] = StageFacts(
-            stage.name, state, seconds.get(stage.name) if manifest else None, counts, versions
-        )
+        seconds = times.get(stage.name, {}).get("seconds") if manifest else None
+        found[stage.name] = StageFacts(stage.name, state, seconds, counts, versions)
     return list(found.values())
 
 
@@ -68,53 +65,20 @@ def _state(
     return "done"
 
 
-def _seconds(path: Path) -> dict[str, float]:
-    """Return stage → seconds, of each stage's last line."""
-    found = {}
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                found[str(row["stage"])] = float(row["seconds"])
-            except (ValueError, KeyError, TypeError):
-                continue
-    return found
-
-
-def is_locked(run: Path, locks: Path = Path("/proc/locks"), mounts: Path = Path("/proc/self/mountinfo")) -> bool:
-    """Return whether a process of this machine holds the lock of a run folder; looked up, never taken.
+def is_locked(run: Path) -> bool:
+    """Return whether a process holds the lock of a run folder.
 
     Args:
         run: run folder.
-        locks: the kernel's list, of files by their device and number.
-        mounts: the kernel's list of file systems: some tell programs another device than it has there.
     """
     try:
-        facts = (run / LOCK).stat()
-        lines = locks.read_text(encoding="ascii").splitlines()
-    except OSError:
+        with (run / LOCK).open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no lock, or a file system that knows none
         return False
-    devices = {(os.major(facts.st_dev), os.minor(facts.st_dev))} | _device(run, mounts)
-    wanted = {f"{major:02x}:{minor:02x}:{facts.st_ino}" for major, minor in devices}
-    fields = [line.split() for line in lines]
-    return any(len(f) > 5 and f[1] == "FLOCK" and f[5] in wanted for f in fields)
-
-
-def _device(folder: Path, mounts: Path) -> set[tuple[int, int]]:
-    """Return the (major, minor) device of the file system that a folder is in, as the kernel lists it; of several that
-    are mounted one over the other, the last."""
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return set()
-    here, found = folder.resolve(), (0, "")
-    for line in lines:
-        fields = line.split()
-        place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4]) if len(fields) > 4 else ""
-        if place and here.is_relative_to(place) and len(place) >= found[0]:
-            found = (len(place), fields[2])
-    major, _, minor = found[1].partition(":")
-    return {(int(major), int(minor))} if minor else set()
+    return False
 
 
 def last_written(run: Path) -> float | None:

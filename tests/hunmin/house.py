@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from common.errors import HunminError
 from common.manifest import MANIFEST
 from hunmin import run as engine
 from hunmin import stages
@@ -22,6 +24,7 @@ class House:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.did, self.fail = folder, [], ""  # type: ignore[var-annotated]
+        self.run, self.patch = folder / "run", monkeypatch
         (folder / "input.txt").write_text("input")
         table = (
             Stage("a", "a", (), lambda r: {"x": r.seed}, self._work("a"), lambda r: [str(folder / "input.txt")]),
@@ -43,6 +46,11 @@ class House:
 
         return work
 
+    def change(self, name: str, **facts: Any) -> None:
+        """Make another stage of one: with other rules, files, …"""
+        changed = (replace(one, **facts) if one.name == name else one for one in stages.STAGES)
+        self.patch.setattr(stages, "STAGES", tuple(changed))
+
     @staticmethod
     def results(recipe: Recipe) -> dict[str, str]:
         """Return what each stage writes."""
@@ -50,14 +58,8 @@ class House:
 
     def recipe(self, **changes: Any) -> Recipe:
         lr = changes.pop("lr", 1e-4)
-        tree = {
-            "name": "t",
-            "out": str(self.folder / "run"),
-            "corpus": {"inputs": ["x"]},
-            "klue": {"data": "y"},
-            "pretrain": {"optimizer": {"learning_rate": lr}},
-            **changes,
-        }
+        tree = {"name": "t", "out": str(self.run), "corpus": {"inputs": ["x"]}, "klue": {"data": "y"}}
+        tree |= {"pretrain": {"optimizer": {"learning_rate": lr}}, **changes}
         return Recipe.model_validate(tree)
 
     def go(self, **changes: Any) -> list[str]:
@@ -66,5 +68,20 @@ class House:
         engine.run(self.recipe(**changes), **options)
         return list(self.did)
 
+    def stop(self, name: str, **changes: Any) -> Path:
+        """Go, and be interrupted half way through a stage; return its unfinished folder."""
+        self.fail = name
+        with pytest.raises(KeyboardInterrupt):
+            self.go(**changes)
+        self.fail = ""
+        return self.run / f"{name}.partial"
+
+    def refused(self, *told: str, **changes: Any) -> None:
+        """Go, and be refused with all of this in the message, before any work."""
+        with pytest.raises(HunminError) as error:
+            self.go(**changes)
+        assert [text for text in told if text not in str(error.value)] == [], str(error.value)
+        assert self.did == []
+
     def manifests(self) -> dict[str, bytes]:
-        return {n: (self.folder / "run" / n / MANIFEST).read_bytes() for n in "abc"}
+        return {n: (self.run / n / MANIFEST).read_bytes() for n in "abc"}

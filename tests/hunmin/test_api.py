@@ -117,10 +117,13 @@ def test_what_can_be_imported() -> None:
         from hunmin import nothing  # noqa: F401
 
 
-def test_import_loads_nothing() -> None:
-    line = (
-        "import sys, hunmin; hunmin.__version__; "
-        "print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])"
+def test_imports_and_completion_load_nothing_heavy() -> None:
+    lines = (
+        "import sys, hunmin; hunmin.__version__",
+        "print([m for m in ('torch', 'numpy', 'pydantic', 'typer') if m in sys.modules])",
+        "from hunmin import completion as c; import hunmin.main",
+        "[f('') for f in (c.recipes, c.stages, c.launchers, c.tasks, c.devices)]",
+        "print([m for m in ('torch', 'transformers', 'numpy', 'pyarrow', 'pydantic') if m in sys.modules])",
     )
-    done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    command = [sys.executable, "-c", "\n".join(lines)]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() == ["[]"] * 2

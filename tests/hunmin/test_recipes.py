@@ -113,15 +113,3 @@ def test_shared_values_are_filled_in() -> None:
     recipe = load_recipe(CONFIGS / "local-small.yaml", [*YOURS, "seed=7"])
     assert recipe.pretrain.seed == recipe.tokenizer.seed == 7
     assert recipe.corpus.decontaminate.benchmark == "y"
-
-
-def test_plan_of_roberta_base(capfd: pytest.CaptureFixture[str]) -> None:
-    import json
-
-    path = str(CONFIGS / "klue-roberta-base.yaml")
-    assert run_command(["plan", path, *YOURS, "--devices", "8", "--device", "H100", "--json"]) == 0
-    plan = json.loads(capfd.readouterr().out)
-    assert plan["flops_per_token"] == pytest.approx(588.9e6, rel=1e-3)
-    assert plan["flops"] == pytest.approx(6.2e20, rel=0.01)
-    assert plan["tokens"] == 1_000_000 * 2048 * 512
-    assert run_command(["plan", path, *YOURS, "--device", "H10"]) == 2

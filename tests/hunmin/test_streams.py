@@ -79,37 +79,25 @@ def test_outputs_are_compressed_as_their_name_says(tmp_path: Path, suffix: str) 
         assert gzip.open(out).read().count(b"\n") == 1
 
 
-def test_a_device_is_written_and_never_replaced(tmp_path: Path) -> None:
-    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
-    assert run_command(["corpus", "split", "--in", source, "--out", str(pipe)]) == 0
-    assert pipe.is_fifo() and b"sentences" in reader.communicate(timeout=20)[0]
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
+def test_what_is_not_a_file_of_its_own_is_written_in_place(tmp_path: Path) -> None:
+    """A pipe, a file that is open, and a link, which stays one."""
+    split = ["corpus", "split", "--in", write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."}), "--out"]
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE)
+    assert run_command([*split, str(tmp_path / "pipe")]) == 0
+    assert (tmp_path / "pipe").is_fifo() and b"sentences" in reader.communicate(timeout=20)[0]
+    for name in ("/dev/fd/{}", "/proc/self/fd/{}"):
+        with (tmp_path / "kept").open("wb") as kept:
+            assert run_command([*split, name.format(kept.fileno())]) == 0
+            assert os.fstat(kept.fileno()).st_ino == (tmp_path / "kept").stat().st_ino
+        assert lines(tmp_path / "kept")
     (tmp_path / "store").mkdir()
-    link = tmp_path / "out.jsonl"
-    link.symlink_to("store/real.jsonl")
+    (tmp_path / "link").symlink_to("store/real.jsonl")
     for _ in range(2):  # the file is there the second time
-        assert run_command(["corpus", "split", "--in", source, "--out", str(link)]) == 0
-        assert link.is_symlink() and lines(tmp_path / "store" / "real.jsonl")
-    loop = tmp_path / "loop"
-    loop.symlink_to("loop")
-    assert run_command(["corpus", "split", "--in", source, "--out", str(loop)]) == 2
-
-
-@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}", "link"])
-def test_an_open_file_by_its_number_is_written_in_place(tmp_path: Path, name: str) -> None:
-    source = write(tmp_path / "in.jsonl", {"text": "갔다. 왔다."})
-    with (tmp_path / "kept").open("wb") as kept:
-        (tmp_path / "link").symlink_to(f"/proc/self/fd/{kept.fileno()}")  # as /dev/stdout is one
-        target = str(tmp_path / name) if name == "link" else name.format(kept.fileno())
-        assert run_command(["corpus", "split", "--in", source, "--out", target]) == 0
-        assert os.fstat(kept.fileno()).st_ino == (tmp_path / "kept").stat().st_ino
-    assert lines(tmp_path / "kept") and (tmp_path / "link").is_symlink()
+        assert run_command([*split, str(tmp_path / "link")]) == 0
+        assert (tmp_path / "link").is_symlink() and lines(tmp_path / "store" / "real.jsonl")
+    (tmp_path / "loop").symlink_to("loop")
+    assert run_command([*split, str(tmp_path / "loop")]) == 2
 
 
 def test_json_summaries(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from klue.results import metrics_of
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from hub_server import TOKEN, Hub
-from mini import write_mini
+from mini import write_further
 
 
 @pytest.fixture
@@ -40,10 +40,11 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(mini_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run as far as its export, steps 10 and 20, in a folder with a blank and Hangul in its name."""
     folder = tmp_path_factory.mktemp("한글 폴더")
-    recipe = write_mini(folder, steps=20, checkpoint_every=10, keep_last=9, wandb="off")
+    recipe = write_further(mini_run, folder, steps=20, checkpoint_every=10, keep_last=9, wandb="off")
+    (folder / "sample").symlink_to(mini_run / "sample")
     tree = yaml.safe_load(recipe.read_text())
     tree["hub"] = {"license": "cc-by-sa-4.0", "source_licenses": {"books": "CC0"}, "note": "Made for a test."}
     recipe.write_text(yaml.safe_dump(tree), encoding="utf-8")

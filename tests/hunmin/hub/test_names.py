@@ -280,14 +280,6 @@ def test_a_recipe_names_commits_and_its_run_keeps_them(hub: Hub, cache: Path, to
         refuse_other_model(recipe)
 
 
-def test_a_run_of_a_version_that_recorded_no_commit_goes_on_as_it_was(cache: Path, offline: None) -> None:
-    tree = {"name": "t", "out": "run", "corpus": {"inputs": ["x"]}, "pretrain": {"init_from": "klue/roberta-base"}}
-    Path("run").mkdir()
-    for path in ("recipe.yaml", "run/recipe.yaml"):
-        Path(path).write_text(yaml.safe_dump(tree), encoding="utf-8")
-    assert load_recipe("recipe.yaml", fetch=True).pretrain.init_from == "klue/roberta-base"
-
-
 def test_a_data_sets_revision_stands_after_its_split() -> None:
     assert split_name("hf:a/b") == ("a/b", None, "train", None)
     assert split_name("hf:a/b/c@test") == ("a/b", "c", "test", None)

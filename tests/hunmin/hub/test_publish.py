@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -88,12 +89,6 @@ def test_a_push_that_failed_is_repeated_by_the_same_command(
         assert "neither an empty folder nor this export" in capsys.readouterr().err
 
 
-def test_a_folder_of_something_else_stays(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    assert run_command(["export", str(checkpoint(run, 20)), "--out", str(tmp_path)]) == 2
-    assert "neither an empty folder" in capsys.readouterr().err and (tmp_path / "notes.txt").read_text() == "mine"
-
-
 def test_an_export_can_be_uploaded_as_it_is(run: Path) -> None:
     """By `hf upload RUN/export`: its recipe is the public one; the run's own folder keeps the whole."""
     text = (run / "export" / "hunmin-recipe.yaml").read_text("utf-8")
@@ -167,6 +162,16 @@ def live(run: Path, tmp_path: Path) -> Live:
     return Live(run, tmp_path / "live")
 
 
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uploads in this process, by the command line that another one would be given."""
+
+    def start(command: list[str], **_: object) -> SimpleNamespace:
+        return SimpleNamespace(returncode=run_command(command[command.index("hunmin.main") + 1 :]))
+
+    monkeypatch.setattr(follow.subprocess, "run", start)
+
+
 def wait_for(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     until, told = time.monotonic() + 600, ""
     while text not in told:
@@ -197,8 +202,9 @@ def test_a_training_run_is_followed(hub: Hub, live: Live, capsys: pytest.Capture
     assert set(found.tags) == {"step-10", "step-20", "step-25"} and found.tags["step-25"] == found.head
 
 
-@pytest.mark.slow
-def test_a_restart_pushes_what_the_repository_lacks(hub: Hub, live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_restart_pushes_what_the_repository_lacks(
+    hub: Hub, live: Live, here: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     for step in (10, 20, 30):
         live.appear(step)
     command = ["export", str(live.checkpoints / "step-00000020"), "--out", str(live.path / "m"), "--push-to-hub"]
@@ -214,22 +220,19 @@ def test_a_restart_pushes_what_the_repository_lacks(hub: Hub, live: Live, capsys
     assert found.head == found.tags["step-30"]  # step 10 came later, and has its tag alone
 
 
-def test_at_the_end_the_last_one_goes(hub: Hub, live: Live, capsys: pytest.CaptureFixture[str]) -> None:
+def test_at_the_end_the_last_one_goes(hub: Hub, live: Live, here: None, capsys: pytest.CaptureFixture[str]) -> None:
     for step in (10, 12):
         live.appear(step)
-    with follow.following(live.recipe(), live.path, last=False):  # it goes later, with its scores
-        pass
-    assert not pushed(hub)
+
+    def train(last: bool = True) -> list[str]:
+        with follow.following(live.recipe(), live.path, last=last):
+            pass
+        return [message.split(",")[0] for message in pushed(hub)]
+
+    assert not train(last=False)  # it goes later, with its scores
     hub.faults.append(Fault("/refs", 403))
-    with follow.following(live.recipe(), live.path):
-        pass
-    assert not pushed(hub) and "it is tried again" in capsys.readouterr().err
-    with follow.following(live.recipe(), live.path):
-        pass
-    assert [message.split(",")[0] for message in pushed(hub)] == ["Step 12"]
-    with follow.following(live.recipe(), live.path):
-        pass
-    assert len(pushed(hub)) == 1
+    assert not train() and "it is tried again" in capsys.readouterr().err
+    assert train() == train() == ["Step 12"]
 
 
 def test_an_upload_that_does_not_end_holds_no_finished_run(
@@ -258,14 +261,11 @@ def test_an_upload_has_an_end(live: Live, monkeypatch: pytest.MonkeyPatch) -> No
     assert "no end within 0.05 s" in (live.path / "logs" / "hub.log").read_text()
 
 
-def test_pretrain_pushes_its_last_checkpoint(hub: Hub, run: Path) -> None:
+def test_pretrain_pushes_its_last_checkpoint(hub: Hub, run: Path, here: None) -> None:
     recipe = run.parent / "recipe.yaml"
     assert run_command(["pretrain", str(recipe), "hub.repository=me/live"]) == 0
     assert set(hub.repositories["me/live"].tags) == {"step-20"}
-
-
-def test_without_a_repository_nothing_follows(run: Path) -> None:
-    with follow.following(load_recipe(run / "recipe.yaml", [f"out={run}"]), run, look_every=0.01):
+    with follow.following(load_recipe(run / "recipe.yaml", [f"out={run}"]), run, look_every=0.01):  # none is named
         assert not [thread for thread in follow.threading.enumerate() if thread.name == "hub"]
 
 

@@ -66,8 +66,9 @@ def test_a_tag_holds_the_files_of_its_step_alone(hub: Hub, files: Any) -> None:
     assert set(found.commits[found.tags["step-100"]]) == {*files, *more, "notes.md"}
 
 
-@pytest.mark.parametrize("done", [False, True], ids=["not done", "done, unanswered"])
-@pytest.mark.parametrize("case", ["first", "moved tag", "older step"])
+@pytest.mark.parametrize(
+    ("case", "done"), [("first", False), ("moved tag", True), ("older step", False), ("older step", True)]
+)
 def test_a_push_that_stops_at_any_call_shows_nothing_half_and_is_repeated(
     case: str, done: bool, hub: Hub, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -169,21 +170,19 @@ def test_what_will_not_change_is_told_at_once(
 
 
 @pytest.mark.parametrize(
-    ("fault", "told", "tries"),
+    ("fault", "told"),
     [
-        (Fault("/api/repos/create", 500, times=99), "the hub answered 500, 6 times", [1, 2, 4, 8, 16]),
-        (Fault("/refs", 200, times=99, content=b"<html>Please log in</html>"), "JSONDecodeError, which no hub", []),
-        (Fault("/api/", 302, {"Location": "/api/repos/create"}, times=999), "TooManyRedirects, which no hub", []),
+        (Fault("/api/repos/create", 500, times=99), "the hub answered 500, 6 times"),
+        (Fault("/refs", 200, times=99, content=b"<html>Please log in</html>"), "JSONDecodeError.*proxy's variables"),
+        (Fault("/api/", 302, {"Location": "/api/repos/create"}, times=999), "TooManyRedirects.*proxy's variables"),
     ],
     ids=lambda value: getattr(value, "path", None),
 )
-def test_what_no_attempt_mends(
-    fault: Fault, told: str, tries: list[float], hub: Hub, files: Any, waits: list[float]
-) -> None:
+def test_what_no_attempt_mends(fault: Fault, told: str, hub: Hub, files: Any, waits: list[float]) -> None:
     hub.faults.append(fault)
-    with pytest.raises(HunminError, match=told):
+    with pytest.raises(HunminError, match=f"(?s){told}"):
         send(files)
-    assert waits == tries
+    assert waits == [1, 2, 4, 8, 16]
 
 
 def test_a_hub_that_takes_a_call_and_never_answers(files: Any, monkeypatch: pytest.MonkeyPatch, hub: Hub) -> None:
@@ -217,8 +216,11 @@ def test_without_network_or_token(hub: Hub, files: Any, monkeypatch: pytest.Monk
         send(files)
 
 
-@pytest.mark.parametrize(("error", "tried"), [(RuntimeError("error sending request for url "
-    "(https://u:p@cas.example/x?X-Amz-Signature=S)"), True), (ValueError("no such operation"), False)])  # fmt: skip
+@pytest.mark.parametrize(("error", "tried"), [  # it is cut at its 200th letter, here the last of the password
+    (RuntimeError("x" * 188 + " https://u:p@cas.example/x?X-Amz-Signature=S"), True),
+    (RuntimeError("error for url (https://u:p@cas.example/x?X-Amz-Signature=S)"), True),
+    (ValueError("no such operation"), False),
+])  # fmt: skip
 def test_faults_of_the_program_are_not_the_networks(
     error: Exception, tried: bool, hub: Hub, files: Any, monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:

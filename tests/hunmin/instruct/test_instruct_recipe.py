@@ -123,7 +123,7 @@ def test_values_of_kit19s_recipes_say_whose_they_are() -> None:
         assert bool(read.tune.lora) == name.endswith("lora")
         text = (CONFIGS / f"{name}.yaml").read_text(encoding="utf-8")
         for line in text.splitlines():
-            if any(line.strip().startswith(key) for key in ("epochs:", "global_batch:", "lr:", "length:", "lora:")):
+            if line.strip().startswith(("epochs:", "global_batch:", "learning_rate:", "max_seq_len:", "lora:")):
                 assert any(whose in line for whose in ("ours", "not the paper's", "theirs")), line
     assert load_any_recipe(str(CONFIGS / "kit19-polyglot-1.3b.yaml"), NAMED).tune.optimizer.learning_rate == 5e-5
 

@@ -42,7 +42,8 @@ def test_the_failure_of_node_0_ends_the_wait(job: Job, monkeypatch: pytest.Monke
 
     waits, thread = threading.Event(), threading.Thread(target=fail)
     monkeypatch.setattr(waiting, "say", lambda _: thread.start())
-    monkeypatch.setattr(waiting, "_answers", lambda _: waits.set())  # asked at every look
+    sleep = waiting.time.sleep
+    monkeypatch.setattr(waiting.time, "sleep", lambda seconds: (waits.set(), sleep(seconds)))  # before every look
     text = said(HunminError, job)
     thread.join()
     assert "node 0 has failed: exit code 2: hunmin run" in text and "on all nodes again" in text

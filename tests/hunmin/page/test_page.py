@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,6 +38,25 @@ def cells(page: LexborHTMLParser, title: str) -> list[list[str]]:
     return [[words(cell) for cell in row.css("th, td")] for row in box.css("tr")]
 
 
+def named(page: LexborHTMLParser, items: str) -> dict[str, str]:
+    """Return a list of names and values."""
+    return {words(one.css_first("dt")): words(one.css_first("dd")) for one in page.css(items)}
+
+
+def headline(run: HandMade) -> str:
+    return words(page_of(run.path).css_first(".headline"))
+
+
+def encoded(folder: Path, rows: list[dict[str, Any]] | None = None, **klue: Any) -> HandMade:
+    """Return a run whose tokens are done, with lines of an unfinished training."""
+    run = HandMade(folder / "run", **klue)
+    run.corpus()
+    run.vocabulary()
+    if rows:
+        run.train(rows, "pretrain.partial")
+    return run
+
+
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     run = HandMade(tmp_path / "run", published=True)
@@ -53,8 +72,7 @@ def test_overview_and_pipeline(whole: Path) -> None:
     page = page_of(whole)
     assert page.css_first("h1").text() == "by-hand"
     assert words(page.css_first(".headline")) == "finished: all stages are done"
-    cards = {words(card.css_first("dt")): words(card.css_first("dd")) for card in page.css(".cards > div")}
-    assert cards == {
+    assert named(page, ".cards > div") == {
         "Corpus": "4.0 MB 40 documents, 400 sentences",
         "Vocabulary": "14 10.0k tokens of corpus",
         "Model": "RoBERTa 1.4M parameters; 2 layers of 64, 4 heads",
@@ -124,7 +142,7 @@ def test_training(whole: Path) -> None:
     assert cells(page, "Throughput: numbers")[1] == ["10", "500"]
     assert cells(page, "Learning rate: numbers")[1] == ["10", "0.05"]
     assert cells(page, "Checkpoints")[1:] == [["60", "60,000", "10 B", "bf16"]]
-    pairs = {words(pair.css_first("dt")): words(pair.css_first("dd")) for pair in page.css("#training .pairs > div")}
+    pairs = named(page, "#training .pairs > div")
     assert pairs["batches skipped"] == "2" and pairs["faulty at the steps"] == "17, 33" and pairs["restarts"] == "1"
     assert cells(page, "Starts")[2] == ["2", "2026-11-23T11:00:00+00:00", "40", "4"]
     settings = dict(cells(page, "Settings"))
@@ -201,14 +219,11 @@ def test_everything_is_text(tmp_path: Path) -> None:
     ],
 )
 def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_path: Path) -> None:
-    run = HandMade(tmp_path / "run")
-    run.corpus()
-    run.vocabulary()
+    run = encoded(tmp_path, [line(10, 3.0, slowest_rank=1, slowest_host="hong-desktop")])
     late = [{"host": host, "processes": 1, "ranks": ranks, "step": 4, "silent_seconds": 9.5}
             for host, ranks in (("hong-desktop", [9, 3]), ("hong-laptop", [2]))]  # fmt: skip
     beat = {"state": "failed", "failure": message, "processes": 9, "late_processes": 3, "step": 5, "late": late}
     run.write("pretrain.partial/logs/heartbeat.json", beat)
-    run.train([line(10, 3.0, slowest_rank=1, slowest_host="hong-desktop")], "pretrain.partial")
     recipe = run.path / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("optimizer:", "wandb_project: hongs-own\n  optimizer:"))
     page = page_of(run.path)
@@ -217,32 +232,6 @@ def test_a_failure_is_told_without_names_and_paths(message: str, told: str, tmp_
     assert warning.startswith(f"Failed: {told} (")
     assert [row[0] for row in cells(page, "Late processes")[1:]] == ["node 1", "node 2"]  # of ranks 1 and 2
     assert cells(page, "Slow processes")[1][0] == "node 1"
-
-
-def test_a_lock_is_of_a_file_on_its_device(tmp_path: Path) -> None:
-    run = tmp_path / "a run"
-    run.mkdir()
-    (run / ".lock").touch()
-    facts = (run / ".lock").stat()
-    major, minor, locks, mounts = (
-        os.major(facts.st_dev),
-        os.minor(facts.st_dev),
-        tmp_path / "locks",
-        tmp_path / "mounts",
-    )
-    mounts.write_text(
-        f"1 0 7:3 / / rw\n2 1 9:18 / {str(run).replace(' ', chr(92) + '040')} rw\n3 1 5:5 / /elsewhere rw\n"
-    )
-    for device, held in (
-        (f"{major:02x}:{minor:02x}", True),
-        ("09:12", True),  # as the kernel calls the file system, in hexadecimal
-        ("07:03", False),
-        (f"{major:02x}:{minor + 1:02x}", False),
-    ):
-        locks.write_text(f"1: FLOCK  ADVISORY  WRITE 77 {device}:{facts.st_ino} 0 EOF\n")
-        assert is_locked(run, locks, mounts) == held, device
-    locks.write_text(f"1: POSIX  ADVISORY  WRITE 77 {major:02x}:{minor:02x}:{facts.st_ino} 0 EOF\n")
-    assert not is_locked(run, locks, mounts)
 
 
 def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
@@ -255,19 +244,16 @@ def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
 
 def test_a_run_that_trains(tmp_path: Path) -> None:
     """A line has 10,000 tokens in 10 steps at 500 tokens a second: 2 s a step, 40 steps, 80 s."""
-    run = HandMade(tmp_path / "run")
-    run.corpus()
-    run.vocabulary()
-    run.train([line(step, 5.0) for step in range(10, 61, 10)], "pretrain.partial")
-    assert words(page_of(run.path).css_first(".headline")) == "not running: pretrain, step 60 of 100"
+    run = encoded(tmp_path, [line(step, 5.0) for step in range(10, 61, 10)])
+    assert headline(run) == "not running: pretrain, step 60 of 100"
     with locked(run.path):
         assert is_locked(run.path)
         page = page_of(run.path)
     assert not is_locked(run.path)
     assert words(page.css_first(".headline")) == "running: pretrain, step 60 of 100"
     run.write("pretrain.partial/logs/heartbeat.json", {"state": "running", "step": 62, "processes": 2})
-    assert words(page_of(run.path).css_first(".headline")) == "not running: pretrain, step 62 of 100"
-    pairs = {words(pair.css_first("dt")): words(pair.css_first("dd")) for pair in page.css("#overview .pairs > div")}
+    assert headline(run) == "not running: pretrain, step 62 of 100"
+    pairs = named(page, "#overview .pairs > div")
     assert (pairs["a step takes"], pairs["training ends in about"]) == ("2 s", "1m 20s")
     assert pairs["that is at"] == "2033-05-18 03:34:40 UTC"
     assert page.css_first("progress").attributes["value"] == "0.6000"
@@ -277,7 +263,7 @@ def test_a_run_that_trains(tmp_path: Path) -> None:
     run.write("pretrain.partial/logs/stopped", "")
     checkpoint = "pretrain.partial/checkpoints/step-00000060/complete.json"
     run.write(checkpoint, {**json.loads((run.path / checkpoint).read_bytes()), "step": 64})
-    assert words(page_of(run.path).css_first(".headline")) == "stopped: pretrain, step 64 of 100"
+    assert headline(run) == "stopped: pretrain, step 64 of 100"
 
 
 def test_a_file_just_written_shows_a_run_on_another_machine(tmp_path: Path) -> None:
@@ -290,9 +276,7 @@ def test_a_file_just_written_shows_a_run_on_another_machine(tmp_path: Path) -> N
 
 
 def test_a_run_that_fine_tunes(tmp_path: Path) -> None:
-    run = HandMade(tmp_path / "run", tasks=["ynat", "klue-sts"], seeds=2, baseline_random=True)
-    run.corpus()
-    run.vocabulary()
+    run = encoded(tmp_path, tasks=["ynat", "klue-sts"], seeds=2, baseline_random=True)
     run.train(LINES)
     run.finish("pretrain", {"steps": 100, "tokens": 100_000}, 3720.0)
     run.finish("export", {"parameters": 1_400_000}, 2.0)
@@ -312,18 +296,12 @@ def test_what_an_earlier_training_left_is_outdated(whole: Path) -> None:
     assert states == ["done"] * 4 + ["outdated"] * 3
     assert "These scores are of an earlier state of the run" in words(page.css_first("#scores"))
     assert words(page.css_first(".headline")) == "not running; the next stage is export"
-
-
-def test_a_stage_at_work_does_not_show_what_it_made_before(whole: Path) -> None:
-    run = HandMade.__new__(HandMade)
-    run.path = whole
-    run.train([line(10, 3.0)], "pretrain.partial")
+    run.train([line(10, 3.0)], "pretrain.partial")  # what a stage at work made before is not shown
     recipe = whole / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("layers: 2", "layers: 1"))
     page = page_of(whole)
-    stages = [words(stage) for stage in page.css(".stages > li")]
-    assert stages[3] == "pretrain begun; the same command goes on" and "1h 02m" not in stages[3]
-    cards = {words(card.css_first("dt")): words(card.css_first("dd")) for card in page.css(".cards > div")}
+    assert words(page.css(".stages > li")[3]) == "pretrain begun; the same command goes on"
+    cards = named(page, ".cards > div")
     assert cards["Time"].startswith("1m 11s ")  # 65 + 5 + 1: what comes after is outdated
     assert cards["KLUE"].endswith("; of an earlier state of the run") and "1 layer of 64, 4 heads" in cards["Model"]
 
@@ -354,12 +332,11 @@ def test_a_line_cut_short_and_lines_of_something_else_are_passed_over(tmp_path: 
 @pytest.mark.slow
 def test_a_million_lines_make_a_small_page_with_their_spike(tmp_path: Path) -> None:
     run = HandMade(tmp_path / "run")
-    template = json.dumps(line(10, 3.0)).replace('"step": 10', '"step": {0}').replace('"loss": 3.0', '"loss": {1}')
-    template = "{" + template.replace("{0}", "\0").replace("{1}", "\1")[1:]
+    template = json.dumps(line(10, 3.0)).replace('"step": 10', '"step": <step>').replace("3.0", "<loss>", 1)
     with (run.path / "metrics").open("w", encoding="utf-8") as stream:
         for step in range(1, 1_000_001):
             loss = 77.5 if step == 654_321 else 2 + (step % 1000) / 1000
-            stream.write(template.replace("\0", str(step)).replace("\1", str(loss)) + "\n")
+            stream.write(template.replace("<step>", str(step)).replace("<loss>", str(loss)) + "\n")
     (run.path / "pretrain" / "logs").mkdir(parents=True)
     (run.path / "metrics").rename(run.path / "pretrain" / "logs" / "metrics.jsonl")
     write_page(run.path)
@@ -430,25 +407,18 @@ def test_watch_writes_until_the_run_has_ended(
 def test_watch_ends_with_a_run_that_does_not_go_on(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    run = HandMade(tmp_path / "run")
-    run.corpus()
-    run.vocabulary()
-    run.train([line(10, 3.0)], "pretrain.partial")
-    looks = 0
-    states = iter([True, True, False, False, False])
-    monkeypatch.setattr("hunmin.page.facts.is_locked", lambda run: next(states))
+    run, sleeps = encoded(tmp_path, [line(10, 3.0)]), list[float]()
+    monkeypatch.setattr("hunmin.page.facts.is_locked", lambda run: len(sleeps) < 2)
     monkeypatch.setattr("hunmin.page.facts.FRESH", -1.0)
 
     def sleep(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        assert looks < 4
-        if end == "failed" and looks == 2:
+        sleeps.append(seconds)
+        assert len(sleeps) < 4
+        if end == "failed" and len(sleeps) == 2:
             run.write("pretrain.partial/logs/heartbeat.json", {"state": "failed", "failure": "x", "step": 10})
 
     monkeypatch.setattr("time.sleep", sleep)
-    if end == "failed":
-        monkeypatch.setattr("hunmin.page.facts.is_locked", lambda run: looks < 2)
     assert run_command(["report", str(run.path), "--watch"]) == 1
-    assert looks == 2 and ("failed: pretrain" if end == "failed" else "not running: pretrain") in capfd.readouterr().out
+    told = "failed: pretrain" if end == "failed" else "not running: pretrain"
+    assert len(sleeps) == 2 and told in capfd.readouterr().out
     assert "refresh" not in (run.path / "report.html").read_text("utf-8")

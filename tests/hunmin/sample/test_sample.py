@@ -18,7 +18,8 @@ from klue.examples import load_splits
 from klue.tasks import SUITES as BENCHMARKS
 from leaderboard.suites import SUITES
 
-HERE = Path(__file__).parent
+SAMPLE = "337addbcc2f7ce496983a2a1c25c08df70ef09f0a1c629bf344a28a741650679"
+INSTRUCT = "039a7bba51427727297f5d4b4ad9af1e11cdb5b5af7c876fce76e9ca7b78c602"
 PACKAGE = Path(__file__).parents[3] / "hunmin" / "sample"
 
 
@@ -27,9 +28,9 @@ def hashes(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def listed(name: str) -> dict[str, str]:
-    lines = [line.split("  ", 1) for line in (HERE / "sha256sums.txt").read_text(encoding="utf-8").splitlines()]
-    return {path.removeprefix(f"{name}/"): digest for digest, path in lines if path.startswith(f"{name}/")}
+def digest(files: dict[str, str]) -> str:
+    """Return the SHA-256 of what `sha256sum` prints of files in the order of their paths."""
+    return hashlib.sha256("".join(f"{files[path]}  {path}\n" for path in sorted(files)).encode()).hexdigest()
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +64,10 @@ def truth(folder: Path) -> list[dict[str, str]]:
 
 
 def test_every_file_is_the_generators_to_the_byte(sample: Path, instruct: Path) -> None:
-    assert hashes(sample) == listed("sample") and len(listed("sample")) == 25
-    written = {name: digest for name, digest in hashes(instruct).items() if not name.startswith("base/")}
+    assert (len(hashes(sample)), digest(hashes(sample))) == (25, SAMPLE)
+    written = {name: one for name, one in hashes(instruct).items() if not name.startswith("base/")}
     written.pop("manifest.json")
-    assert written == listed("instruct") and len(written) == 37
+    assert (len(written), digest(written)) == (37, INSTRUCT)
 
 
 def test_the_package_stays_small_and_says_where_its_data_come_from() -> None:
@@ -95,7 +96,7 @@ def test_the_truth_holds_and_the_tasks_are_whole(share: str, sample: Path, tmp_p
         splits = load_splits(task, out / "klue")
         assert len(splits.train) > len(splits.dev) > 0
     assert {name: one for name, one in hashes(out).items() if name.startswith("klue/")} == {
-        name: one for name, one in listed("sample").items() if name.startswith("klue/")
+        name: one for name, one in hashes(sample).items() if name.startswith("klue/")
     }
 
 
