@@ -12,7 +12,7 @@ from common.errors import UserError
 from common.files import open_bytes
 from common.progress import ProgressBar, say
 from klue.examples import read_examples
-from klue.metrics import intervals
+from klue.metrics.confidence import intervals
 from klue.synthetic import TOLD, is_synthetic
 from klue.tasks import get_task
 from klue.tasks.base import Task

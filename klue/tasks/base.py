@@ -10,7 +10,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from klue.metrics import accuracy, macro_f1, pearsonr, spearmanr
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr
 from klue.tasks.fields import finite, one_of
 from klue.tokens import cut_rows
 
@@ -64,25 +64,22 @@ Outputs = dict[str, list[np.ndarray]]
 
 @dataclass(frozen=True)
 class AuthorsValues:
-    """What the benchmark authors' code fine-tunes with; the `large` values hold from hidden size 1024 on.
+    """What the benchmark authors' code fine-tunes with.
 
     Of suites whose authors state none they are those of a source that its folder names, or this project's own.
     """
 
     epochs: int
-    learning_rate: float
-    learning_rate_large: float
-    warmup_share: float
-    warmup_share_large: float
+    learning_rate: float = 5e-5
+    warmup_share: float = 0.1
     batch_size: int = 32
-    batch_size_large: int = 32
-    epochs_large: int | None = None
-    """None = as other models."""
     weight_decay: float = 0.0
     max_length: int = 128
     evaluations_per_epoch: int = 4
     patience: int = 0
     """Evaluations without a better score before training ends; 0 = it does not."""
+    large: dict[str, float] = field(default_factory=dict)
+    """What is other than above from hidden size 1024 on."""
 
 
 class Task(ABC):

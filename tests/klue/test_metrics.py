@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
 
-from klue.metrics import accuracy, macro_f1, pearsonr, similarity_f1
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1
 
 LABELS = ("정치", "경제", "사회", "세계")
 pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=60)

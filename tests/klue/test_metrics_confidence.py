@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from klue.metrics import accuracy, intervals, pearsonr
+from klue.metrics.confidence import intervals
+from klue.metrics.sentence import accuracy, pearsonr
 
 
 def interval(metric, gold, found, **options):

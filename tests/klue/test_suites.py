@@ -21,8 +21,8 @@ from data.corpus import CorpusSettings, build_corpus
 from hunmin.recipe import load_recipe
 from hunmin.report import contamination
 from klue.examples import load_splits
-from klue.metrics import spearmanr
-from klue.metrics.korquad import character_f1, exact_match
+from klue.metrics.korquad import korquad_scores
+from klue.metrics.sentence import spearmanr
 from klue.results import apart
 from klue.settings import KlueSettings
 from klue.tasks import SUITE_OF, TASKS
@@ -182,8 +182,9 @@ def test_korquad_by_a_slow_count(pairs: list[tuple[str, str]]) -> None:
         same = sum(min(a.count(letter), b.count(letter)) for letter in set(a))
         f1 += 2 * (same / len(a)) * (same / len(b)) / (same / len(a) + same / len(b)) if same else 0.0
     gold, predicted = [[answer] for answer, _ in pairs], [found for _, found in pairs]
-    assert exact_match(gold, predicted) == pytest.approx(100 * exact / len(pairs))
-    assert character_f1(gold, predicted) == pytest.approx(100 * f1 / len(pairs))
+    assert korquad_scores(gold, predicted) == pytest.approx(
+        {"exact_match": 100 * exact / len(pairs), "f1": 100 * f1 / len(pairs)}
+    )
 
 
 def test_kobest_by_scikit_learn() -> None:

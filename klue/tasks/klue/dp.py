@@ -8,7 +8,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed
-from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
+from klue.metrics.dependencies import dependency_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import one_of, shown, text_field
 from klue.tokens import only_space
@@ -61,15 +61,7 @@ class DependencyParsing(Task):
     }
     odd_name = "heads beyond the last word"
     selection = "las_macro_f1"
-    authors = AuthorsValues(
-        epochs=10,
-        epochs_large=15,
-        learning_rate=5e-5,
-        learning_rate_large=5e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.2,
-        max_length=256,
-    )
+    authors = AuthorsValues(epochs=10, max_length=256, large={"epochs": 15, "warmup_share": 0.2})
 
     @property
     def outputs(self) -> int:
@@ -232,14 +224,7 @@ class DependencyParsing(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return UAS and LAS as the benchmark counts them, and as plain accuracies."""
-        right, found = ([Parse(parse["heads"], parse["labels"]) for parse in side] for side in (gold, predictions))
-        return {
-            "uas_macro_f1": uas_macro_f1(right, found),
-            "las_macro_f1": las_macro_f1(right, found, LABELS),
-            "uas_micro_f1": uas_micro_f1(right, found),
-            "las_micro_f1": las_micro_f1(right, found, LABELS),
-            "las_macro_f1_without_pad": las_macro_f1_without_pad(right, found, LABELS),
-        }
+        return dependency_scores(gold, predictions, LABELS)
 
 
 _COLUMNS = ("cut", "input_ids", "first", "last", "heads", "relations", "tags")

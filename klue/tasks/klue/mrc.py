@@ -14,7 +14,7 @@ import numpy as np
 
 from data.nfc import composed
 from klue.authors.mrc import final_text, joined, words_around
-from klue.metrics import exact_match, overlap_f1_as_published, rouge_w
+from klue.metrics.reading import exact_match, overlap_f1_as_published, rouge_w
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text
 from klue.tokens import marks_continuations, only_space, with_places
@@ -56,16 +56,7 @@ class ReadingComprehension(Task):
         "rouge_w": "rouge_w_as_published",
     }
     selection = "rouge_w"
-    authors = AuthorsValues(
-        epochs=5,
-        learning_rate=3e-5,
-        learning_rate_large=3e-5,
-        warmup_share=0.0,
-        warmup_share_large=0.0,
-        batch_size=16,
-        batch_size_large=16,
-        max_length=510,
-    )
+    authors = AuthorsValues(epochs=5, learning_rate=3e-5, warmup_share=0.0, batch_size=16, max_length=510)
 
     @property
     def outputs(self) -> int:

@@ -16,8 +16,7 @@ import numpy as np
 
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
-from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
-from klue.metrics.entities import LABELS, TYPES
+from klue.metrics.entities import LABELS, TYPES, entity_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of
 from klue.tokens import cut_rows, marks_continuations, only_space, with_places
@@ -55,14 +54,7 @@ class Ner(Task):
     }
     selection = "character_macro_f1"
     authors = AuthorsValues(
-        epochs=3,
-        learning_rate=5e-5,
-        learning_rate_large=1e-5,
-        warmup_share=0.0,
-        warmup_share_large=0.0,
-        batch_size_large=8,
-        max_length=510,
-        patience=5,
+        epochs=3, warmup_share=0.0, max_length=510, patience=5, large={"learning_rate": 1e-5, "batch_size": 8}
     )
 
     @property
@@ -188,11 +180,7 @@ class Ner(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return macro F1 of entities and of characters, the latter as the authors count and as the paper says."""
-        return {
-            "entity_macro_f1": entity_macro_f1(gold, predictions),
-            "character_macro_f1": character_macro_f1(gold, predictions),
-            "character_macro_f1_without_o": character_macro_f1_without_o(gold, predictions),
-        }
+        return entity_scores(gold, predictions)
 
 
 def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, ClassVar
 
 from data.nfc import composed, composed_span
-from klue.metrics import auprc, micro_f1
+from klue.metrics.relations import auprc, micro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
 from klue.tasks.fields import finite, given_text, one_of
 from klue.tokens import cut, marks_continuations, only_space, pieces, place_of
@@ -69,13 +69,8 @@ class RelationExtraction(Classification):
     selection = "micro_f1"
     authors = AuthorsValues(
         epochs=3,
-        epochs_large=10,
-        learning_rate=5e-5,
-        learning_rate_large=2e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.2,
-        batch_size_large=16,
         max_length=256,
+        large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "batch_size": 16},
     )
 
     def read(self, record: Any, guid: str) -> list[Example]:

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from data.nfc import composed
-from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
+from klue.metrics.dialogue import state_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
 from klue.tokens import in_running_text
@@ -57,13 +57,10 @@ class DialogueStates(Task):
     authors = AuthorsValues(
         epochs=5,
         learning_rate=3e-5,
-        learning_rate_large=2e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.1,
         batch_size=16,
-        batch_size_large=16,
         weight_decay=0.01,
         max_length=510,
+        large={"learning_rate": 2e-5},
     )
 
     @property
@@ -180,11 +177,7 @@ class DialogueStates(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return joint goal accuracy, the mean F1 of turns, and the true micro F1."""
-        return {
-            "joint_goal_accuracy": joint_goal_accuracy(gold, predictions),
-            "slot_micro_f1": slot_micro_f1(gold, predictions),
-            "slot_true_micro_f1": slot_true_micro_f1(gold, predictions),
-        }
+        return state_scores(gold, predictions)
 
 
 def split_state(state: Any) -> dict[str, str]:

@@ -23,9 +23,7 @@ class Ynat(Classification):
     unlabelled_fields = "title"
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
     selection = "macro_f1"
-    authors = AuthorsValues(
-        epochs=4, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
-    )
+    authors = AuthorsValues(epochs=4, large={"warmup_share": 0.2})
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return a headline with its topic."""

@@ -18,11 +18,4 @@ class KobestTask(LabelTable):
 
 def own_values(max_length: int) -> AuthorsValues:
     """Return this project's values for a task with inputs of so many tokens."""
-    return AuthorsValues(
-        epochs=10,
-        learning_rate=3e-5,
-        learning_rate_large=1e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.1,
-        max_length=max_length,
-    )
+    return AuthorsValues(epochs=10, learning_rate=3e-5, max_length=max_length, large={"learning_rate": 1e-5})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics.korquad import character_f1, exact_match
+from klue.metrics.korquad import korquad_scores
 from klue.tasks.base import Features, Outputs
 from klue.tasks.klue.mrc import ReadingComprehension
 from klue.tasks.koelectra.common import koelectra_values
@@ -35,4 +35,4 @@ class KorQuad(ReadingComprehension):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return exact match and F1, the best over a question's answers."""
-        return {"exact_match": exact_match(gold, predictions), "f1": character_f1(gold, predictions)}
+        return korquad_scores(gold, predictions)
