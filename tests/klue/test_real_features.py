@@ -88,34 +88,6 @@ def test_sentences(name, file, fields, label, tokenizer):
     assert [names[i] if names else i for i in columns["labels"]] == [label(record) for record in records]
 
 
-def test_relations(tokenizer):
-    """Label ids are places in the official list; the sentence is whole without the markers, the entity between them."""
-    records, order = raw("klue-re-v1.1/klue-re-v1.1_dev.json"), raw("klue-re-v1.1/relation_list.json")["relations"]
-    examples, columns = made("klue-re", tokenizer, 10_000)
-    assert len(examples) == len(records) == 7765 and len(order) == 30
-    assert [order[i] for i in columns["labels"]] == [record["label"] for record in records]
-    unlike = 0
-    for record, row in zip(records, columns["input_ids"], strict=True):
-        tokens = tokenizer.convert_ids_to_tokens(row)
-        assert (tokens[0], tokens[-1]) == ("[CLS]", "[SEP]")
-        text = record["sentence"]
-        for kind in ("subject", "object"):
-            at, to = (tokens.index(f"<{sign}{'subj' if kind == 'subject' else 'obj'}>") for sign in ("", "/"))
-            inner = [token for token in tokens[at + 1 : to] if not token.endswith(("subj>", "obj>"))]
-            entity = record[f"{kind}_entity"]
-            word = text[entity["start_idx"] : entity["end_idx"] + 1]
-            assert word == entity["word"]
-            assert inner == tokenizer.tokenize(word)
-        plain = [token for token in tokens[1:-1] if not token.endswith(("subj>", "obj>"))]
-        assert len(tokens) - len(plain) == 6
-        if tokenizer.unk_token in plain:
-            unlike += 1
-            continue
-        whole = "".join(tokenizer.tokenize(text)).replace("##", "")
-        assert "".join(token.removeprefix("##") for token in plain) == whole
-    assert unlike < len(records) / 10
-
-
 def test_entities(tokenizer):
     """Of each token the label of its first character, characters counted along the sentence."""
     found = sentences("klue-ner-v1.1/klue-ner-v1.1_dev.tsv")
@@ -151,34 +123,3 @@ def test_parses(tokenizer):
         assert list(columns["first"][number]) == [1, *(end + 1 for end in ends[:-1])]
         assert list(columns["heads"][number]) == [int(row[4]) for row in rows]
         assert [ARCS[i] for i in columns["relations"][number]] == [row[5] for row in rows]
-
-
-def test_reading(tokenizer):
-    """Windows every 128 tokens of at most 510, as many as reach the passage's end; the tokens between start and end are
-    the first answer's, where it begins and ends with a token."""
-    records = raw("klue-mrc-v1.1/klue-mrc-v1.1_dev.first1350.json")
-    examples, columns = made("klue-mrc", tokenizer, 510)
-    assert len(examples) == len(records) == 1350
-    rows: dict[int, list[int]] = {}
-    for row, owner in enumerate(columns["owner"]):
-        rows.setdefault(owner, []).append(row)
-    exact = 0
-    for number, record in enumerate(records):
-        question = tokenizer.encode(record["question"], add_special_tokens=False)[:64]
-        passage = tokenizer.encode(record["context"], add_special_tokens=False)
-        room = 510 - len(question) - 3
-        windows = 1 + max(0, -(-(len(passage) - room) // 128))
-        assert len(rows[number]) == windows
-        for place, row in enumerate(rows[number]):
-            part = passage[128 * place : 128 * place + room]
-            wanted = [tokenizer.cls_token_id, *question, tokenizer.sep_token_id, *part, tokenizer.sep_token_id]
-            assert list(columns["input_ids"][row]) == wanted
-        spans = [(columns["start_positions"][row], columns["end_positions"][row], row) for row in rows[number]]
-        spans = [span for span in spans if span[0]]
-        if record.get("is_impossible"):
-            assert not spans
-            continue
-        answer = tokenizer.encode(record["answers"][0]["text"], add_special_tokens=False)
-        exact += any(list(columns["input_ids"][row][start : end + 1]) == answer for start, end, row in spans)
-    answerable = sum(not record.get("is_impossible") for record in records)
-    assert exact > 0.7 * answerable

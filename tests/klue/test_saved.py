@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModelForSequenceClassification
 
 from common.errors import UserError
 from hunmin.main import run_command
@@ -93,18 +94,11 @@ def test_the_model_is_that_of_the_best_evaluation(benchmark, tiny_roberta, tmp_p
     predict_file(Path(job.out) / "model", "ynat", find_file(TASKS["ynat"], benchmark, "dev"), tmp_path / "out.jsonl")
     found = {record["guid"]: record["prediction"] for record in lines(tmp_path / "out.jsonl")}
     assert [found[guid] for guid in outcome.guids] == outcome.predictions
+    config = AutoModelForSequenceClassification.from_pretrained(Path(job.out) / "model").config
+    assert tuple(config.id2label[i] for i in range(7)) == TASKS["ynat"].labels
     card = (Path(job.out) / "model" / "README.md").read_text(encoding="utf-8")
     assert "fine-tuned for YNAT" in card and "| macro F1 | 3.00 |" in card
     assert not [path for path in (Path(job.out) / "model").glob("*.*") if str(tmp_path).encode() in path.read_bytes()]
-
-
-def test_the_library_loads_it_with_its_labels(benchmark, tiny_roberta, tmp_path):
-    from transformers import AutoModelForSequenceClassification
-
-    job, _, _ = make_job("ynat", benchmark, tiny_roberta, tmp_path, train=8, dev=8)
-    run_job(job.model_copy(update={"save_model": True}))
-    config = AutoModelForSequenceClassification.from_pretrained(Path(job.out) / "model").config
-    assert tuple(config.id2label[i] for i in range(7)) == TASKS["ynat"].labels
 
 
 @pytest.mark.parametrize(

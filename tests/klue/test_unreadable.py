@@ -16,7 +16,7 @@ from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import make_job
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", ["ynat", "klue-dp"])
 def test_fine_tuning_and_ceilings(name, sample_benchmark, tiny_roberta, tmp_path):
     """It knows the characters of the small benchmark, and few of the sample's."""
     settings = KlueSettings(data=str(sample_benchmark), tasks=[name], training={"max_length": 32})
