@@ -231,8 +231,8 @@ class Task(ABC):
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the columns of the features, one entry an input, `owner`, the index of its example, and `cut`, whether
-        some of the example's text is left out of it.
+        """Return the columns of the features, one entry an input, and `cut`, whether some of the example's text is left
+        out of it; `owner`, the index of its example, where that is not its own; `token_type_ids` where not all are 0.
 
         Args:
             examples: one or more.
@@ -317,7 +317,6 @@ class Sentences(Task):
             return_token_type_ids=token_types,
         )
         return {
-            "owner": list(range(len(examples))),
             "cut": cut_rows(encoded["input_ids"], texts, tokenizer, max_length),
             **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
             "labels": [self.target(example) for example in examples],

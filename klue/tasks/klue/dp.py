@@ -168,9 +168,7 @@ class DependencyParsing(Task):
             columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
             tags = example.given or [TAGS[-1]] * kept
             columns["tags"].append([TAGS.index(tag) for tag in tags[:kept]])
-        if token_types:
-            columns["token_type_ids"] = [[0] * len(row) for row in columns["input_ids"]]
-        return {"owner": list(range(len(examples))), **columns}
+        return columns
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[dict[str, Any]]:
         """Return heads and relations; a word that was left out hangs on the word before it, by the first relation."""

@@ -146,7 +146,7 @@ class Ner(Task):
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
         texts = [composed(example.texts[0]) for example in examples]
         columns["cut"] = cut_rows(encoded["input_ids"], [texts], tokenizer, max_length)
-        return {"owner": list(range(len(examples))), **{name: encoded[name] for name in names}, **columns}
+        return {**{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
         """Return the labels of the characters that are no space."""

@@ -105,10 +105,8 @@ class RelationExtraction(Classification):
         whole = marked(examples, tokenizer)
         rows = [[tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id] for ids in whole]
         return {
-            "owner": list(range(len(examples))),
             "cut": [len(ids) > max_length - 2 for ids in whole],
             "input_ids": rows,
-            **({"token_type_ids": [[0] * len(row) for row in rows]} if token_types else {}),
             "labels": [self.target(example) for example in examples],
         }
 

@@ -130,16 +130,7 @@ class DialogueStates(Task):
             gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
             wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
             values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
-        columns: dict[str, list[Any]] = {
-            "owner": list(range(len(examples))),
-            "cut": cut,
-            "input_ids": rows,
-            "gates": gates,
-            "values": values,
-        }
-        if token_types:
-            columns["token_type_ids"] = [[0] * len(row) for row in rows]
-        return columns
+        return {"cut": cut, "input_ids": rows, "gates": gates, "values": values}
 
     def shared(self, tokenizer: Any) -> dict[str, Any]:
         """Return the ids of each slot's words, filled up to one length, and the ids of [SEP] and of padding."""
