@@ -14,6 +14,7 @@ from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr
 from klue.tasks.fields import finite, one_of
 from klue.tokens import cut_rows
 
+_SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
 
@@ -111,16 +112,11 @@ class Task(ABC):
     """Texts that are read side by side for one example, one of which is the answer; 1 where there is no choice."""
     hub_config: ClassVar[str] = ""
     """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
-    files: ClassVar[dict[str, str]] = {}
-    """Split ("train", "dev", "test") → name of its file in `folder`; empty: see `file`."""
-    train_examples: ClassVar[int] = 0
-    """How many the benchmark's train set has at least: published rows are of models that learned from no fewer.
-    0: not stated."""
-    dev_examples: ClassVar[int] = 0
-    """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE.
-    0: not stated."""
-    test_examples: ClassVar[int] = 0
-    """How many its public test set has; 0 where there is none, and dev is all that is scored."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """Names in `folder` of the files of train, dev and test, "" where there is none; empty: see `file`."""
+    sizes: ClassVar[tuple[int, int, int]] = (0, 0, 0)
+    """Examples of train, dev and public test, 0 where none are or it is not stated. Published rows are of models that
+    learned from no fewer; a score on fewer or other dev examples than these is no score of the benchmark's."""
     dev_share: ClassVar[float] = 0.0
     """Where the benchmark has no dev set: the share of the train set that is taken out for it."""
     transfer: ClassVar[str] = ""
@@ -154,8 +150,24 @@ class Task(ABC):
     def file(self, split: str) -> str | None:
         """Return the place of a split's file in the suite's folder; None where the benchmark has no such split."""
         if self.files:
-            return f"{self.folder}/{self.files[split]}" if split in self.files else None
+            name = self.files[_SPLITS.index(split)]
+            return f"{self.folder}/{name}" if name else None
         return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
+
+    @property
+    def train_examples(self) -> int:
+        """Return how many the train set has at least."""
+        return self.sizes[0]
+
+    @property
+    def dev_examples(self) -> int:
+        """Return how many the dev set has."""
+        return self.sizes[1]
+
+    @property
+    def test_examples(self) -> int:
+        """Return how many the test set has; 0: dev is all that is scored."""
+        return self.sizes[2]
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples".

@@ -19,8 +19,6 @@ from klue.upper_bound import ceiling, faultless
 from tests.klue.families import write_family
 from tests.klue.names import KLUE_TASKS as TASKS
 
-RECORD = {"guid": "a", "label": "no_relation"}
-
 
 def nfd(text):
     return unicodedata.normalize("NFD", text)
@@ -122,19 +120,6 @@ def test_answers_of_a_decomposed_passage_end_with_whole_syllables(tmp_path):
             outputs = {"start": [9.0 * (np.arange(size) == start)] * 2, "end": [9.0 * (np.arange(size) == end)] * 2}
             one, other = task.decode(outputs, features)
             assert other == nfd(one)  # as it stands in the passage, and nothing cut
-
-
-def test_a_relation_of_a_decomposed_sentence_marks_whole_syllables():
-    sentence, task = "이순신은 조선의 장군이다.", TASKS["klue-re"]
-    places = {"subject_entity": (0, 3), "object_entity": (5, 7)}
-    [wanted] = task.read(_relation(sentence, places), "a")
-    apart = {role: tuple(len(nfd(sentence[:p])) for p in span) for role, span in places.items()}
-    assert task.read(_relation(nfd(sentence), apart), "a") == [wanted]
-
-
-def _relation(sentence, places):
-    spans = {role: {"start_idx": start, "end_idx": end - 1} for role, (start, end) in places.items()}
-    return {**RECORD, "sentence": sentence, **spans}
 
 
 def test_labels_and_slots_are_known_in_both_forms():

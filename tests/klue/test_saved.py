@@ -155,7 +155,7 @@ def finetuned(benchmark, tiny_roberta, tmp_path_factory):
     return Path(job.out) / "model"
 
 
-@pytest.mark.parametrize("name", ["klue-nli", "ynat", "klue-sts", "klue-ner", "klue-mrc", "klue-dp", "klue-re"])
+@pytest.mark.parametrize("name", ["klue-nli", "klue-mrc", "klue-dp"])
 def test_a_finetuned_model_begins_any_task_with_a_new_head(name, finetuned, sample_benchmark, tmp_path):
     first, second = (
         build_head(make_job(name, sample_benchmark, finetuned, tmp_path / str(seed), train=4, dev=4)[0].model_copy(
@@ -213,7 +213,7 @@ def test_probabilities_of_labels_on_request(finetuned, benchmark, tmp_path):
     assert score("klue-nli", dev, out)["examples"] == 35  # such a file is scored as any
 
 
-@pytest.mark.parametrize("name", ["klue-sts", "klue-ner", "klue-dp", "klue-mrc", "wos"])
+@pytest.mark.parametrize("name", ["klue-sts", "wos"])
 def test_tasks_without_probabilities_of_labels_refuse_them(name, tmp_path):
     with pytest.raises(UserError, match=f"{TASKS[name].title} has no probabilities"):
         predict_file(tmp_path, name, tmp_path / "in", tmp_path / "out", probabilities=True)

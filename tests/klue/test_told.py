@@ -10,8 +10,6 @@ from klue.features import load_tokenizer, make_features
 from klue.job import run_job
 from klue.model_folder import read_model_folder
 from klue.predict import read_unlabelled
-from klue.runner import plan_stage
-from klue.settings import KlueSettings
 from tests.klue.names import KLUE_TASKS as TASKS
 from tests.klue.test_heads import make_job
 
@@ -49,13 +47,6 @@ def test_fine_tuning_prediction_and_ceilings_say_so(benchmark, tiny_roberta, tmp
     )
     out, err = capsys.readouterr()
     assert json.loads(out)["cut"] == 1 and "1 of 1 inputs cut at 10 tokens" in err
-
-
-def test_a_model_of_few_positions_reads_shorter_inputs_with_a_notice(benchmark, tiny_roberta, tmp_path, capsys):
-    settings = KlueSettings(data=str(benchmark), tasks=["klue-nli"], training={"max_length": 510})
-    [job] = plan_stage(settings, tiny_roberta, tmp_path).jobs
-    assert job.training.max_length == 64
-    assert "KLUE-NLI: inputs of 64 tokens at most, the model has no more positions" in capsys.readouterr().err
 
 
 def entity(word, start, end):

@@ -40,8 +40,7 @@ class DependencyParsing(Task):
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
-    train_examples = 10_000
-    dev_examples = 2000
+    sizes = (10_000, 2000, 0)
     suffix = "tsv"
     head = "biaffine"
     offsets = True

@@ -39,8 +39,7 @@ class ReadingComprehension(Task):
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
-    train_examples = 17_554
-    dev_examples = 5841
+    sizes = (17_554, 5841, 0)
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"

@@ -35,8 +35,7 @@ class Ner(Task):
     title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
-    train_examples = 21_008
-    dev_examples = 5000
+    sizes = (21_008, 5000, 0)
     suffix = "tsv"
     head = "tokens"
     offsets = True

@@ -15,8 +15,7 @@ class Nli(Classification):
     key = "nli"
     title = "KLUE-NLI"
     hub_config = "nli"
-    train_examples = 24_998
-    dev_examples = 3000
+    sizes = (24_998, 3000, 0)
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")
     unlabelled_fields = "premise, hypothesis"

@@ -29,8 +29,7 @@ class RelationExtraction(Classification):
     title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
-    train_examples = 32_470
-    dev_examples = 7765
+    sizes = (32_470, 7765, 0)
     markers = MARKERS
     labels = (
         "no_relation",

@@ -18,8 +18,7 @@ class Sts(Regression):
     key = "sts"
     title = "KLUE-STS"
     hub_config = "sts"
-    train_examples = 11_668
-    dev_examples = 519
+    sizes = (11_668, 519, 0)
     folder = "klue-sts-v1.1"
     transfer = "korsts"
     unlabelled_fields = "sentence1, sentence2"

@@ -46,8 +46,8 @@ class DialogueStates(Task):
     title = "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
-    train_examples = 50_000  # of 8,000 dialogues, at the 7.2 turns each of dev some 57,800
-    dev_examples = 7224  # the turns of the user in 1,000 dialogues
+    # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
+    sizes = (50_000, 7224, 0)
     head = "trade"
     writes_text = True
     unlabelled_fields = "dialogue, a list of turns with role (user, sys) and text"

@@ -15,8 +15,7 @@ class Ynat(Classification):
     key = "ynat"
     title = "YNAT"
     hub_config = "ynat"
-    train_examples = 45_678
-    dev_examples = 9107
+    sizes = (45_678, 9107, 0)
     folder = "ynat-v1.1"
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"train": ("ynat_train.labelled_part.*.json",)}
     labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")

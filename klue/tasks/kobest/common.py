@@ -11,9 +11,13 @@ from klue.tasks.table import LabelTable
 class KobestTask(LabelTable):
     """A task of KoBEST: train.tsv, dev.tsv and test.tsv in a folder, macro F1 and accuracy."""
 
-    files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
+    files = ("train.tsv", "dev.tsv", "test.tsv")
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1", "accuracy": "accuracy"}
     selection = "macro_f1"
+
+    def label(self, value: str) -> str:
+        """Return the label; True and False may be in any case."""
+        return super().label(value.strip().capitalize())
 
 
 def own_values(max_length: int) -> AuthorsValues:

@@ -19,10 +19,9 @@ class KorQuad(ReadingComprehension):
     title = "KorQuAD 1.0"
     folder = "korquad"
     hub_config = ""
-    files: ClassVar[dict[str, str]] = {"train": "KorQuAD_v1.0_train.json", "dev": "KorQuAD_v1.0_dev.json"}
+    files = ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", "")
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
-    train_examples = 60_407
-    dev_examples = 5774
+    sizes = (60_407, 5774, 0)
     unanswerable = False
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
     as_published: ClassVar[dict[str, str]] = {}
