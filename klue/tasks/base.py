@@ -235,9 +235,9 @@ class Task(ABC):
         return ()
 
     @property
-    @abstractmethod
     def outputs(self) -> int:
         """Return the number of values that the head puts out for an input, a token or a word."""
+        return len(self.label_names)
 
     @abstractmethod
     def features(
@@ -348,11 +348,6 @@ class Classification(Sentences):
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the example, with the first label."""
         return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of labels."""
-        return len(self.labels)
 
     def check(self, prediction: Any, label: Any) -> Any:
         """Return the label; raises ValueError when it is outside the set."""

@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from klue.batches import pad
 from klue.examples import Splits, load_splits
 from klue.features import load_features
 from klue.finetune import batch_arrays, batch_tensors, finetune, predict
@@ -353,23 +352,3 @@ def test_trade_in_reduced_precision_learns_nearly_the_same(sample_benchmark, tin
         gradients.append(model.encoder.get_input_embeddings().weight.grad)
     assert losses[1] == pytest.approx(losses[0], rel=0.02) and gradients[1].dtype == torch.float32
     assert torch.cosine_similarity(gradients[0].flatten(), gradients[1].flatten(), dim=0) > 0.98
-
-
-def test_trade_with_embeddings_narrower_than_states(sample_benchmark, tiny_roberta, tmp_path):
-    import shutil
-
-    from transformers import ElectraConfig, ElectraForMaskedLM
-
-    folder = tmp_path / "electra"
-    shutil.copytree(tiny_roberta, folder, ignore=shutil.ignore_patterns("config.json", "model.safetensors"))
-    shape = {"hidden_size": 32, "embedding_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    vocab = json.loads((tiny_roberta / "config.json").read_text())["vocab_size"]
-    config = ElectraConfig(**shape, intermediate_size=32, vocab_size=vocab, max_position_embeddings=64, pad_token_id=1)
-    ElectraForMaskedLM(config).save_pretrained(folder)
-    job, _, _ = make_job("wos", sample_benchmark, folder, tmp_path / "out")
-    assert finetune(job).last["step"] == 3
-
-
-def test_rows_are_filled_with_what_the_task_says():
-    assert pad([np.array([1]), np.array([2, 3])], -100).tolist() == [[1, -100], [2, 3]]
-    assert TASKS["klue-ner"].fill == {"labels": -100} and TASKS["klue-dp"].fill["heads"] == -100

@@ -56,11 +56,6 @@ class Ner(Task):
         epochs=3, warmup_share=0.0, max_length=510, patience=5, large={"learning_rate": 1e-5, "batch_size": 8}
     )
 
-    @property
-    def outputs(self) -> int:
-        """Return the number of labels, O among them."""
-        return len(LABELS)
-
     def records(self, stream: IO[bytes]) -> list[Sentence]:
         """Return the sentences of the tab-separated file."""
         return read_sentences(stream, columns=2)
