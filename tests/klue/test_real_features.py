@@ -41,7 +41,7 @@ def sentences(name: str) -> list[tuple[str, list[list[str]]]]:
 
 
 @pytest.fixture(scope="module")
-def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     texts = [record["title"] for record in raw("ynat-v1.1/ynat-v1.1_dev.reduced.json")]
     texts += [record["premise"] for record in raw("klue-nli-v1.1/klue-nli-v1.1_dev.json")]
     texts += [record["sentence"] for record in raw("klue-re-v1.1/klue-re-v1.1_dev.json")]
@@ -49,13 +49,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     maker.train_from_iterator(texts, vocab_size=8000, limit_alphabet=4000, show_progress=False)
     folder = tmp_path_factory.mktemp("vocabulary")
     maker.save_model(str(folder))
-    return folder
-
-
-@pytest.fixture
-def tokenizer(vocabulary: Path) -> Any:
-    """A new one for each test: a task may add tokens to it."""
-    return BertTokenizerFast(str(vocabulary / "vocab.txt"), do_lower_case=False, strip_accents=False)
+    return BertTokenizerFast(str(folder / "vocab.txt"), do_lower_case=False, strip_accents=False)
 
 
 def made(name: str, tokenizer: Any, longest: int) -> tuple[list[Any], dict[str, Any]]:
@@ -63,29 +57,7 @@ def made(name: str, tokenizer: Any, longest: int) -> tuple[list[Any], dict[str, 
     path = find_file(task, KLUE, "dev")
     assert path is not None
     examples = read_examples(task, path)
-    if task.markers:
-        tokenizer.add_tokens(list(task.markers), special_tokens=True)
     return examples, task.features(examples, tokenizer, longest, False)
-
-
-@pytest.mark.parametrize(
-    ("name", "file", "fields", "label"),
-    [
-        ("ynat", "ynat-v1.1/ynat-v1.1_dev.reduced.json", ["title"], lambda record: record["label"]),
-        ("klue-nli", "klue-nli-v1.1/klue-nli-v1.1_dev.json", ["premise", "hypothesis"],
-         lambda record: record["gold_label"]),
-        ("klue-sts", "klue-sts-v1.1/klue-sts-v1.1_dev.json", ["sentence1", "sentence2"],
-         lambda record: record["labels"]["real-label"]),
-    ],
-)  # fmt: skip
-def test_sentences(name, file, fields, label, tokenizer):
-    records = raw(file)
-    examples, columns = made(name, tokenizer, 128)
-    assert len(examples) == len(records) == TASKS[name].dev_examples
-    wanted = tokenizer(*([record[field] for record in records] for field in fields), truncation=True, max_length=128)
-    assert [list(row) for row in columns["input_ids"]] == wanted["input_ids"]
-    names = TASKS[name].label_names or None
-    assert [names[i] if names else i for i in columns["labels"]] == [label(record) for record in records]
 
 
 def test_entities(tokenizer):

@@ -16,7 +16,7 @@ from tests.klue.names import KLUE_TASKS as TASKS
 VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
 
-def result(task, init, seed, value, model="ours", **values):
+def result(task, init, seed, value, model="ours", last=1.0, **values):
     metrics = metrics_of(task)
     return {
         "model": model,
@@ -24,7 +24,7 @@ def result(task, init, seed, value, model="ours", **values):
         "init": init,
         "seed": seed,
         "best": dict.fromkeys(metrics, value),
-        "last": dict.fromkeys(metrics, 1.0),
+        "last": dict.fromkeys(metrics, last),
         "data_note": "split of dev: no train file, 7 trained on" if task == "klue-sts" else "",
         "examples": {"train": TASKS[task].train_examples, "dev": TASKS[task].dev_examples},
         "settings": {**VALUES, **values},

@@ -213,24 +213,23 @@ def test_a_word_with_unk_keeps_all_characters_after_it_in_place(tiny_roberta):
 # RE
 
 
-def test_markers_and_what_goes_on_after_them(tiny_roberta):
-    subject, object_ = {"start_idx": 0, "end_idx": 1}, {"start_idx": 4, "end_idx": 5}
-    example = RE.read(
-        {**RELATION, "sentence": "서울에 있다", "subject_entity": subject, "object_entity": object_}, "x"
-    )[0]
-    features, tokenizer = features_of(RE, [example], tiny_roberta)
+@pytest.mark.parametrize(
+    ("sentence", "subject", "object_", "wanted"),
+    [
+        # Hangul goes on with the word before the marker, a digit does not
+        ("서울에 있다", (0, 1), (4, 5), "<subj> 서울 </subj> ##에 <obj> 있다 </obj>"),
+        ("서울1 부산", (0, 1), (4, 5), "<subj> 서울 </subj> 1 <obj> 부산 </obj>"),
+        # in either order, and at the end
+        ("1부산", (1, 2), (0, 0), "<obj> 1 </obj> <subj> 부산 </subj>"),
+    ],
+)
+def test_markers_and_what_goes_on_after_them(sentence, subject, object_, wanted, tiny_roberta):
+    places = {f"{role}_entity": dict(zip(("start_idx", "end_idx"), at, strict=True))
+              for role, at in (("subject", subject), ("object", object_))}  # fmt: skip
+    features, tokenizer = features_of(RE, RE.read({**RELATION, "sentence": sentence, **places}, "x"), tiny_roberta)
     tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
-    assert tokens == ["[CLS]", "<subj>", "서울", "</subj>", "##에", "<obj>", "있다", "</obj>", "[SEP]"]
+    assert tokens == ["[CLS]", *wanted.split(), "[SEP]"]
     assert features.shared["embeddings"] == len(tokenizer)
-
-
-def test_entities_in_either_order_and_at_the_end(tiny_roberta):
-    subject, object_ = {"start_idx": 1, "end_idx": 2}, {"start_idx": 0, "end_idx": 0}
-    record = {**RELATION, "sentence": "1부산", "subject_entity": subject, "object_entity": object_}
-    example = RE.read(record, "x")[0]
-    features, tokenizer = features_of(RE, [example], tiny_roberta)
-    tokens = tokenizer.convert_ids_to_tokens(features.columns["input_ids"][0].tolist())
-    assert tokens == ["[CLS]", "<obj>", "1", "</obj>", "<subj>", "부산", "</subj>", "[SEP]"]
 
 
 # DP
