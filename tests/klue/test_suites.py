@@ -133,6 +133,7 @@ REAL = {  # spec: train, dev, test
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_the_official_files(name: str) -> None:
     shared = Path(os.environ.get("HUNMIN_SHARED_DATA") or Path(__file__).parents[3] / "shared" / "data")
