@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from klue.metrics import entity_spans, exact_match, rouge_w
-from klue.metrics.korquad import character_f1
-from klue.metrics.korquad import exact_match as korquad_exact_match
+from klue.metrics.entities import entity_spans
+from klue.metrics.korquad import korquad_scores
+from klue.metrics.reading import exact_match, rouge_w
 from klue.results import spread
 from klue.tasks import TASKS
 from klue.tasks.base import Classification, Regression
 
 Rows = dict[str, dict[str, float]]
 """Group → {"examples" or what is counted, metrics × 100}."""
+Apart = Callable[[Sequence[Any], Sequence[Any]], Rows]
+"""Takes gold labels and predictions apart."""
 
 
 def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
@@ -57,7 +59,7 @@ def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> R
     if task in _OWN:
         return _OWN[task](gold, predictions)
     if isinstance(kind, Regression):
-        return _bands(gold, predictions)
+        return _by_group(_band, _distance)(gold, predictions)
     if isinstance(kind, Classification):
         return _classes(gold, predictions)
     raise ValueError(f"{task} has no groups")
@@ -119,7 +121,7 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
     if task == "klue-mrc":
         return 1 - rouge_w([gold], [prediction]) / 100
     if task == "korquad":
-        return 1 - character_f1([gold], [prediction]) / 100
+        return 1 - korquad_scores([gold], [prediction])["f1"] / 100
     return abs(gold - prediction) if isinstance(kind, Regression) else float(gold != prediction)
 
 
@@ -150,13 +152,24 @@ def _classes(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
     )
 
 
-def _bands(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the mean distance from gold by band of gold: 0 to 1, and so on."""
-    bands: dict[str, list[float]] = {}
-    for g, p in zip(gold, predictions, strict=True):
-        low = min(int(g), 4)
-        bands.setdefault(f"{low} to {low + 1}", []).append(abs(g - p))
-    return {band: {"count": len(values), "mean error": sum(values) / len(values)} for band, values in bands.items()}
+def _by_group(
+    group_of: Callable[[Any], str], score: Callable[[Sequence[Any], Sequence[Any]], dict[str, float]]
+) -> Apart:
+    """Return what scores the examples of each group by themselves.
+
+    Args:
+        group_of: the group of a gold label.
+        score: of some gold labels and predictions.
+    """
+
+    def apart(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
+        groups: dict[str, tuple[list[Any], list[Any]]] = {}
+        for label, prediction in zip(gold, predictions, strict=True):
+            for side, value in zip(groups.setdefault(group_of(label), ([], [])), (label, prediction), strict=True):
+                side.append(value)
+        return {group: {"count": len(sides[0]), **score(*sides)} for group, sides in groups.items()}
+
+    return apart
 
 
 def _relations(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
@@ -205,33 +218,28 @@ def _length(place: int, head: int) -> str:
     return "arc of 1" if length == 1 else "arc of 2–3" if length <= 3 else "arc of 4–7" if length <= 7 else "arc of 8+"
 
 
-def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the scores of the questions that have an answer, and of those that have none."""
-    found = {}
-    for group, wanted in (("answerable", True), ("no answer", False)):
-        pairs = [(g, p) for g, p in zip(gold, predictions, strict=True) if bool(g) == wanted]
-        if pairs:
-            answers, given = [g for g, _ in pairs], [p for _, p in pairs]
-            scores = {"EM": exact_match(answers, given), "ROUGE-W": rouge_w(answers, given)}
-            found[group] = {"count": len(pairs), **scores, "answered": 100 * sum(map(bool, given)) / len(given)}
-    return found
+def _band(value: float) -> str:
+    low = min(int(value), 4)
+    return f"{low} to {low + 1}"
 
 
-def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the scores of the questions by the length of the first gold answer in characters."""
-    groups: dict[str, list[int]] = {}
-    for number, answers in enumerate(gold):
-        size = len(answers[0])
-        name = "1–5 characters" if size <= 5 else "6–15 characters" if size <= 15 else "over 15 characters"
-        groups.setdefault(name, []).append(number)
-    return {
-        group: {
-            "count": len(numbers),
-            "EM": korquad_exact_match([gold[i] for i in numbers], [predictions[i] for i in numbers]),
-            "F1": character_f1([gold[i] for i in numbers], [predictions[i] for i in numbers]),
-        }
-        for group, numbers in groups.items()
-    }
+def _distance(gold: Sequence[float], predictions: Sequence[float]) -> dict[str, float]:
+    return {"mean error": sum(abs(g - p) for g, p in zip(gold, predictions, strict=True)) / len(gold)}
+
+
+def _answers(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+    scores = {"EM": exact_match(gold, predictions), "ROUGE-W": rouge_w(gold, predictions)}
+    return {**scores, "answered": 100 * sum(map(bool, predictions)) / len(predictions)}
+
+
+def _length_of_first(answers: Sequence[str]) -> str:
+    size = len(answers[0])
+    return "1–5 characters" if size <= 5 else "6–15 characters" if size <= 15 else "over 15 characters"
+
+
+def _korquad(gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+    scores = korquad_scores(gold, predictions)
+    return {"EM": scores["exact_match"], "F1": scores["f1"]}
 
 
 def _slots(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
@@ -253,11 +261,11 @@ _LABELS_IN: dict[str, Callable[[Any], list[str]]] = {
     "klue-dp": lambda parse: list(parse["labels"]),
 }
 """Task → the labels in an example's gold, or in its prediction."""
-_OWN: dict[str, Callable[[Sequence[Any], Sequence[Any]], Rows]] = {
+_OWN: dict[str, Apart] = {
     "klue-ner": _entities,
     "klue-re": _relations,
     "klue-dp": _labels,
-    "klue-mrc": _answers,
-    "korquad": _korquad,
+    "klue-mrc": _by_group(lambda answers: "answerable" if answers else "no answer", _answers),
+    "korquad": _by_group(_length_of_first, _korquad),
     "wos": _slots,
 }

@@ -10,7 +10,6 @@ import math
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 from common.errors import HunminError
@@ -27,16 +26,6 @@ CONTEXT = 1 << 30
 MARGIN = 1.3
 """What the estimate is multiplied by: memory that the allocator holds in pieces, heads, batches of the evaluation."""
 _ASK = "import torch; print([torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count())])"
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the memory of a model depends on."""
-
-    hidden: int
-    layers: int
-    heads: int
-    vocab_size: int
 
 
 class Devices:
@@ -117,15 +106,7 @@ def find_devices(settings: KlueSettings) -> Devices:
     return Devices(dict(zip(names, _free_bytes(), strict=True)), most)
 
 
-def shape_of(model: str) -> Shape:
-    """Return the shape of the encoder in a folder."""
-    from transformers import AutoConfig
-
-    config: Any = AutoConfig.from_pretrained(model, local_files_only=True, trust_remote_code=False)
-    return Shape(config.hidden_size, config.num_hidden_layers, config.num_attention_heads, config.vocab_size)
-
-
-def memory_needed(job: Job, shape: Shape) -> float:
+def memory_needed(job: Job, config: Any) -> float:
     """Return an estimate, rather high, of the bytes that a job takes of a GPU.
 
     Weights, gradients and both Adam moments in single precision with the weights' copies in half: 18 bytes a parameter
@@ -135,13 +116,13 @@ def memory_needed(job: Job, shape: Shape) -> float:
 
     Args:
         job: its batch size and longest input count.
-        shape: of the model.
+        config: of the model.
     """
     rows, length = job.training.batch_size * get_task(job.task).choices, job.training.max_length
-    weights = 18 * (shape.vocab_size * shape.hidden + 12 * shape.layers * shape.hidden**2)
-    each = 34 + 5 * shape.heads * length / shape.hidden
-    activations = shape.layers * length * rows * shape.hidden * each
-    scores = 2 * 16 * rows * len(SLOTS) * shape.vocab_size if get_task(job.task).head == "trade" else 0
+    hidden, layers = config.hidden_size, config.num_hidden_layers
+    weights = 18 * (config.vocab_size * hidden + 12 * layers * hidden**2)
+    activations = layers * length * rows * hidden * (34 + 5 * config.num_attention_heads * length / hidden)
+    scores = 2 * 16 * rows * len(SLOTS) * config.vocab_size if get_task(job.task).head == "trade" else 0
     return CONTEXT + MARGIN * (weights + activations + scores)
 
 

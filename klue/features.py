@@ -113,7 +113,10 @@ def make_features(
     shared = task.shared(tokenizer)
     if markers:
         shared["embeddings"] = 1 + max(markers)
-    owner, cut = np.array(columns.pop("owner"), np.int64), sum(map(bool, columns.pop("cut")))
+    owner = np.array(columns.pop("owner", range(len(examples))), np.int64)
+    cut = sum(map(bool, columns.pop("cut")))
+    if model.token_types:
+        columns.setdefault("token_type_ids", [[0] * len(row) for row in columns["input_ids"]])
     made = {name: _column(values) for name, values in columns.items()}
     return Features(list(examples), owner, made, shared, cut)
 

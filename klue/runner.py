@@ -18,7 +18,7 @@ from common.manifest import WORK_MARK
 from common.names import RECORD
 from common.progress import ProgressBar, duration, say
 from common.slurm_array import ArrayElement, ShareDone
-from klue.devices import find_devices, kind_of_device, memory_needed, shape_of
+from klue.devices import find_devices, kind_of_device, memory_needed
 from klue.examples import Splits, load_splits
 from klue.features import check_reading, cut_note, load_tokenizer, make_features, save_features
 from klue.finished import finished_row, write_results
@@ -213,9 +213,12 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
     if settings.workers == 0:
         return _run_here(jobs, settings)
     devices, queue = find_devices(settings), list(jobs)
-    # on a CPU nothing is asked of the configuration, which not every encoder has alike
-    shape = shape_of(jobs[0].model) if devices.limited else None
-    needs = {job.name: memory_needed(job, shape) if shape else 0.0 for job in jobs}
+    needs = dict.fromkeys((job.name for job in jobs), 0.0)
+    if devices.limited:  # on a CPU nothing is asked of the configuration, which not every encoder has alike
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(jobs[0].model, local_files_only=True, trust_remote_code=False)
+        needs = {job.name: memory_needed(job, config) for job in jobs}
     running: dict[str, Job] = {}
     failures: dict[str, str] = {}
     total = sum(map(steps_of, jobs))

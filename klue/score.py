@@ -12,7 +12,7 @@ from common.errors import UserError
 from common.files import open_bytes
 from common.progress import ProgressBar, say
 from klue.examples import read_examples
-from klue.metrics import intervals
+from klue.metrics.confidence import drawn_scores, middle
 from klue.synthetic import TOLD, is_synthetic
 from klue.tasks import get_task
 from klue.tasks.base import Task
@@ -65,7 +65,8 @@ def score(
     found: dict[str, float | int | list[float] | None] = {k: defined(v) for k, v in which.score(*sides).items()}
     if interval:
         with ProgressBar("bootstrap", DRAWS, "draws") as bar:
-            ends = intervals(which.score, *sides, draws=DRAWS, each=lambda: bar.advance(1))
+            drawn = drawn_scores(which.score, sides[0], [[sides[1]]], DRAWS, each=lambda: bar.advance(1))
+        ends = {name: middle(scores[:, 0]) for name, scores in drawn.items()}
         found |= {f"{name}_interval": [low, high] for name, (low, high) in ends.items() if not math.isnan(low)}
     return {**found, "examples": len(guids)}
 

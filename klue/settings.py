@@ -277,11 +277,9 @@ def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Tr
         task: the task.
         hidden_size: width of the model's hidden layers; from 1024 on the authors' values for large models hold.
     """
-    large = hidden_size >= LARGE_FROM_HIDDEN
     values: dict[str, Any] = {"max_train_examples": None, **asdict(task.authors)}
-    for name in ("learning_rate", "warmup_share", "batch_size", "epochs"):
-        large_value = values.pop(f"{name}_large")
-        values[name] = large_value if large and large_value is not None else values[name]
+    large = values.pop("large")
+    values |= large if hidden_size >= LARGE_FROM_HIDDEN else {}
     for section in (settings.training, getattr(settings, task.key)):
         values.update(section.model_dump(exclude_none=True))
     return Training(**values)

@@ -62,7 +62,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("klue/metrics/dependencies.py", "kind if ok else WRONG_HEAD", "kind"),
     ("klue/metrics/dependencies.py", "OTHERS_FROM = 15", "OTHERS_FROM = 16"),
     ("klue/metrics/entities.py", "if label == inside:", "if inside and label[2:] == inside[2:]:"),
-    ("klue/metrics/entities.py", "scores.get(label, 1.0)", "scores.get(label, 0.0)"),
+    ("klue/metrics/entities.py", "bounded.get(label, 1.0)", "bounded.get(label, 0.0)"),
     ("klue/metrics/relations.py", "g == p != NO_RELATION for", "g == p for"),
     ("klue/metrics/reading.py", "for answer in answers or", "for answer in answers[:1] or"),
     ("klue/metrics/dialogue.py", "wrong = sum(entry not in gold for entry in predicted)", "wrong = 0"),

@@ -13,42 +13,6 @@ Gold = TypeVar("Gold")
 Prediction = TypeVar("Prediction")
 
 
-def intervals(
-    score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]],
-    gold: Sequence[Gold],
-    predictions: Sequence[Prediction],
-    draws: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-    each: Callable[[], object] = lambda: None,
-) -> dict[str, tuple[float, float]]:
-    """Return the lower and upper end of percentile bootstrap intervals of several metrics, of the same draws.
-
-    As many examples as there are, gold with prediction, are drawn with replacement and scored, `draws` times; the
-    interval holds the middle `level` of these scores, interpolated between neighbours. Draws on which a metric is
-    undefined (nan) are left out; both ends are nan where it is undefined on every draw. The interval speaks of other
-    examples for the same model, not of other seeds of fine-tuning, and takes as long as `draws` runs of the metrics.
-
-    Args:
-        score: {metric: score} of gold and predictions, one element each an example.
-        gold: at least one example.
-        predictions: as many, same order.
-        draws: 1 or more.
-        seed: of the draws; the same seed gives the same interval.
-        level: share of the scores between the ends, above 0 and below 1.
-        each: called after each draw.
-
-    Raises:
-        ValueError: the lengths differ, nothing is there, or `draws` or `level` is out of range.
-    """
-    if draws < 1:
-        raise ValueError(f"draws is {draws}: at least 1")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level}: above 0 and below 1")
-    drawn = drawn_scores(score, gold, [[predictions]], draws, seed, each)
-    return {name: middle(scores[:, 0], level) for name, scores in drawn.items()}
-
-
 def drawn_scores(
     score: Callable[[Sequence[Gold], Sequence[Prediction]], dict[str, float]],
     gold: Sequence[Gold],
@@ -59,6 +23,9 @@ def drawn_scores(
 ) -> dict[str, np.ndarray]:
     """Return metric → scores of systems on the same draws of examples, (draws, systems): a system's is the mean over
     its seeds.
+
+    As many examples as there are, gold with prediction, are drawn with replacement, `draws` times. What comes of it
+    speaks of other examples for the same model, not of other seeds of fine-tuning.
 
     Args:
         score: {metric: score} of gold and predictions, one element each an example.
@@ -89,12 +56,15 @@ def drawn_scores(
     return {name: np.array(values) for name, values in found.items()}
 
 
-def middle(scores: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """Return the ends of the middle `level` of some draws' scores, (draws,); nan where all are undefined."""
+def middle(scores: np.ndarray, share: float = 0.95) -> tuple[float, float]:
+    """Return the ends of the middle `share` of some draws' scores, (draws,), interpolated between neighbours.
+
+    Draws on which a score is undefined (nan) are left out; both ends are nan where all are.
+    """
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return float("nan"), float("nan")
-    low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(scores, [(1 - share) / 2, (1 + share) / 2])
     return float(low), float(high)
 
 

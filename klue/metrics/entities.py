@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from klue.metrics.pairs import f1_by_class, f1_from_counts, same_lengths
+from klue.metrics.pairs import f1_by_class, f1_from_counts, mean, same_lengths
 
 TYPES = ("PS", "LC", "OG", "DT", "TI", "QT")
 """Types of entity: person, location, organisation, date, time, quantity."""
@@ -39,38 +39,17 @@ def entity_spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
     return spans
 
 
-def entity_macro_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Return the mean F1 × 100 over the types of the entities in gold or prediction; nan where neither has an entity.
+def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return the scores × 100 of labels of characters, sentence by sentence.
 
-    A predicted entity is right when start, end and type are. Read sentence by sentence. The authors' code reads all
-    sentences as one sequence with positions labelled O between them, which gives the same value.
-
-    Args:
-        gold: per sentence one label of `LABELS` a character; at least one sentence.
-        predicted: as many labels, same order.
-
-    Raises:
-        ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
-    """
-    _check(gold, predicted)
-    hits: Counter[str] = Counter()
-    gold_counts: Counter[str] = Counter()
-    predicted_counts: Counter[str] = Counter()
-    for g, p in zip(gold, predicted, strict=True):
-        gold_spans, predicted_spans = entity_spans(g), entity_spans(p)
-        gold_counts.update(kind for _, _, kind in gold_spans)
-        predicted_counts.update(kind for _, _, kind in predicted_spans)
-        hits.update(kind for _, _, kind in set(gold_spans).intersection(predicted_spans))
-    scores = f1_from_counts(hits, gold_counts, predicted_counts)
-    return 100.0 * sum(scores.values()) / len(scores) if scores else float("nan")
-
-
-def character_macro_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Return the mean F1 × 100 over all 13 labels with O, as the authors' code has it.
-
-    The start and end positions of every sentence count as two more characters, O on both sides (the authors' code
-    takes the model's own prediction there), and a label that occurs on neither side has F1 1. The paper leaves O out:
-    see `character_macro_f1_without_o`.
+    - `entity_macro_f1`: mean F1 over the types of the entities in gold or prediction; nan where neither has an entity.
+      A predicted entity is right when start, end and type are. The authors' code reads all sentences as one sequence
+      with positions labelled O between them, which gives the same value.
+    - `character_macro_f1`: mean F1 over all 13 labels with O, as the authors' code has it. The start and end positions
+      of every sentence count as two more characters, O on both sides (the authors' code takes the model's own
+      prediction there), and a label that occurs on neither side has F1 1.
+    - `character_macro_f1_without_o`: mean F1 over the 12 labels without O, as the paper defines it. A label that occurs
+      on neither side has F1 0.
 
     Args:
         gold: per sentence one label of `LABELS` a character; at least one sentence.
@@ -79,31 +58,18 @@ def character_macro_f1(gold: Sequence[Sequence[str]], predicted: Sequence[Sequen
     Raises:
         ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
     """
-    _check(gold, predicted)
-    boundaries = ["O"] * (2 * len(gold))
-    scores = f1_by_class([*chain(*gold), *boundaries], [*chain(*predicted), *boundaries])
-    return 100.0 * sum(scores.get(label, 1.0) for label in LABELS) / len(LABELS)
-
-
-def character_macro_f1_without_o(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """Return the mean F1 × 100 over the 12 labels without O, as the paper defines it.
-
-    A label that occurs on neither side has F1 0.
-
-    Args:
-        gold: per sentence one label of `LABELS` a character; at least one sentence.
-        predicted: as many labels, same order.
-
-    Raises:
-        ValueError: the lengths differ, nothing is there, or a label is not one of `LABELS`.
-    """
-    _check(gold, predicted)
-    scores = f1_by_class([*chain(*gold)], [*chain(*predicted)])
-    return 100.0 * sum(scores.get(label, 0.0) for label in LABELS if label != "O") / (len(LABELS) - 1)
-
-
-def _check(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
     same_lengths(gold, predicted)
     unknown = set().union(*gold, *predicted).difference(LABELS)
     if unknown:
         raise ValueError(f"{min(unknown)!r} is not a label of an entity's character; labels: {', '.join(LABELS)}")
+    sides = [[entity_spans(labels) for labels in side] for side in (gold, predicted)]
+    hits = [[span for span in p if span in g] for g, p in zip(*sides, strict=True)]
+    entities = f1_from_counts(*(Counter(kind for _, _, kind in chain(*found)) for found in (hits, *sides)))
+    characters = [*chain(*gold)], [*chain(*predicted)]
+    boundaries = ["O"] * (2 * len(gold))
+    bounded, plain = f1_by_class(*(side + boundaries for side in characters)), f1_by_class(*characters)
+    return {
+        "entity_macro_f1": mean(entities.values()) if entities else float("nan"),
+        "character_macro_f1": mean(bounded.get(label, 1.0) for label in LABELS),
+        "character_macro_f1_without_o": mean(plain.get(label, 0.0) for label in LABELS if label != "O"),
+    }

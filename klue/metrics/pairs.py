@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence, Sized
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from typing import TypeVar
 
 Class = TypeVar("Class", bound=Hashable)
@@ -31,6 +31,12 @@ def same_lengths(gold: Sequence[Sized], predicted: Sequence[Sized]) -> None:
     for number, (g, p) in enumerate(zip(gold, predicted, strict=True)):
         if len(g) != len(p):
             raise ValueError(f"example {number}: {len(g)} gold values and {len(p)} predicted ones")
+
+
+def mean(shares: Iterable[float]) -> float:
+    """Return the mean × 100 of at least one share, added up in their order."""
+    found = list(shares)
+    return 100.0 * sum(found) / len(found)
 
 
 def f1_by_class(gold: Sequence[Class], predicted: Sequence[Class]) -> dict[Class, float]:

@@ -22,9 +22,7 @@ def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> floa
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
-    same_length(gold, predicted)
-    right = (normalise(p) in [normalise(answer) for answer in g or [""]] for g, p in zip(gold, predicted, strict=True))
-    return 100.0 * sum(right) / len(gold)
+    return mean_of_best(gold, predicted, lambda answer, found: float(answer == found))
 
 
 def rouge_w(
@@ -40,11 +38,32 @@ def rouge_w(
     Raises:
         ValueError: the lengths differ, or nothing is there.
     """
+    return mean_of_best(gold, predicted, overlap or overlap_f1)
+
+
+def mean_of_best(
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[str],
+    score: Callable[[str, str], float],
+    written: Callable[[str], str] | None = None,
+) -> float:
+    """Return the mean over the questions of the best score × 100 with a gold answer.
+
+    Args:
+        gold: each question's answers; none counts as one that is empty.
+        predicted: one answer a question, same order.
+        score: of gold and prediction, 0 to 1.
+        written: how both are normalised; None = `normalise`.
+
+    Raises:
+        ValueError: the lengths differ, or nothing is there.
+    """
     same_length(gold, predicted)
+    clean = written or normalise
     total = 0.0
     for answers, prediction in zip(gold, predicted, strict=True):
-        found = normalise(prediction)
-        total += max((overlap or overlap_f1)(normalise(answer), found) for answer in answers or [""])
+        found = clean(prediction)
+        total += max(score(clean(answer), found) for answer in answers or [""])
     return 100.0 * total / len(gold)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from klue.metrics.pairs import f1_by_class, same_length
+from klue.metrics.pairs import f1_by_class, mean, same_length
 
 SIMILAR_FROM = 3.0
 """KLUE-STS: a pair scored at or above this (0 to 5) counts as "similar" in the F1."""
@@ -23,7 +23,7 @@ def accuracy(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
         ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
-    return 100.0 * sum(g == p for g, p in zip(gold, predicted, strict=True)) / len(gold)
+    return mean(g == p for g, p in zip(gold, predicted, strict=True))
 
 
 def macro_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
@@ -39,8 +39,7 @@ def macro_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> float:
         ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
-    scores = f1_by_class(gold, predicted)
-    return 100.0 * sum(scores.values()) / len(scores)
+    return mean(f1_by_class(gold, predicted).values())
 
 
 def pearsonr(gold: Sequence[float], predicted: Sequence[float]) -> float:

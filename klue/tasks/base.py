@@ -10,10 +10,11 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from klue.metrics import accuracy, macro_f1, pearsonr, spearmanr
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr
 from klue.tasks.fields import finite, one_of
 from klue.tokens import cut_rows
 
+_SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
 """Hidden size from which a model counts as "large" in the authors' settings (RoBERTa-large: 1024, base: 768)."""
 
@@ -64,25 +65,22 @@ Outputs = dict[str, list[np.ndarray]]
 
 @dataclass(frozen=True)
 class AuthorsValues:
-    """What the benchmark authors' code fine-tunes with; the `large` values hold from hidden size 1024 on.
+    """What the benchmark authors' code fine-tunes with.
 
     Of suites whose authors state none they are those of a source that its folder names, or this project's own.
     """
 
     epochs: int
-    learning_rate: float
-    learning_rate_large: float
-    warmup_share: float
-    warmup_share_large: float
+    learning_rate: float = 5e-5
+    warmup_share: float = 0.1
     batch_size: int = 32
-    batch_size_large: int = 32
-    epochs_large: int | None = None
-    """None = as other models."""
     weight_decay: float = 0.0
     max_length: int = 128
     evaluations_per_epoch: int = 4
     patience: int = 0
     """Evaluations without a better score before training ends; 0 = it does not."""
+    large: dict[str, float] = field(default_factory=dict)
+    """What is other than above from hidden size 1024 on."""
 
 
 class Task(ABC):
@@ -114,16 +112,11 @@ class Task(ABC):
     """Texts that are read side by side for one example, one of which is the answer; 1 where there is no choice."""
     hub_config: ClassVar[str] = ""
     """Configuration of the hub's dataset `klue`; empty where only the official files are read."""
-    files: ClassVar[dict[str, str]] = {}
-    """Split ("train", "dev", "test") → name of its file in `folder`; empty: see `file`."""
-    train_examples: ClassVar[int] = 0
-    """How many the benchmark's train set has at least: published rows are of models that learned from no fewer.
-    0: not stated."""
-    dev_examples: ClassVar[int] = 0
-    """How many the benchmark's dev set has (KLUE paper, section 3): a score on fewer or others is no score of KLUE.
-    0: not stated."""
-    test_examples: ClassVar[int] = 0
-    """How many its public test set has; 0 where there is none, and dev is all that is scored."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """Names in `folder` of the files of train, dev and test, "" where there is none; empty: see `file`."""
+    sizes: ClassVar[tuple[int, int, int]] = (0, 0, 0)
+    """Examples of train, dev and public test, 0 where none are or it is not stated. Published rows are of models that
+    learned from no fewer; a score on fewer or other dev examples than these is no score of the benchmark's."""
     dev_share: ClassVar[float] = 0.0
     """Where the benchmark has no dev set: the share of the train set that is taken out for it."""
     transfer: ClassVar[str] = ""
@@ -157,8 +150,24 @@ class Task(ABC):
     def file(self, split: str) -> str | None:
         """Return the place of a split's file in the suite's folder; None where the benchmark has no such split."""
         if self.files:
-            return f"{self.folder}/{self.files[split]}" if split in self.files else None
+            name = self.files[_SPLITS.index(split)]
+            return f"{self.folder}/{name}" if name else None
         return f"{self.folder}/{self.folder}_{split}.{self.suffix}" if split in ("train", "dev") else None
+
+    @property
+    def train_examples(self) -> int:
+        """Return how many the train set has at least."""
+        return self.sizes[0]
+
+    @property
+    def dev_examples(self) -> int:
+        """Return how many the dev set has."""
+        return self.sizes[1]
+
+    @property
+    def test_examples(self) -> int:
+        """Return how many the test set has; 0: dev is all that is scored."""
+        return self.sizes[2]
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
         """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples".
@@ -226,16 +235,16 @@ class Task(ABC):
         return ()
 
     @property
-    @abstractmethod
     def outputs(self) -> int:
         """Return the number of values that the head puts out for an input, a token or a word."""
+        return len(self.label_names)
 
     @abstractmethod
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
-        """Return the columns of the features, one entry an input, `owner`, the index of its example, and `cut`, whether
-        some of the example's text is left out of it.
+        """Return the columns of the features, one entry an input, and `cut`, whether some of the example's text is left
+        out of it; `owner`, the index of its example, where that is not its own; `token_type_ids` where not all are 0.
 
         Args:
             examples: one or more.
@@ -320,7 +329,6 @@ class Sentences(Task):
             return_token_type_ids=token_types,
         )
         return {
-            "owner": list(range(len(examples))),
             "cut": cut_rows(encoded["input_ids"], texts, tokenizer, max_length),
             **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
             "labels": [self.target(example) for example in examples],
@@ -340,11 +348,6 @@ class Classification(Sentences):
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the example, with the first label."""
         return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of labels."""
-        return len(self.labels)
 
     def check(self, prediction: Any, label: Any) -> Any:
         """Return the label; raises ValueError when it is outside the set."""

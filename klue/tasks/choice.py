@@ -38,7 +38,6 @@ class Choice(Classification):
             return_token_type_ids=token_types,
         )
         columns: dict[str, list[Any]] = {
-            "owner": list(range(len(examples))),
             "labels": [self.target(example) for example in examples],
             "pair_lengths": [],
             "cut": [],

@@ -89,15 +89,3 @@ class LabelTable(Table, Classification):
     def label(self, value: str) -> str:
         """Return the label, without the blanks around it."""
         return one_of(value.strip(), self.labels, self.name)
-
-
-def true_or_false(value: str) -> str:
-    """Return "True" or "False" of a word that says so in any case.
-
-    Raises:
-        ValueError: it says neither.
-    """
-    word = value.strip().capitalize()
-    if word not in ("True", "False"):
-        raise ValueError(f"{value!r} is neither TRUE nor FALSE")
-    return word

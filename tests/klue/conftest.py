@@ -6,6 +6,7 @@ import json
 import os
 import random
 import string
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -129,16 +130,21 @@ def write_sample(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Where several tests share two cores, threads wait for each other many times as long as they compute."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A benchmark folder of 70 train and 35 dev examples a task."""
     return write_benchmark(tmp_path_factory.mktemp("benchmark"))
-
-
-@pytest.fixture(scope="session")
-def benchmark_without_sts_train(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same folder, but KLUE-STS has dev only."""
-    return write_benchmark(tmp_path_factory.mktemp("benchmark"), sts_train=False)
 
 
 @pytest.fixture(scope="session")

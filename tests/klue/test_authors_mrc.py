@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from klue.authors.mrc import final_text, joined, words_around
-from klue.metrics import overlap_f1_as_published
-from klue.metrics.reading import overlap_f1
+from klue.metrics.reading import overlap_f1, overlap_f1_as_published
 from klue.tasks import TASKS
 from klue.tasks.base import Example
 from klue.upper_bound import SURE

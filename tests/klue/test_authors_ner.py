@@ -111,23 +111,3 @@ def test_there_is_no_number_as_published_for_a_tokenizer_that_their_code_refuses
     folder = write_family("roberta", tmp_path / "roberta", model=False)
     features, _ = made(NER, load_splits(NER, sample_benchmark).dev[:5], folder)
     assert all(math.isnan(value) for value in NER.published(faultless(NER, features), features).values())
-
-
-def test_on_the_benchmark_unknown_tokens_cost_as_published(shared_klue, tmp_path):
-    """With a vocabulary that lacks rare characters faultless outputs lose more as published than by offsets."""
-    from klue.examples import read_examples
-    from tests.klue.conftest import write_model
-
-    examples = read_examples(NER, shared_klue / "klue-ner-v1.1" / "klue-ner-v1.1_dev.tsv")[:600]
-    counts: dict[str, int] = {}
-    for example in examples:
-        for character in example.texts[0]:
-            counts[character] = counts.get(character, 0) + 1
-    known = "".join(sorted(character for character, count in counts.items() if count > 1))
-    model = write_model(tmp_path / "model", text=known, max_position_embeddings=514)
-    features, _ = made(NER, examples, model, 510)
-    outputs = faultless(NER, features)
-    scores = NER.score(features.labels, NER.decode(outputs, features))
-    published = NER.published(outputs, features)
-    for key in KEYS:
-        assert published[key] < scores[key.removesuffix("_as_published")] - 1

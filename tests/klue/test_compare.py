@@ -16,8 +16,8 @@ from hunmin.main import run_command
 from klue.breakdown import confusion, details, errors_of, has_labels, taken_apart
 from klue.compare import compare, comparison_grids, read_models, systems_of
 from klue.grid import latex_grid, markdown_grid
-from klue.metrics import accuracy
 from klue.metrics.confidence import chance_of_difference, drawn_scores
+from klue.metrics.sentence import accuracy
 from klue.report import read_rows
 from klue.results import metrics_of
 from klue.tasks import TASKS

@@ -11,15 +11,13 @@ import pytest
 from common.names import find, shown_name
 from klue.examples import find_file, load_splits, read_examples
 from klue.features import load_tokenizer, make_features
-from klue.metrics.korquad import exact_match as korquad_match
+from klue.metrics.korquad import korquad_scores
 from klue.metrics.reading import exact_match, rouge_w
 from klue.model_folder import read_model_folder
 from klue.predict import read_unlabelled
 from klue.upper_bound import ceiling, faultless
 from tests.klue.families import write_family
 from tests.klue.names import KLUE_TASKS as TASKS
-
-RECORD = {"guid": "a", "label": "no_relation"}
 
 
 def nfd(text):
@@ -124,19 +122,6 @@ def test_answers_of_a_decomposed_passage_end_with_whole_syllables(tmp_path):
             assert other == nfd(one)  # as it stands in the passage, and nothing cut
 
 
-def test_a_relation_of_a_decomposed_sentence_marks_whole_syllables():
-    sentence, task = "이순신은 조선의 장군이다.", TASKS["klue-re"]
-    places = {"subject_entity": (0, 3), "object_entity": (5, 7)}
-    [wanted] = task.read(_relation(sentence, places), "a")
-    apart = {role: tuple(len(nfd(sentence[:p])) for p in span) for role, span in places.items()}
-    assert task.read(_relation(nfd(sentence), apart), "a") == [wanted]
-
-
-def _relation(sentence, places):
-    spans = {role: {"start_idx": start, "end_idx": end - 1} for role, (start, end) in places.items()}
-    return {**RECORD, "sentence": sentence, **spans}
-
-
 def test_labels_and_slots_are_known_in_both_forms():
     ynat, wos = TASKS["ynat"], TASKS["wos"]
     [example] = ynat.read({"title": nfd("새 제목"), "label": nfd("경제")}, "a")
@@ -149,7 +134,7 @@ def test_labels_and_slots_are_known_in_both_forms():
 
 def test_answers_are_compared_in_one_form():
     assert exact_match([["바닷가"]], [nfd("바닷가")]) == rouge_w([[nfd("바닷가")]], ["바닷가"]) == 100
-    assert korquad_match([["바닷가"]], [nfd("바닷가")]) == 100
+    assert korquad_scores([["바닷가"]], [nfd("바닷가")])["exact_match"] == 100
 
 
 def test_a_train_text_is_a_dev_text_in_any_form(tmp_path):

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 import klue.devices as devices
 from common.errors import HunminError
-from klue.devices import CONTEXT, Devices, Shape, find_devices, kind_of_device, memory_needed
+from klue.devices import CONTEXT, Devices, find_devices, kind_of_device, memory_needed
 from klue.plan import Job
 from klue.settings import KlueSettings
 
-BASE, LARGE = Shape(768, 12, 12, 32000), Shape(1024, 24, 16, 32000)
+BASE, LARGE = (
+    SimpleNamespace(hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads, vocab_size=32000)
+    for hidden, layers, heads in ((768, 12, 12), (1024, 24, 16))
+)
 GIB = 1 << 30
 
 

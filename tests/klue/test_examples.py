@@ -159,6 +159,7 @@ def test_missing_dev_and_nothing_to_train_on(tmp_path):
         load_splits(YNAT, tmp_path)
 
 
+@pytest.mark.slow
 def test_files_at_hand(shared_klue):
     for name, task in TASKS.items():
         splits, train = load_splits(task, shared_klue), find_file(task, shared_klue, "train")

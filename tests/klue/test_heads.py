@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from klue.batches import pad
 from klue.examples import Splits, load_splits
 from klue.features import load_features
 from klue.finetune import batch_arrays, batch_tensors, finetune, predict
@@ -26,10 +25,10 @@ from tests.klue.names import KLUE_TASKS as TASKS
 CPU = torch.device("cpu")
 
 
-def make_job(name, data, model, out, train=40, dev=20, **training):
-    """One job on some examples, with its features written."""
+def make_job(name, data, model, out, train=40, dev=20, width=24, **training):
+    """One job on some examples, with its features written; the parser is `width` wide."""
     values = {"max_length": 64, "epochs": 1, "evaluations_per_epoch": 1, **training}
-    settings = KlueSettings(data=str(data), tasks=[name], training=values)
+    settings = KlueSettings(data=str(data), tasks=[name], training=values, dp={"parser_width": width})
     whole = load_splits(TASKS[name], data)
     splits = {name: Splits(whole.train[:train], whole.dev[:dev], whole.note, {**whole.counts, "train": train})}
     facts = read_model_folder(model)
@@ -81,16 +80,16 @@ def test_same_job_same_outcome(sample_benchmark, tiny_roberta, tmp_path):
     [
         ("klue-sts", 16, 40, 90),
         ("klue-ner", 24, 25, 85),
-        ("klue-dp", 8, 15, 60),
-        ("klue-mrc", 8, 20, 90),
-        ("wos", 4, 160, 50),
+        ("klue-dp", 8, 25, 60),
+        pytest.param("klue-mrc", 8, 20, 90, marks=pytest.mark.slow),
+        pytest.param("wos", 4, 160, 50, marks=pytest.mark.slow),
     ],
 )
 def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_reader, tmp_path):
     """What is learnt by heart comes out again: heads and decoding speak of the same tokens, words and slots."""
     training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 2 if name == "wos" else 4, "max_length": 64}
     training["patience"] = 0
-    job, _, _ = make_job(name, sample_benchmark, tiny_reader, tmp_path, train=count, **training)
+    job, _, _ = make_job(name, sample_benchmark, tiny_reader, tmp_path, train=count, width=96, **training)
     (Path(job.features) / "dev").rename(tmp_path / "other")
     (Path(job.features) / "dev").symlink_to(Path(job.features) / "train")
     assert finetune(job).best[TASKS[name].selection] > least
@@ -173,8 +172,7 @@ def test_the_parsers_loss_and_scores_are_what_they_are_defined_as(sample_benchma
     ("asked", "lstm", "arc", "label"), [({}, 768, 512, 256), ({"parser_width": 96}, 96, 64, 32)]
 )  # by default the shapes of the authors' parser
 def test_how_wide_a_parser_is(asked, lstm, arc, label, sample_benchmark, tiny_bert, tmp_path):
-    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path)
-    job = job.model_copy(update={"training": job.training.model_copy(update=asked)})
+    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_bert, tmp_path, width=asked.get("parser_width"))
     model = build_head(job, TASKS["klue-dp"], dev.shared)
     shapes = {name: tuple(part.shape) for name, part in model.named_parameters()}
     assert shapes["reader.weight_hh_l0_reverse"] == shapes["writer.weight_hh_l0"] == (4 * lstm, lstm)
@@ -213,7 +211,7 @@ def test_dropout_is_what_the_setting_says(name, family, sample_benchmark, tmp_pa
 
 def test_parser_is_drawn_as_the_authors_draw_it(sample_benchmark, tiny_roberta, tmp_path):
     """Their shapes, (1, 512, 512) and (1, 512), (38, 256, 256) and (38, 256), with Glorot's rule as torch has it."""
-    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_roberta, tmp_path)
+    job, _, dev = make_job("klue-dp", sample_benchmark, tiny_roberta, tmp_path, width=None)
     model = build_head(job, TASKS["klue-dp"], dev.shared)
     arc, labels = model.arc.detach(), model.labels.detach()
     parts = {
@@ -354,23 +352,3 @@ def test_trade_in_reduced_precision_learns_nearly_the_same(sample_benchmark, tin
         gradients.append(model.encoder.get_input_embeddings().weight.grad)
     assert losses[1] == pytest.approx(losses[0], rel=0.02) and gradients[1].dtype == torch.float32
     assert torch.cosine_similarity(gradients[0].flatten(), gradients[1].flatten(), dim=0) > 0.98
-
-
-def test_trade_with_embeddings_narrower_than_states(sample_benchmark, tiny_roberta, tmp_path):
-    import shutil
-
-    from transformers import ElectraConfig, ElectraForMaskedLM
-
-    folder = tmp_path / "electra"
-    shutil.copytree(tiny_roberta, folder, ignore=shutil.ignore_patterns("config.json", "model.safetensors"))
-    shape = {"hidden_size": 32, "embedding_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    vocab = json.loads((tiny_roberta / "config.json").read_text())["vocab_size"]
-    config = ElectraConfig(**shape, intermediate_size=32, vocab_size=vocab, max_position_embeddings=64, pad_token_id=1)
-    ElectraForMaskedLM(config).save_pretrained(folder)
-    job, _, _ = make_job("wos", sample_benchmark, folder, tmp_path / "out")
-    assert finetune(job).last["step"] == 3
-
-
-def test_rows_are_filled_with_what_the_task_says():
-    assert pad([np.array([1]), np.array([2, 3])], -100).tolist() == [[1, -100], [2, 3]]
-    assert TASKS["klue-ner"].fill == {"labels": -100} and TASKS["klue-dp"].fill["heads"] == -100

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score
 
-from klue.metrics import accuracy, macro_f1, pearsonr, similarity_f1
+from klue.metrics.dependencies import dependency_scores
+from klue.metrics.dialogue import state_scores
+from klue.metrics.entities import entity_scores
+from klue.metrics.korquad import korquad_scores
+from klue.metrics.reading import exact_match, rouge_w
+from klue.metrics.relations import auprc, micro_f1
+from klue.metrics.sentence import accuracy, macro_f1, pearsonr, similarity_f1, spearmanr
 
 LABELS = ("정치", "경제", "사회", "세계")
 pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=60)
@@ -26,7 +32,7 @@ def test_macro_f1_leaves_out_labels_that_occur_nowhere():
     assert macro_f1(["a", "b"], ["a", "b"]) == 100.0
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(pairs)
 def test_macro_f1_and_accuracy_equal_sklearn(items):
     gold, found = zip(*items, strict=True)
@@ -39,7 +45,7 @@ def test_pearsonr_by_hand():
     assert pearsonr([1, 2, 3], [0, 3, 3]) == pytest.approx(100 * 3 / math.sqrt(12))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(ratings, ratings), min_size=3, max_size=50))
 def test_pearsonr_equals_scipy(items):
     gold, found = zip(*items, strict=True)
@@ -58,7 +64,7 @@ def test_similarity_f1_by_hand_and_in_double_precision():
     assert similarity_f1([1.0, 2.0], [0.0, 2.9]) == 0.0
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(ratings, ratings), min_size=1, max_size=50))
 def test_similarity_f1_equals_sklearn(items):
     gold, found = zip(*items, strict=True)
@@ -66,9 +72,20 @@ def test_similarity_f1_equals_sklearn(items):
     assert similarity_f1(gold, found) == pytest.approx(100 * expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("metric", [accuracy, macro_f1, pearsonr, similarity_f1])
+METRICS = {
+    **dict.fromkeys((accuracy, macro_f1, pearsonr, spearmanr, similarity_f1), (1.0, ())),
+    **{metric: (["O"], ()) for metric in (entity_scores, state_scores, exact_match, rouge_w, korquad_scores)},
+    dependency_scores: ({"heads": [0], "labels": ["VP"]}, (["VP"],)),
+    micro_f1: ("a", (["a"],)),
+    lambda gold, found, labels: auprc(gold, [[1.0]] * len(found), labels): ("a", (["a"],)),
+}
+"""Metric → an example of gold, and what else it takes."""
+
+
+@pytest.mark.parametrize("metric", METRICS)
 def test_lengths_must_agree(metric):
+    one, rest = METRICS[metric]
     with pytest.raises(ValueError, match="one prediction an example"):
-        metric([1.0], [1.0, 2.0])
+        metric([one], [one, one], *rest)
     with pytest.raises(ValueError, match="no examples"):
-        metric([], [])
+        metric([], [], *rest)

@@ -3,11 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from klue.metrics import accuracy, intervals, pearsonr
+from klue.metrics.confidence import drawn_scores, middle
+from klue.metrics.sentence import accuracy, pearsonr
 
 
-def interval(metric, gold, found, **options):
-    return intervals(lambda *sides: {"it": metric(*sides)}, gold, found, **options)["it"]
+def interval(metric, gold, found, share=0.95, draws=1000, seed=0):
+    drawn = drawn_scores(lambda *sides: {"it": metric(*sides)}, gold, [[found]], draws, seed)["it"]
+    return middle(drawn[:, 0], share)
 
 
 def test_a_perfect_score_has_no_width():
@@ -25,7 +27,7 @@ def test_accuracy_has_the_width_of_a_binomial():
 def test_a_wider_level_and_fewer_examples_widen():
     gold, found = ["a"] * 100, ["a"] * 75 + ["b"] * 25
     low, high = interval(accuracy, gold, found, draws=300)
-    wide_low, wide_high = interval(accuracy, gold, found, draws=300, level=0.999)
+    wide_low, wide_high = interval(accuracy, gold, found, draws=300, share=0.999)
     few_low, few_high = interval(accuracy, gold[60:90], found[60:90], draws=300)
     assert wide_low < low < high < wide_high
     assert few_high - few_low > high - low
@@ -48,15 +50,3 @@ def test_undefined_draws_are_left_out():
     low, high = interval(pearsonr, [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], draws=200)
     assert (low, high) == pytest.approx((100.0, 100.0))
     assert all(math.isnan(end) for end in interval(pearsonr, [1.0, 1.0], [1.0, 2.0], draws=20))
-
-
-def test_wrong_input():
-    with pytest.raises(ValueError, match="one prediction an example"):
-        interval(accuracy, ["a"], [])
-    with pytest.raises(ValueError, match="no examples"):
-        interval(accuracy, [], [])
-    with pytest.raises(ValueError, match="draws is 0"):
-        interval(accuracy, ["a"], ["a"], draws=0)
-    for level in (0.0, 1.0):
-        with pytest.raises(ValueError, match="level is"):
-            interval(accuracy, ["a"], ["a"], level=level)

@@ -30,7 +30,7 @@ def test_micro_f1_by_hand():
     assert micro_f1([NO_RELATION], [NO_RELATION], LABELS) == 0.0
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=40))
 def test_micro_f1_equals_sklearn(pairs):
     gold, found = zip(*pairs, strict=True)
@@ -59,7 +59,7 @@ def test_auprc_of_a_label_without_examples_is_a_half():
     assert auprc(["a", "a"], probabilities, ["a", "b"]) == pytest.approx(100 * (1 + 0.5) / 2)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     st.lists(labels, min_size=1, max_size=40).flatmap(
         lambda gold: st.tuples(
@@ -86,14 +86,6 @@ def test_auprc_equals_sklearn_on_distinct_probabilities():
 
 
 def test_wrong_input():
-    with pytest.raises(ValueError, match="one prediction an example"):
-        micro_f1(["a"], [], ["a"])
-    with pytest.raises(ValueError, match="no examples"):
-        micro_f1([], [], ["a"])
-    with pytest.raises(ValueError, match="one prediction an example"):
-        auprc(["a"], [[1.0], [1.0]], ["a"])
-    with pytest.raises(ValueError, match="no examples"):
-        auprc([], [], ["a"])
     with pytest.raises(ValueError, match=r"shape \(1, 1\) for 1 examples and 2 labels"):
         auprc(["a"], [[1.0]], ["a", "b"])
     with pytest.raises(ValueError, match="not finite"):

@@ -1,24 +1,15 @@
 import pytest
 
 from klue.results import sort_rows, spread, summarize
+from tests.klue.test_report import VALUES, result
 
-VALUES = {"learning_rate": 5e-5, "warmup_share": 0.1, "weight_decay": 0.0, "batch_size": 32, "epochs": 4}
 
-
-def row(task="ynat", init="pretrained", seed=42, best=80.0, last=70.0, metric="macro_f1", **values):
-    return {
-        "task": task,
-        "init": init,
-        "seed": seed,
-        **{which: {metric: value, "step": 3} for which, value in (("best", best), ("last", last))},
-        "data_note": "",
-        "examples": {"train": 3, "dev": 2},
-        "settings": {**VALUES, **values},
-    }
+def row(task="ynat", init="pretrained", seed=42, best=80.0, last=70.0, **values):
+    return result(task, init, seed, best, last=last, **values)
 
 
 def test_order():
-    rows = [row(seed=9), row(init="random"), row("klue-nli", metric="accuracy"), row(seed=10)]
+    rows = [row(seed=9), row(init="random"), row("klue-nli"), row(seed=10)]
     assert [(r["task"], r["init"], r["seed"]) for r in sort_rows(rows)] == [
         ("ynat", "pretrained", 9),
         ("ynat", "pretrained", 10),

@@ -82,14 +82,6 @@ def test_tasks_that_cannot_be_scored(gold, tmp_path):
         score("ynatt", gold, gold)
 
 
-def test_shared_gold_scores_itself(shared_klue, tmp_path):
-    gold = shared_klue / "klue-nli-v1.1" / "klue-nli-v1.1_dev.json"
-    path = tmp_path / "p.jsonl"
-    records = json.loads(gold.read_text())
-    path.write_text("".join(json.dumps({"guid": r["guid"], "prediction": r["gold_label"]}) + "\n" for r in records))
-    assert score("klue-nli", gold, path) == {"accuracy": 100.0, "examples": 3000}
-
-
 def test_intervals_lie_round_the_score(tmp_path):
     gold = tmp_path / "ynat-v1.1_dev.json"
     records = [{"guid": f"y{i}", "title": str(i), "label": "경제"} for i in range(200)]

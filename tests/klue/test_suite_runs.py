@@ -9,7 +9,6 @@ import pytest
 import torch
 from transformers import AutoModelForMultipleChoice
 
-from klue.examples import find_file
 from klue.features import load_tokenizer, make_features
 from klue.gold import with_test_scores
 from klue.heads.choice import side_by_side
@@ -22,7 +21,7 @@ from klue.runner import run_klue
 from klue.score import score
 from klue.settings import KlueSettings
 from klue.tables import published_rows, tables
-from klue.tasks import SUITE_OF, TASKS, suite_folder
+from klue.tasks import SUITE_OF, TASKS
 from klue.upper_bound import ceilings
 from tests.klue.conftest import sample_characters, write_model
 from tests.klue.stand_in import pretend
@@ -177,25 +176,13 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
     assert [one.metric_value for one in results] == [9.0, 8.0]
 
 
-@pytest.mark.parametrize("name", ["kobest-copa", "korquad", "korsts"])
-def test_a_saved_model_predicts_what_its_job_did(name: str, suites: Path, reader: Path, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_what_its_job_did(suites: Path, reader: Path, tmp_path: Path) -> None:
+    name = "kobest-copa"
     values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
     run_klue(settings(suites, tasks=[name], save_model="best", training=values), reader, tmp_path / "klue")
-    job, task = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", TASKS[name]
-    split = "test" if task.test_examples else "dev"
-    file = find_file(task, suite_folder(suites, name), split)
-    assert file is not None
-    out = tmp_path / "out.jsonl"
-    predict_file(job / "model", name, file, out)
-    found, wanted = (
-        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        for path in (out, job / ("predictions-test.jsonl" if split == "test" else "predictions.jsonl"))
-    )
-    if split == "dev":  # the answers' own passages, of which the job saw all
-        assert len(found) == len(wanted)
-    assert [row["guid"] for row in found] == [row["guid"] for row in wanted]
-    for one, other in zip(found, wanted, strict=True):
-        assert one["prediction"] == pytest.approx(other["prediction"], abs=1e-5)
+    job, out = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", tmp_path / "out.jsonl"
+    predict_file(job / "model", name, suites / "kobest" / "COPA" / "test.tsv", out)
+    assert out.read_text("utf-8") == (job / "predictions-test.jsonl").read_text("utf-8")
 
 
 def test_records_without_labels_are_read(suites: Path) -> None:

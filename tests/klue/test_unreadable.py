@@ -1,22 +1,17 @@
 """A model whose tokenizer cannot read a task's texts is refused by every command that takes a model."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from common.errors import UserError
 from klue.examples import load_splits
 from klue.features import check_reading, load_tokenizer
-from klue.predict import predict_file
 from klue.runner import plan_stage
 from klue.settings import KlueSettings
 from klue.upper_bound import ceilings
 from tests.klue.names import KLUE_TASKS as TASKS
-from tests.klue.test_heads import make_job
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", ["ynat", "klue-dp"])
 def test_fine_tuning_and_ceilings(name, sample_benchmark, tiny_roberta, tmp_path):
     """It knows the characters of the small benchmark, and few of the sample's."""
     settings = KlueSettings(data=str(sample_benchmark), tasks=[name], training={"max_length": 32})
@@ -24,17 +19,6 @@ def test_fine_tuning_and_ceilings(name, sample_benchmark, tiny_roberta, tmp_path
         plan_stage(settings, tiny_roberta, tmp_path / "klue")
     with pytest.raises(UserError, match="cannot read"):
         ceilings(tiny_roberta, sample_benchmark, [name])
-
-
-def test_prediction(benchmark, tiny_roberta, tmp_path):
-    from klue.job import run_job
-
-    job, _, _ = make_job("ynat", benchmark, tiny_roberta, tmp_path, train=8, dev=8)
-    run_job(job.model_copy(update={"save_model": True}))
-    given = tmp_path / "given.jsonl"
-    given.write_text(json.dumps({"title": "처음 보는 글자뿐인 제목"}) + "\n")
-    with pytest.raises(UserError, match="cannot read"):
-        predict_file(Path(job.out) / "model", "ynat", given, tmp_path / "out.jsonl")
 
 
 def test_decomposed_text_is_read_as_the_composed(sample_benchmark, sample_roberta, capsys):

@@ -63,28 +63,15 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(parents=True)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     topics = ["IT과학", "경제", "사회", "사회", "생활문화", "세계", "스포츠", "정치"]
-    for name, rows in {
-        "klue-sts-v1.1/klue-sts-v1.1_dev.json": [
-            {
-                "guid": f"s{n}",
-                "sentence1": f"{n}시에 왔다.",
-                "sentence2": "비가 왔다.",
-                "labels": {"label": 3.1, "binary-label": n % 3 == 0},
-            }
-            for n in range(5)
-        ],
-        "ynat-v1.1/ynat-v1.1_dev.json": [
-            {"guid": f"y{n}", "title": f"{topic} 새 소식", "label": topic} for n, topic in enumerate(topics)
-        ],
-    }.items():
-        path = folder / "klue" / name
+    sts = [
+        {"guid": f"s{n}", "sentence1": f"{n}시에 왔다.", "sentence2": "비가 왔다.",
+         "labels": {"label": 3.1, "binary-label": int(n % 3 == 0)}}
+        for n in range(5)
+    ]  # fmt: skip
+    ynat = [{"guid": f"y{n}", "title": f"{topic} 새 소식", "label": topic} for n, topic in enumerate(topics)]
+    for name, rows in (("klue-sts", sts), ("ynat", ynat)):
+        path = folder / "klue" / f"{name}-v1.1" / f"{name}-v1.1_dev.json"
         path.parent.mkdir(parents=True)
-        rows = [
-            {**row, "labels": {**row["labels"], "binary-label": int(row["labels"]["binary-label"])}}
-            if "labels" in row
-            else row
-            for row in rows
-        ]
         path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     return folder
 

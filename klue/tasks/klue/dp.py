@@ -8,7 +8,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from data.nfc import composed
-from klue.metrics import Parse, las_macro_f1, las_macro_f1_without_pad, las_micro_f1, uas_macro_f1, uas_micro_f1
+from klue.metrics.dependencies import dependency_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import one_of, shown, text_field
 from klue.tokens import only_space
@@ -40,8 +40,7 @@ class DependencyParsing(Task):
     title = "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
-    train_examples = 10_000
-    dev_examples = 2000
+    sizes = (10_000, 2000, 0)
     suffix = "tsv"
     head = "biaffine"
     offsets = True
@@ -61,15 +60,7 @@ class DependencyParsing(Task):
     }
     odd_name = "heads beyond the last word"
     selection = "las_macro_f1"
-    authors = AuthorsValues(
-        epochs=10,
-        epochs_large=15,
-        learning_rate=5e-5,
-        learning_rate_large=5e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.2,
-        max_length=256,
-    )
+    authors = AuthorsValues(epochs=10, max_length=256, large={"epochs": 15, "warmup_share": 0.2})
 
     @property
     def outputs(self) -> int:
@@ -176,9 +167,7 @@ class DependencyParsing(Task):
             columns["relations"].append([LABELS.index(label) for label in example.label["labels"][:kept]])
             tags = example.given or [TAGS[-1]] * kept
             columns["tags"].append([TAGS.index(tag) for tag in tags[:kept]])
-        if token_types:
-            columns["token_type_ids"] = [[0] * len(row) for row in columns["input_ids"]]
-        return {"owner": list(range(len(examples))), **columns}
+        return columns
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[dict[str, Any]]:
         """Return heads and relations; a word that was left out hangs on the word before it, by the first relation."""
@@ -232,14 +221,7 @@ class DependencyParsing(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return UAS and LAS as the benchmark counts them, and as plain accuracies."""
-        right, found = ([Parse(parse["heads"], parse["labels"]) for parse in side] for side in (gold, predictions))
-        return {
-            "uas_macro_f1": uas_macro_f1(right, found),
-            "las_macro_f1": las_macro_f1(right, found, LABELS),
-            "uas_micro_f1": uas_micro_f1(right, found),
-            "las_micro_f1": las_micro_f1(right, found, LABELS),
-            "las_macro_f1_without_pad": las_macro_f1_without_pad(right, found, LABELS),
-        }
+        return dependency_scores(gold, predictions, LABELS)
 
 
 _COLUMNS = ("cut", "input_ids", "first", "last", "heads", "relations", "tags")

@@ -14,7 +14,7 @@ import numpy as np
 
 from data.nfc import composed
 from klue.authors.mrc import final_text, joined, words_around
-from klue.metrics import exact_match, overlap_f1_as_published, rouge_w
+from klue.metrics.reading import exact_match, overlap_f1_as_published, rouge_w
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text
 from klue.tokens import marks_continuations, only_space, with_places
@@ -39,8 +39,7 @@ class ReadingComprehension(Task):
     title = "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
-    train_examples = 17_554
-    dev_examples = 5841
+    sizes = (17_554, 5841, 0)
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"
@@ -56,16 +55,7 @@ class ReadingComprehension(Task):
         "rouge_w": "rouge_w_as_published",
     }
     selection = "rouge_w"
-    authors = AuthorsValues(
-        epochs=5,
-        learning_rate=3e-5,
-        learning_rate_large=3e-5,
-        warmup_share=0.0,
-        warmup_share_large=0.0,
-        batch_size=16,
-        batch_size_large=16,
-        max_length=510,
-    )
+    authors = AuthorsValues(epochs=5, learning_rate=3e-5, warmup_share=0.0, batch_size=16, max_length=510)
 
     @property
     def outputs(self) -> int:

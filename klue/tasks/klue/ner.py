@@ -16,8 +16,7 @@ import numpy as np
 
 from data.nfc import composed, origins
 from klue.authors.ner import token_places
-from klue.metrics import character_macro_f1, character_macro_f1_without_o, entity_macro_f1
-from klue.metrics.entities import LABELS, TYPES
+from klue.metrics.entities import LABELS, TYPES, entity_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import given_text, one_of
 from klue.tokens import cut_rows, marks_continuations, only_space, with_places
@@ -36,8 +35,7 @@ class Ner(Task):
     title = "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
-    train_examples = 21_008
-    dev_examples = 5000
+    sizes = (21_008, 5000, 0)
     suffix = "tsv"
     head = "tokens"
     offsets = True
@@ -55,20 +53,8 @@ class Ner(Task):
     }
     selection = "character_macro_f1"
     authors = AuthorsValues(
-        epochs=3,
-        learning_rate=5e-5,
-        learning_rate_large=1e-5,
-        warmup_share=0.0,
-        warmup_share_large=0.0,
-        batch_size_large=8,
-        max_length=510,
-        patience=5,
+        epochs=3, warmup_share=0.0, max_length=510, patience=5, large={"learning_rate": 1e-5, "batch_size": 8}
     )
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of labels, O among them."""
-        return len(LABELS)
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
         """Return the sentences of the tab-separated file."""
@@ -154,7 +140,7 @@ class Ner(Task):
         names = [name for name in ("input_ids", "token_type_ids") if name in encoded]
         texts = [composed(example.texts[0]) for example in examples]
         columns["cut"] = cut_rows(encoded["input_ids"], [texts], tokenizer, max_length)
-        return {"owner": list(range(len(examples))), **{name: encoded[name] for name in names}, **columns}
+        return {**{name: encoded[name] for name in names}, **columns}
 
     def decode(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> list[list[str]]:
         """Return the labels of the characters that are no space."""
@@ -188,11 +174,7 @@ class Ner(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return macro F1 of entities and of characters, the latter as the authors count and as the paper says."""
-        return {
-            "entity_macro_f1": entity_macro_f1(gold, predictions),
-            "character_macro_f1": character_macro_f1(gold, predictions),
-            "character_macro_f1_without_o": character_macro_f1_without_o(gold, predictions),
-        }
+        return entity_scores(gold, predictions)
 
 
 def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,16 +15,13 @@ class Nli(Classification):
     key = "nli"
     title = "KLUE-NLI"
     hub_config = "nli"
-    train_examples = 24_998
-    dev_examples = 3000
+    sizes = (24_998, 3000, 0)
     folder = "klue-nli-v1.1"
     labels = ("entailment", "contradiction", "neutral")
     unlabelled_fields = "premise, hypothesis"
     metrics: ClassVar[dict[str, str]] = {"accuracy": "accuracy"}
     selection = "accuracy"
-    authors = AuthorsValues(
-        epochs=5, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2, patience=5
-    )
+    authors = AuthorsValues(epochs=5, patience=5, large={"warmup_share": 0.2})
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return premise and hypothesis with the gold label, which the hub's copy calls `label`."""

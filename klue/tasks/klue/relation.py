@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, ClassVar
 
 from data.nfc import composed, composed_span
-from klue.metrics import auprc, micro_f1
+from klue.metrics.relations import auprc, micro_f1
 from klue.tasks.base import AuthorsValues, Classification, Example, Features, Outputs
 from klue.tasks.fields import finite, given_text, one_of
 from klue.tokens import cut, marks_continuations, only_space, pieces, place_of
@@ -29,8 +29,7 @@ class RelationExtraction(Classification):
     title = "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
-    train_examples = 32_470
-    dev_examples = 7765
+    sizes = (32_470, 7765, 0)
     markers = MARKERS
     labels = (
         "no_relation",
@@ -69,13 +68,8 @@ class RelationExtraction(Classification):
     selection = "micro_f1"
     authors = AuthorsValues(
         epochs=3,
-        epochs_large=10,
-        learning_rate=5e-5,
-        learning_rate_large=2e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.2,
-        batch_size_large=16,
         max_length=256,
+        large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "batch_size": 16},
     )
 
     def read(self, record: Any, guid: str) -> list[Example]:
@@ -110,10 +104,8 @@ class RelationExtraction(Classification):
         whole = marked(examples, tokenizer)
         rows = [[tokenizer.cls_token_id, *ids[: max_length - 2], tokenizer.sep_token_id] for ids in whole]
         return {
-            "owner": list(range(len(examples))),
             "cut": [len(ids) > max_length - 2 for ids in whole],
             "input_ids": rows,
-            **({"token_type_ids": [[0] * len(row) for row in rows]} if token_types else {}),
             "labels": [self.target(example) for example in examples],
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics import pearsonr, similarity_f1
+from klue.metrics.sentence import pearsonr, similarity_f1
 from klue.tasks.base import AuthorsValues, Example, Regression
 from klue.tasks.fields import finite, text_field
 
@@ -18,16 +18,13 @@ class Sts(Regression):
     key = "sts"
     title = "KLUE-STS"
     hub_config = "sts"
-    train_examples = 11_668
-    dev_examples = 519
+    sizes = (11_668, 519, 0)
     folder = "klue-sts-v1.1"
     transfer = "korsts"
     unlabelled_fields = "sentence1, sentence2"
     metrics: ClassVar[dict[str, str]] = {"pearsonr": "Pearson r", "f1": "F1"}
     selection = "pearsonr"
-    authors = AuthorsValues(
-        epochs=4, learning_rate=5e-5, learning_rate_large=2e-5, warmup_share=0.1, warmup_share_large=0.1, patience=5
-    )
+    authors = AuthorsValues(epochs=4, patience=5, large={"learning_rate": 2e-5})
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return the pair with its unrounded mean rating."""

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from data.nfc import composed
-from klue.metrics import joint_goal_accuracy, slot_micro_f1, slot_true_micro_f1
+from klue.metrics.dialogue import state_scores
 from klue.tasks.base import AuthorsValues, Example, Features, Outputs, Task
 from klue.tasks.fields import text_field
 from klue.tokens import in_running_text
@@ -46,8 +46,8 @@ class DialogueStates(Task):
     title = "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
-    train_examples = 50_000  # of 8,000 dialogues, at the 7.2 turns each of dev some 57,800
-    dev_examples = 7224  # the turns of the user in 1,000 dialogues
+    # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
+    sizes = (50_000, 7224, 0)
     head = "trade"
     writes_text = True
     unlabelled_fields = "dialogue, a list of turns with role (user, sys) and text"
@@ -57,13 +57,10 @@ class DialogueStates(Task):
     authors = AuthorsValues(
         epochs=5,
         learning_rate=3e-5,
-        learning_rate_large=2e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.1,
         batch_size=16,
-        batch_size_large=16,
         weight_decay=0.01,
         max_length=510,
+        large={"learning_rate": 2e-5},
     )
 
     @property
@@ -133,16 +130,7 @@ class DialogueStates(Task):
             gates.append([_gate(state.get(slot, NONE)) for slot in SLOTS])
             wanted = [[*value_ids[state.get(slot, NONE)], separator] for slot in SLOTS]
             values.append([token for ids in wanted for token in [*ids, *[pad] * (steps - len(ids))]])
-        columns: dict[str, list[Any]] = {
-            "owner": list(range(len(examples))),
-            "cut": cut,
-            "input_ids": rows,
-            "gates": gates,
-            "values": values,
-        }
-        if token_types:
-            columns["token_type_ids"] = [[0] * len(row) for row in rows]
-        return columns
+        return {"cut": cut, "input_ids": rows, "gates": gates, "values": values}
 
     def shared(self, tokenizer: Any) -> dict[str, Any]:
         """Return the ids of each slot's words, filled up to one length, and the ids of [SEP] and of padding."""
@@ -180,11 +168,7 @@ class DialogueStates(Task):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return joint goal accuracy, the mean F1 of turns, and the true micro F1."""
-        return {
-            "joint_goal_accuracy": joint_goal_accuracy(gold, predictions),
-            "slot_micro_f1": slot_micro_f1(gold, predictions),
-            "slot_true_micro_f1": slot_true_micro_f1(gold, predictions),
-        }
+        return state_scores(gold, predictions)
 
 
 def split_state(state: Any) -> dict[str, str]:

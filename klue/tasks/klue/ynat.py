@@ -15,17 +15,14 @@ class Ynat(Classification):
     key = "ynat"
     title = "YNAT"
     hub_config = "ynat"
-    train_examples = 45_678
-    dev_examples = 9107
+    sizes = (45_678, 9107, 0)
     folder = "ynat-v1.1"
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"train": ("ynat_train.labelled_part.*.json",)}
     labels = ("IT과학", "경제", "사회", "생활문화", "세계", "스포츠", "정치")
     unlabelled_fields = "title"
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1"}
     selection = "macro_f1"
-    authors = AuthorsValues(
-        epochs=4, learning_rate=5e-5, learning_rate_large=5e-5, warmup_share=0.1, warmup_share_large=0.2
-    )
+    authors = AuthorsValues(epochs=4, large={"warmup_share": 0.2})
 
     def read(self, record: Any, guid: str) -> list[Example]:
         """Return a headline with its topic."""

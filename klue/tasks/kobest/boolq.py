@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from klue.tasks.base import Example
 from klue.tasks.kobest.common import KobestTask, own_values
-from klue.tasks.table import true_or_false
 
 
 class BoolQ(KobestTask):
@@ -14,17 +13,11 @@ class BoolQ(KobestTask):
     key = "boolq"
     title = "BoolQ"
     folder = "BoolQ"
-    train_examples = 3665
-    dev_examples = 700
-    test_examples = 1404
+    sizes = (3665, 700, 1404)
     labels = ("False", "True")
     text_columns = ("Question", "Text")
     label_column = "Answer"
     authors = own_values(256)
-
-    def label(self, value: str) -> str:
-        """Return whether it is so."""
-        return true_or_false(value)
 
     def document(self, example: Example) -> str:
         """Return the paragraph."""

@@ -11,18 +11,15 @@ from klue.tasks.table import LabelTable
 class KobestTask(LabelTable):
     """A task of KoBEST: train.tsv, dev.tsv and test.tsv in a folder, macro F1 and accuracy."""
 
-    files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
+    files = ("train.tsv", "dev.tsv", "test.tsv")
     metrics: ClassVar[dict[str, str]] = {"macro_f1": "macro F1", "accuracy": "accuracy"}
     selection = "macro_f1"
+
+    def label(self, value: str) -> str:
+        """Return the label; True and False may be in any case."""
+        return super().label(value.strip().capitalize())
 
 
 def own_values(max_length: int) -> AuthorsValues:
     """Return this project's values for a task with inputs of so many tokens."""
-    return AuthorsValues(
-        epochs=10,
-        learning_rate=3e-5,
-        learning_rate_large=1e-5,
-        warmup_share=0.1,
-        warmup_share_large=0.1,
-        max_length=max_length,
-    )
+    return AuthorsValues(epochs=10, learning_rate=3e-5, max_length=max_length, large={"learning_rate": 1e-5})

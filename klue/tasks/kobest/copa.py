@@ -20,9 +20,7 @@ class Copa(KobestTask, Choice):
     key = "copa"
     title = "COPA"
     folder = "COPA"
-    train_examples = 3076
-    dev_examples = 500
-    test_examples = 1000
+    sizes = (3076, 500, 1000)
     choices = 2
     labels = ("1", "2")
     unlabelled_fields = "sentence, question (원인 or 결과), 1, 2"

@@ -14,9 +14,7 @@ class HellaSwag(KobestTask, Choice):
     key = "hellaswag"
     title = "HellaSwag"
     folder = "HellaSwag"
-    train_examples = 2029
-    dev_examples = 500
-    test_examples = 500
+    sizes = (2029, 500, 500)
     choices = 4
     labels = ("0", "1", "2", "3")
     text_columns = ("context", "choice1", "choice2", "choice3", "choice4")

@@ -13,9 +13,7 @@ class SentiNeg(KobestTask):
     key = "sentineg"
     title = "SentiNeg"
     folder = "SentiNeg"
-    train_examples = 3649
-    dev_examples = 400
-    test_examples = 397
+    sizes = (3649, 400, 397)
     labels = ("0", "1")
     text_columns = ("Text",)
     label_column = "Label"

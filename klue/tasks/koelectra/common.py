@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from klue.tasks.base import AuthorsValues
 from klue.tasks.table import LabelTable
@@ -15,17 +15,6 @@ class Accuracy(LabelTable):
     selection = "accuracy"
 
 
-def koelectra_values(
-    epochs: int = 10, learning_rate: float = 5e-5, batch_size: int = 32, max_length: int = 128
-) -> AuthorsValues:
+def koelectra_values(epochs: int = 10, **values: Any) -> AuthorsValues:
     """Return the values of its configuration files: no warm-up, no decay; arguments are what differs between tasks."""
-    return AuthorsValues(
-        epochs=epochs,
-        learning_rate=learning_rate,
-        learning_rate_large=learning_rate,
-        warmup_share=0.0,
-        warmup_share_large=0.0,
-        batch_size=batch_size,
-        batch_size_large=batch_size,
-        max_length=max_length,
-    )
+    return AuthorsValues(epochs=epochs, warmup_share=0.0, **values)

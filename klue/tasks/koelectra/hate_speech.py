@@ -15,9 +15,8 @@ class HateSpeech(LabelTable):
     key = "hate_speech"
     title = "Hate speech"
     folder = "hate_speech"
-    files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "val.tsv"}
-    train_examples = 7896
-    dev_examples = 471
+    files = ("train.tsv", "val.tsv", "")
+    sizes = (7896, 471, 0)
     labels = ("hate", "none", "offensive")
     text_columns = ("comment",)
     label_column = "hate"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
@@ -14,15 +12,9 @@ class KorNli(Accuracy):
     key = "kornli"
     title = "KorNLI"
     folder = "kornli"
-    files: ClassVar[dict[str, str]] = {
-        "train": "multinli.train.ko.tsv",  # all that the published rows were trained on
-        "dev": "xnli.dev.ko.tsv",
-        "test": "xnli.test.ko.tsv",
-    }
+    files = ("multinli.train.ko.tsv", "xnli.dev.ko.tsv", "xnli.test.ko.tsv")
     transfer = "klue-nli"
-    train_examples = 392_702  # of MultiNLI
-    dev_examples = 2490
-    test_examples = 5010
+    sizes = (392_702, 2490, 5010)  # the published rows were trained on MultiNLI alone
     labels = ("entailment", "contradiction", "neutral")
     text_columns = ("sentence1", "sentence2")
     label_column = "gold_label"

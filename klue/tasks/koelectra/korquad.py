@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from klue.metrics.korquad import character_f1, exact_match
+from klue.metrics.korquad import korquad_scores
 from klue.tasks.base import Features, Outputs
 from klue.tasks.klue.mrc import ReadingComprehension
 from klue.tasks.koelectra.common import koelectra_values
@@ -19,10 +19,9 @@ class KorQuad(ReadingComprehension):
     title = "KorQuAD 1.0"
     folder = "korquad"
     hub_config = ""
-    files: ClassVar[dict[str, str]] = {"train": "KorQuAD_v1.0_train.json", "dev": "KorQuAD_v1.0_dev.json"}
+    files = ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", "")
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {}
-    train_examples = 60_407
-    dev_examples = 5774
+    sizes = (60_407, 5774, 0)
     unanswerable = False
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
     as_published: ClassVar[dict[str, str]] = {}
@@ -35,4 +34,4 @@ class KorQuad(ReadingComprehension):
 
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return exact match and F1, the best over a question's answers."""
-        return {"exact_match": exact_match(gold, predictions), "f1": character_f1(gold, predictions)}
+        return korquad_scores(gold, predictions)

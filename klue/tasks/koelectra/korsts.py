@@ -17,10 +17,8 @@ class KorSts(Table, Regression):
     key = "korsts"
     title = "KorSTS"
     folder = "korsts"
-    files: ClassVar[dict[str, str]] = {"train": "sts-train.tsv", "dev": "sts-dev.tsv", "test": "sts-test.tsv"}
-    train_examples = 5749
-    dev_examples = 1500
-    test_examples = 1379
+    files = ("sts-train.tsv", "sts-dev.tsv", "sts-test.tsv")
+    sizes = (5749, 1500, 1379)
     text_columns = ("sentence1", "sentence2")
     label_column = "score"
     metrics: ClassVar[dict[str, str]] = {"spearmanr": "Spearman"}

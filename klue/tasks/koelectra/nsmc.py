@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
@@ -19,11 +17,9 @@ class Nsmc(Accuracy):
     title = "NSMC"
     folder = "nsmc"
     suffix = "txt"
-    files: ClassVar[dict[str, str]] = {"train": "ratings_train.txt", "test": "ratings_test.txt"}
+    files = ("ratings_train.txt", "", "ratings_test.txt")
     dev_share = 0.1
-    train_examples = 150_000
-    dev_examples = 0
-    test_examples = 50_000
+    sizes = (150_000, 0, 50_000)
     labels = ("0", "1")
     text_columns = ("document",)
     label_column = "label"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
@@ -14,10 +12,8 @@ class PawsX(Accuracy):
     key = "paws_x"
     title = "PAWS-X"
     folder = "paws_x"
-    files: ClassVar[dict[str, str]] = {"train": "translated_train.tsv", "dev": "dev_2k.tsv", "test": "test_2k.tsv"}
-    train_examples = 49_000  # 49,401 pairs were translated
-    dev_examples = 2000
-    test_examples = 2000
+    files = ("translated_train.tsv", "dev_2k.tsv", "test_2k.tsv")
+    sizes = (49_000, 2000, 2000)  # 49,401 pairs were translated
     labels = ("0", "1")
     text_columns = ("sentence1", "sentence2")
     label_column = "label"

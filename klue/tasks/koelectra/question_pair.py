@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from klue.tasks.koelectra.common import Accuracy, koelectra_values
 
 
@@ -14,10 +12,8 @@ class QuestionPair(Accuracy):
     key = "question_pair"
     title = "Question pair"
     folder = "question_pair"
-    files: ClassVar[dict[str, str]] = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
-    train_examples = 6136
-    dev_examples = 682
-    test_examples = 758
+    files = ("train.tsv", "dev.tsv", "test.tsv")
+    sizes = (6136, 682, 758)
     labels = ("0", "1")
     text_columns = ("question1", "question2")
     label_column = "is_duplicate"
