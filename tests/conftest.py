@@ -11,6 +11,10 @@ import pytest
 if "HUNMIN_GPU_TESTS" not in os.environ:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+# beside other tests, threads of one wait for each other many times as long as they compute
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Undo what a shell does to jobs in the background: they ignore SIGINT, and so would every command under test."""
