@@ -1,18 +1,16 @@
 """Filters in the whole stage: what stays, what is counted, the same bytes whatever the workers."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from test_corpus import KEY, build, parts, prose, rows, settings, stop_before_the_shards
 
 from common.errors import UserError
 from common.manifest import describe_outputs
 from data.shards import SCHEMA, read_shards
 from data.statistics.table import format_statistics, load_statistics
+
+from ..building import KEY, build, parts, prose, rows, settings, stop_before_the_shards
 
 FILTERS = [{"licence": {"deny": ["*NC*"]}}, {"length": {"min_chars": 20}}, {"language": {}}]
 PERSON = "hong.gildong@naver.com"

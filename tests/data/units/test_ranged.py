@@ -5,16 +5,14 @@ from pathlib import Path
 import pytest
 
 from common.manifest import describe_outputs
-from common.settings import parse_settings
-from data.corpus import build_corpus
-from data.settings import CorpusSettings
+
+from ..building import OFF, listed, settings
+from ..building import build as build_of
 
 
-def build(folder: Path, out: Path, workers: int = 1) -> list[str]:
-    off = {"enabled": False}
-    tree = {"inputs": [str(folder)], "pii": off, "decontaminate": off, "workers": workers, "unit_mb": 0.1}
-    build_corpus(parse_settings(CorpusSettings, tree, "test"), out)
-    return (out / "rejects" / "files.jsonl").read_text(encoding="utf-8").splitlines()
+def build(folder: Path, out: Path, workers: int = 1) -> list[dict[str, str]]:
+    build_of(settings(folder, pii=OFF, workers=workers, unit_mb=0.1), out)
+    return listed(out)
 
 
 @pytest.fixture
