@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from common.settings import parse_settings
 from data.corpus import build_corpus
+from data.deduplicate import keys_of
 from data.settings import CorpusSettings
-from data.shards import read_shards
+from data.shards import read_shards, write_table
+from data.units.work import PART_SCHEMA
 
 KEY = "a key for tests only, 32 letters"
 OFF = {"enabled": False}
@@ -75,3 +79,19 @@ def texts(out: Path, source: str) -> list[str]:
 def listed(out: Path) -> list[dict[str, str]]:
     """Return the inputs set aside."""
     return [json.loads(line) for line in (out / "rejects/files.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def write_part(
+    path: Path,
+    texts: list[str],
+    ids: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
+    split: list[list[str]] | None = None,
+) -> Path:
+    """Write texts as a part; without more their ids are the texts, the source is "s" and each is one sentence."""
+    keys, count = keys_of(texts), len(texts)
+    split = split or [[text] for text in texts]
+    columns = [ids or texts, sources or ["s"] * count, [""] * count, split, keys["high"], keys["low"]]
+    sizes = [sum(len(sentence.encode()) for sentence in sentences) for sentences in split]
+    write_table(path, pa.table([*columns, sizes], schema=PART_SCHEMA), 100, 1)
+    return path

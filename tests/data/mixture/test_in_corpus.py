@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
 from common.manifest import describe_outputs
 from data.shards import read_shard, read_shard_manifest, shard_paths
 from data.statistics.table import format_statistics, load_statistics
@@ -71,11 +70,6 @@ def test_a_document_held_out_stays_so_when_another_source_comes(corpora, tmp_pat
     build(settings(corpora, mixture={"held_out": 0.1}), tmp_path / "after")
     before, after = held_out(tmp_path / "before"), held_out(tmp_path / "after")
     assert before == {id for id in after if not id.startswith("new-")} and len(after) > len(before) > 20
-
-
-def test_a_source_that_is_not_there_is_refused(corpora, tmp_path):
-    with pytest.raises(UserError, match=r"names 'smal'.*did you mean 'small'"):
-        build(settings(corpora, mixture={"sources": {"smal": {"epochs": 2}}}), tmp_path / "out")
 
 
 def test_a_source_can_be_left_out_whole(corpora, tmp_path):
