@@ -1,4 +1,4 @@
-"""Files read by range: what a reader from the beginning finds, under the same line numbers, and no byte twice."""
+"""Files read by range: what a reader from the beginning finds, under the same line numbers."""
 
 import random
 from pathlib import Path
@@ -16,15 +16,11 @@ from data.readers import (
     look_through,
     parse_block,
     range_blocks,
-    read_blocks,
     records,
     sought,
 )
 
-
-def streamed(path: Path, **fields):
-    [file] = list_files([SourceSettings(path=str(path), **fields)])
-    return [item for format, block in read_blocks(file, 1 << 20) for item in parse_block(file, format, block)]
+from .reading import read
 
 
 def ranged(path: Path, size: int, step: int = 1, **fields):
@@ -60,7 +56,7 @@ def test_what_a_reader_from_the_beginning_finds(tmp_path_factory, lines, last, s
     content = mark + ("\n".join(lines) + last).encode(encoding if not mark else "utf-8")
     path.write_bytes(content + b"\n" * (size + 1))
     items, blocks = ranged(path, size, step, format="text")
-    assert items == streamed(path, format="text")
+    assert items == read(path, format="text")
     # by hand: ranges follow one another, end with a line, and cover the text; lines are counted
     spans = [orjson.loads(block.data) for block in blocks]
     whole = path.read_bytes()
@@ -76,7 +72,7 @@ def test_json_lines_keep_the_ids_made_of_line_numbers(tmp_path):
     path.write_text("\n".join(f'{{"text": "{n}번 글"}}' if n % 7 else "kaputt" for n in range(500)), encoding="utf-8")
     for size in (50, 777, 9000):
         items, _ = ranged(path, size, 3, name="web")
-        assert items == streamed(path, name="web")
+        assert items == read(path, name="web")
     assert items[0].line == 1 and items[1].id == "web-2" and items[-1].id == "web-500"
 
 
@@ -85,7 +81,7 @@ def test_an_encoding_that_only_a_later_chunk_tells(tmp_path):
     ascii_lines = b"plain ascii line\n" * 100_000  # more than a chunk
     path.write_bytes(ascii_lines + "한글 줄입니다 여기에 있습니다\n".encode("cp949") * 50_000)
     items, blocks = ranged(path, 300_000, 2)
-    assert items == streamed(path)
+    assert items == read(path)
     assert {block.encoding for block in blocks} == {"cp949"}
     assert items[-1].text == "한글 줄입니다 여기에 있습니다"
 
@@ -100,7 +96,7 @@ def test_records_too_long_are_rejected_by_number(tmp_path, monkeypatch):
     path.write_text("\n".join(lines), encoding="utf-8")
     for size in (100, 4_000, 30_000):
         items, _ = ranged(path, size, 4)
-        assert items == streamed(path)
+        assert items == read(path)
     assert sum(hasattr(item, "reason") for item in items) == sum(len(line) == 6_000 for line in lines) > 3
 
 
@@ -131,41 +127,3 @@ def test_a_file_that_changed_is_refused(tmp_path):
     list(parse_block(file, "text", blocks[0]))
     with pytest.raises(HunminError, match="has changed"):
         list(parse_block(file, "text", blocks[-1]))
-
-
-def test_each_byte_is_looked_through_once_and_borders_cost_little(tmp_path, monkeypatch):
-    path = tmp_path / "a.txt"
-    path.write_text("한글 문장 하나가 여기에 있다.\n" * 100_000, encoding="utf-8")
-    size = path.stat().st_size
-    asked: list[int] = []
-    original = Path.open
-
-    class Counting:
-        def __init__(self, stream):
-            self.stream = stream
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            self.stream.close()
-
-        def __getattr__(self, name):
-            return getattr(self.stream, name)
-
-        def read(self, count):
-            found = self.stream.read(count)
-            asked.append(len(found))
-            return found
-
-    [file] = list_files([SourceSettings(path=str(path))])
-    way = sought(file, 1 << 20)
-    monkeypatch.setattr(Path, "open", lambda self, *a, **k: Counting(original(self, *a, **k)))
-    for number in range(way.ranges(1 << 20)):
-        asked.clear()
-        [line] = look_through(str(path), way, 1 << 20, number, number + 1)
-        assert sum(asked) <= line.size + 2 * (1 << 16)
-    [block, *_] = range_blocks(way, [line])
-    asked.clear()
-    list(parse_block(file, "text", block))
-    assert sum(asked) == block.size < size / 4
