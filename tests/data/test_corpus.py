@@ -159,12 +159,6 @@ def test_without_a_benchmark_nothing_is_decontaminated_and_that_is_said(corpora,
     assert "nothing is decontaminated" in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_missing_key_is_clear(corpora, tmp_path, monkeypatch):
-    monkeypatch.delenv("HUNMIN_PII_KEY", raising=False)
-    with pytest.raises(UserError, match="no key"):
-        build(settings(corpora, pii={}), tmp_path / "out")
-
-
 def test_a_document_of_5_mb_in_one_line(tmp_path):
     (tmp_path / "in").mkdir()
     text = "가나다라 " * 100_000 + "가" * 1_200_000
