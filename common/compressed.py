@@ -66,13 +66,6 @@ def _gzip(raw: Any) -> gzip.GzipFile:
     return gzip.GzipFile(fileobj=raw)
 
 
-def open_zstd_from(path: str | Path, start: int, end: int) -> IO[bytes]:
-    """Return a stream of the content of a local zstd file's frames from byte `start`, where one begins, to `end`."""
-    raw = Path(path).open("rb")
-    raw.seek(start)
-    return decompressed(".zst", _Until(raw, end - start))
-
-
 def compression_ratio(path: str | Path) -> float:
     """Return how many bytes of content a stored byte of a local file gives, by its beginning; 1 if that cannot tell."""
     try:
@@ -86,21 +79,6 @@ def compression_ratio(path: str | Path) -> float:
         while piece := content.read(1 << 16):
             count += len(piece)
     return count / len(sample) if count else 1.0
-
-
-class _Until:
-    """A stream that ends after so many bytes."""
-
-    def __init__(self, raw: IO[bytes], left: int) -> None:
-        self._raw, self._left = raw, left
-
-    def read(self, count: int) -> bytes:
-        found = self._raw.read(min(count, self._left))
-        self._left -= len(found)
-        return found
-
-    def close(self) -> None:
-        self._raw.close()
 
 
 class _Counted:

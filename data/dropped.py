@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,13 +40,10 @@ def dropped_examples(corpus: Path, most: int) -> list[Row]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines):
             row = orjson.loads(line)
-            heap = chosen.setdefault((row["filter"], row["measure"]), [])
-            drawn = (-xxhash.xxh3_64_intdigest(row["id"].encode()), -number, row)
-            if len(heap) < most:
-                heapq.heappush(heap, drawn)
-            else:
-                heapq.heappushpop(heap, drawn)
-    return [row for pair in sorted(chosen) for _, _, row in sorted(chosen[pair], key=lambda one: one[:2], reverse=True)]
+            drawn = xxhash.xxh3_64_intdigest(row["id"].encode()), number, row
+            of_pair = chosen.setdefault((row["filter"], row["measure"]), [])
+            of_pair[:] = sorted([*of_pair, drawn], key=lambda one: one[:2])[:most]
+    return [row for pair in sorted(chosen) for _, _, row in chosen[pair]]
 
 
 def texts_of(rows: list[Row], settings: CorpusSettings) -> Iterator[tuple[Row, str]]:

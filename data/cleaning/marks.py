@@ -37,26 +37,8 @@ _EMPTY_BRACKETS = re.compile(
 spoken of (콜론(:)); braces and square brackets are code, and so is what stands in or beside other brackets."""
 _HANGS_ON = re.compile(r"(?:[가-힣ㄱ-ㅣ㐀-鿿豈-﫿]|(?<![0-9A-Za-z_])[0-9]{1,7})[\"'”’」』.!?~^]{0,3} ?\Z")
 """What an empty bracket behind it is left over from: 훈민정음(); behind a Latin letter it is a function's."""
-_NAMES_IT = (
-    "객체",
-    "공백",
-    "괄호",
-    "꺾쇠",
-    "낫표",
-    "리스트",
-    "생성자",
-    "기호",
-    "브래킷",
-    "문자",
-    "배열",
-    "튜플",
-    "함수",
-    "메서드",
-    "연산자",
-    "콜론",
-    "쉼표",
-    "구문",
-    "인수",
+_NAMES_IT = re.compile(
+    r"(?:객체|공백|괄호|꺾쇠|낫표|리스트|생성자|기호|브래킷|문자|배열|튜플|함수|메서드|연산자|콜론|쉼표|구문|인수) *\Z"
 )
 """Words after which an empty bracket is shown rather than left over."""
 _GOES_ON = re.compile(r" ?[0-9A-Za-z가-힣]")
@@ -102,7 +84,7 @@ def _without_bracket(match: re.Match[str]) -> str:
     """Return what replaces an empty bracket: itself, where a sentence speaks of it (괄호(), 빈 () 튜플)."""
     text, (start, end) = match.string, match.span()
     before = text[max(start - 8, 0) : start]
-    if before.rstrip(" ").endswith(_NAMES_IT):
+    if _NAMES_IT.search(before):
         return match[0]
     if match[0][0] != "(":
         return match[0] if text.startswith(")", end) else gap(match)

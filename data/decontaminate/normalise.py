@@ -52,8 +52,3 @@ def folded_words(text: str) -> list[str]:
 def exact_key(text: str) -> str:
     """Return the text without blanks, punctuation and case: equal keys are an exact match; "" never matches."""
     return "".join(folded_words(text))
-
-
-def word_bigrams(words: list[str]) -> list[str]:
-    """Return the pairs of neighbouring characters inside words, with repetitions, in order."""
-    return [word[i : i + 2] for word in words for i in range(len(word) - 1)]

@@ -13,7 +13,7 @@ Slurm array is a local pool that has a part of the units (`data.units.catalog`).
 from data.executors.choice import ExecutorName, open_executor
 from data.executors.failures import Failure, Failures, Task, WorkFailed, failure_of, raise_failures
 from data.executors.local import LocalPool
-from data.executors.protocol import Executor, workers_of
+from data.executors.protocol import Executor
 
 __all__ = [
     "Executor",
@@ -26,5 +26,4 @@ __all__ = [
     "failure_of",
     "open_executor",
     "raise_failures",
-    "workers_of",
 ]

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -16,9 +16,10 @@ from typing import Any
 
 from common.errors import HunminError
 from data.executors.call import Call
-from data.executors.failures import Failures, R, T, attempt
+from data.executors.failures import attempt
 from data.executors.imports import safe_imports
 from data.executors.payload import Payload, receive
+from data.executors.protocol import Executor
 
 ATTEMPTS = 3
 """How often a work unit is tried when its worker dies."""
@@ -31,11 +32,12 @@ READY, LEARN = "ready", "learn"
 """A worker's first message; and the parent's that a function follows (all its others are tasks)."""
 
 
-class LocalPool:
+class LocalPool(Executor):
     """Runs functions over tasks in processes that stay from call to call; used in a `with` block.
 
     Workers are forked from a server, a fresh process that has no threads (so none of this process's can deadlock them)
-    and imports once what they all need. They ignore Ctrl-C and end with this process.
+    and imports once what they all need. They ignore Ctrl-C, end with this process, and share one copy of large arrays
+    that a function holds.
 
     Args:
         workers: most processes, >= 1; 1 runs in this process.
@@ -64,32 +66,17 @@ class LocalPool:
         """End the workers."""
         self._close()
 
-    def __call__(
-        self,
-        function: Callable[[T], R],
-        tasks: Iterable[T],
-        progress: Callable[[R], None] | None = None,
-        failures: Failures | None = None,
-    ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks; all as any executor (`protocol`).
-
-        The workers share one copy of large arrays that the function holds.
-
-        Raises:
-            HunminError: workers die as they start; at once.
-        """
-        call = Call(tasks, progress, failures)
+    def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
         if self.workers == 1:
             call.run_here(function)
-            return call.results()
+            return
         try:
-            self._run(call, Payload(function))
+            self._share_out(call, Payload(function))
         except BaseException:
             self._close()  # what is still at work belongs to nobody
             raise
-        return call.results()
 
-    def _run(self, call: Call, payload: Payload) -> None:
+    def _share_out(self, call: Call, payload: Payload) -> None:
         if self._starting:
             self._starting.join()
         while True:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any
 
+from data.executors.call import Call
 from data.executors.failures import Failures, R, T
 
 
-class Executor(Protocol):
-    """Runs one function over many tasks."""
+class Executor(ABC):
+    """Runs one function over many tasks.
+
+    Attributes:
+        workers: how many tasks may be at work at once, >= 1.
+    """
+
+    workers: int
 
     def __call__(
         self,
@@ -28,11 +36,13 @@ class Executor(Protocol):
 
         Raises:
             HunminError: the function raised one, or workers died on a task too often; after all other tasks are done,
-                and with the name of each task that failed.
+                and with the name of each task that failed. What no task can mend is raised at once.
             DiskFullError: at once.
         """
+        call = Call(tasks, progress, failures)
+        self._run(call, function)
+        return call.results()
 
-
-def workers_of(execute: Executor) -> int:
-    """Return how many tasks an executor has at work at once; 1 where it does not say."""
-    return int(getattr(execute, "workers", 1))
+    @abstractmethod
+    def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
+        """Do all tasks of the call."""

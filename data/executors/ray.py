@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -25,8 +25,9 @@ from typing import Any
 from common.code import code_hash
 from common.errors import UserError
 from data.executors.call import Call
-from data.executors.failures import Failures, R, T, attempt
+from data.executors.failures import attempt
 from data.executors.imports import in_package_folder
+from data.executors.protocol import Executor
 
 ATTEMPTS = 4
 """How often a unit is tried when its worker or node dies: nodes of a cluster go away more often than units kill."""
@@ -47,7 +48,7 @@ class _Stored:
     reference: Any
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     """Runs tasks on a Ray cluster; used in a `with` block.
 
     Args:
@@ -57,9 +58,9 @@ class RayExecutor:
     """
 
     def __init__(self, address: str, workers: int | None, shared: Path) -> None:
-        self._address, self._workers = address, workers
+        self._address, self._chosen, self.workers = address, workers, workers or 1
         self._token = Path(shared).resolve() / f".shared-{secrets.token_hex(8)}.tmp"
-        self._capacity, self._asked = 1, -CAPACITY_SECONDS
+        self._asked = -CAPACITY_SECONDS
         self._before: Any = signal.SIG_DFL
         self._terminated = False
 
@@ -77,7 +78,7 @@ class RayExecutor:
             raise UserError("Ray is not installed", "--executor ray needs the package ray", "pip install ray") from None
         _reach(self._address)
         started: dict[str, Any] = (
-            {"num_cpus": self._workers, "include_dashboard": False} if self._address == "local" else {}
+            {"num_cpus": self._chosen, "include_dashboard": False} if self._address == "local" else {}
         )
         self._before = signal.getsignal(signal.SIGTERM)
         try:
@@ -96,6 +97,7 @@ class RayExecutor:
             self._handle(self._before)
         self._handle(self._terminate)
         self._token.touch()
+        self._limit()
         return self
 
     def __exit__(
@@ -120,14 +122,8 @@ class RayExecutor:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)
 
-    def __call__(
-        self,
-        function: Callable[[T], R],
-        tasks: Iterable[T],
-        progress: Callable[[R], None] | None = None,
-        failures: Failures | None = None,
-    ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks; all as any executor (`protocol`).
+    def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
+        """Do all tasks of the call.
 
         Raises:
             UserError: a node has other code or does not see the shared folder; at once.
@@ -139,7 +135,6 @@ class RayExecutor:
         payload = pickle.dumps(function, protocol=pickle.HIGHEST_PROTOCOL)
         paths = [path for path in map(os.path.abspath, filter(None, sys.path)) if Path(path).is_dir()]
         constant = str(Path.cwd()), paths, [ray.put(payload)], str(self._token), _code()
-        call = Call(tasks, progress, failures)
         flying: dict[Any, tuple[int, _Stored]] = {}
         while True:
             while len(flying) < self._limit() and call.has_task():
@@ -148,7 +143,7 @@ class RayExecutor:
                     task = _Stored(task.name, ray.put(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)))
                 flying[run.remote(task.reference, *constant)] = index, task
             if not flying:
-                return call.results()
+                return
             ready, _ = ray.wait(list(flying), num_returns=1, timeout=WAIT_SECONDS)
             if self._terminated:
                 raise KeyboardInterrupt
@@ -163,21 +158,16 @@ class RayExecutor:
                     raise value
                 call.settle(index, value)
 
-    @property
-    def workers(self) -> int:
-        """Return how many tasks may be at work now."""
-        return self._workers or max(1, self._limit() - AHEAD)
-
     def _limit(self) -> int:
         """Return how many tasks may be on their way now."""
-        if self._workers:
-            return self._workers
+        if self._chosen:
+            return self._chosen
         now = time.monotonic()
         if now - self._asked >= CAPACITY_SECONDS:
             import ray
 
-            self._capacity, self._asked = int(ray.cluster_resources().get("CPU", 1)), now
-        return self._capacity + AHEAD
+            self.workers, self._asked = max(1, int(ray.cluster_resources().get("CPU", 1))), now
+        return self.workers + AHEAD
 
 
 def _reach(address: str) -> None:

@@ -3,49 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
 from data.executors.call import Call
-from data.executors.failures import Failures, R, T, attempt
+from data.executors.failures import attempt
+from data.executors.protocol import Executor
 
 LOCK_WAIT = 0.0002
 """Seconds after which a thread that waits for the interpreter's lock gets it. Functions that are mostly compiled code
 come back for it often and for a moment; Python's 5 ms would be longer than what they want it for."""
 
 
-class ThreadPool:
-    """Runs functions over tasks in threads of this process.
+class ThreadPool(Executor):
+    """Runs functions over tasks in threads of this process: a function is called in several of them at once.
 
     Args:
         workers: threads, >= 1.
     """
 
     def __init__(self, workers: int) -> None:
-        self._workers = workers
+        self.workers = workers
 
-    def __call__(
-        self,
-        function: Callable[[T], R],
-        tasks: Iterable[T],
-        progress: Callable[[R], None] | None = None,
-        failures: Failures | None = None,
-    ) -> list[R]:
-        """Return `function(task)` for every task, in the order of the tasks; all as any executor (`protocol`).
-
-        The function is called in several threads at once.
-        """
-        call = Call(tasks, progress, failures)
+    def _run(self, call: Call, function: Callable[[Any], Any]) -> None:
         working: dict[Future[Any], int] = {}
-        with _short_turns(), ThreadPoolExecutor(self._workers) as pool:
+        with _short_turns(), ThreadPoolExecutor(self.workers) as pool:
             while True:
-                while len(working) < self._workers and call.has_task():
+                while len(working) < self.workers and call.has_task():
                     index, task = call.take()
                     working[pool.submit(attempt, function, task)] = index
                 if not working:
-                    return call.results()
+                    return
                 for done in wait(working, return_when=FIRST_COMPLETED).done:
                     call.settle(working.pop(done), done.result())
 

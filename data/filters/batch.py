@@ -107,9 +107,7 @@ def mix(value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _find_words(
-    codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+def _find_words(codes, borders, classes):  # type: ignore[no-untyped-def]
     most = len(codes) // 2 + len(borders)
     hashes = np.empty(most, np.uint64)
     characters = np.empty(most, np.int64)
@@ -134,9 +132,7 @@ def _find_words(
 
 
 @njit(cache=True, nogil=True)
-def _find_lines(
-    codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _find_lines(codes, borders, classes):  # type: ignore[no-untyped-def]
     most = 0
     for place in range(len(codes)):
         most += codes[place] == NEW_LINE

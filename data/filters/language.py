@@ -49,14 +49,7 @@ class LanguageFilter:
 
 
 @njit(cache=True, nogil=True)
-def _language(
-    codes: NDArray[np.uint32],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    borders: NDArray[np.int64],
-    classes: NDArray[np.uint8],
-    line_ends: NDArray[np.uint32],
-) -> NDArray[np.float64]:
+def _language(codes, starts, stops, borders, classes, line_ends):  # type: ignore[no-untyped-def]
     """Return the share of Hangul among letters, and of lines that look like code [D, 2]."""
     shares = np.zeros((len(borders) - 1, 2))
     for document in range(len(borders) - 1):

@@ -124,9 +124,7 @@ def made_ready(
 
 
 @njit(cache=True, nogil=True)
-def _fill(
-    table: NDArray[np.uint64], found: NDArray[np.float32], keys: NDArray[np.uint64], values: NDArray[np.float32]
-) -> None:
+def _fill(table, found, keys, values):  # type: ignore[no-untyped-def]
     mask = np.uint64(len(table) - 1)
     for number in range(len(keys)):
         key = keys[number] + np.uint64(1)
@@ -167,16 +165,7 @@ def _log_probability(history: np.uint64, table: NDArray[np.uint64], values: NDAr
 
 
 @njit(cache=True, nogil=True)
-def _perplexities(
-    codes: NDArray[np.uint32],
-    borders: NDArray[np.int64],
-    symbols: NDArray[np.uint16],
-    space: int,
-    table: NDArray[np.uint64],
-    values: NDArray[np.float32],
-    order: int,
-    least: int,
-) -> NDArray[np.float64]:
+def _perplexities(codes, borders, symbols, space, table, values, order, least):  # type: ignore[no-untyped-def]
     result = np.full(len(borders) - 1, np.nan)
     whole = (np.uint64(1) << np.uint64(BITS * order)) - np.uint64(1)
     for document in range(len(borders) - 1):

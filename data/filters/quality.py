@@ -83,14 +83,7 @@ def buckets_of(batch: Batch, bits: int) -> tuple[NDArray[np.int32], NDArray[np.i
 
 
 @njit(cache=True, nogil=True)
-def _features(
-    codes: NDArray[np.uint32],
-    start: int,
-    stop: int,
-    classes: NDArray[np.uint8],
-    mask: np.uint64,
-    out: NDArray[np.int32],
-) -> int:
+def _features(codes, start, stop, classes, mask, out):  # type: ignore[no-untyped-def]
     """Write the buckets of a document's features, and return how many there are: at most 4 a character."""
     count, place, before = 0, start, np.uint64(0)
     while place < stop:
@@ -120,9 +113,7 @@ def _features(
 
 
 @njit(cache=True, nogil=True)
-def _buckets(
-    codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8], mask: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _buckets(codes, borders, classes, mask):  # type: ignore[no-untyped-def]
     out = np.empty(4 * len(codes) + 1, np.int32)
     firsts = np.zeros(len(borders), np.int64)
     for document in range(len(borders) - 1):
@@ -133,9 +124,7 @@ def _buckets(
 
 
 @njit(cache=True, nogil=True)
-def _mean_weights(
-    codes: NDArray[np.uint32], borders: NDArray[np.int64], classes: NDArray[np.uint8], weights: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _mean_weights(codes, borders, classes, weights):  # type: ignore[no-untyped-def]
     means, counts = np.zeros(len(borders) - 1), np.zeros(len(borders) - 1, np.int64)
     longest = 0
     for document in range(len(borders) - 1):

@@ -86,9 +86,7 @@ class RepetitionFilter:
 
 
 @njit(cache=True, nogil=True)
-def _duplicate_lines(
-    codes: NDArray[np.uint32], starts: NDArray[np.int64], stops: NDArray[np.int64], borders: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _duplicate_lines(codes, starts, stops, borders):  # type: ignore[no-untyped-def]
     """Return the share of lines, and of their characters, that stood before [D, 2]."""
     shares = np.zeros((len(borders) - 1, 2))
     for document in range(len(borders) - 1):
@@ -123,14 +121,7 @@ def _table_size(entries: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _ngrams(
-    hashes: NDArray[np.uint64],
-    characters: NDArray[np.int64],
-    borders: NDArray[np.int64],
-    min_words: int,
-    tops: NDArray[np.int64],
-    repeats: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def _ngrams(hashes, characters, borders, min_words, tops, repeats):  # type: ignore[no-untyped-def]
     """Return the shares of characters in the top n-grams and in duplicate n-grams [D, tops + repeats].
 
     Both lengths ascend: where no run of n words stands twice, none of more words does.
@@ -176,19 +167,7 @@ def _gram(hashes: NDArray[np.uint64], place: int, words: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _top(
-    hashes: NDArray[np.uint64],
-    characters: NDArray[np.int64],
-    first: int,
-    last: int,
-    words: int,
-    keys: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    rounds: NDArray[np.int64],
-    mask: np.uint64,
-    this: int,
-) -> int:
+def _top(hashes, characters, first, last, words, keys, counts, ends, rounds, mask, this):  # type: ignore[no-untyped-def]
     """Return the characters in the n-gram, said at least twice, that takes most; occurrences do not overlap."""
     best = 0
     for place in range(first, last - words + 1):
@@ -206,17 +185,7 @@ def _top(
 
 
 @njit(cache=True, nogil=True)
-def _repeated(
-    hashes: NDArray[np.uint64],
-    characters: NDArray[np.int64],
-    first: int,
-    last: int,
-    words: int,
-    keys: NDArray[np.uint64],
-    rounds: NDArray[np.int64],
-    mask: np.uint64,
-    this: int,
-) -> int:
+def _repeated(hashes, characters, first, last, words, keys, rounds, mask, this):  # type: ignore[no-untyped-def]
     """Return the characters in n-grams that stood before; the search goes on behind each that is found."""
     total = 0
     place = first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from data.pii.types.accounts import FILE_SUFFIXES
@@ -27,7 +27,7 @@ _MAIL = re.compile(
     r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:[A-Za-z0-9._-] ){2,31}@(?: [A-Za-z0-9-]){2,30}"
     r"(?: \.(?: [A-Za-z]){2,5}){1,3}(?![A-Za-z0-9])"
 )
-MAIL_GATE = r"[A-Za-z0-9._-] [A-Za-z0-9._-] @ [A-Za-z0-9-] [A-Za-z0-9-]"
+_MAIL_GATE = r"[A-Za-z0-9._-] [A-Za-z0-9._-] @ [A-Za-z0-9-] [A-Za-z0-9-]"
 
 
 def mail_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -37,7 +37,7 @@ def mail_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 
 _IP = re.compile(rf"(?<![0-9.])(?<![0-9.] ){OCTET}(?P<gap> \. ?|\. )(?:{OCTET}(?P=gap)){{2}}{OCTET}(?! ?\.? ?[0-9])")
-IP_GATE = r"[0-9](?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]"
+_IP_GATE = r"[0-9](?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]{1,3}(?: \. ?|\. )[0-9]"
 
 
 def ip_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -50,7 +50,7 @@ def ip_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
 
 
 _PASSPORT = re.compile(r"(?<![0-9A-Za-z])[MSRODmsrod](?: ?[0-9]){8}(?![0-9A-Za-z]| [0-9])")
-PASSPORT_GATE = "[MSRODmsrod](?: ?[0-9]){8}"
+_PASSPORT_GATE = "[MSRODmsrod](?: ?[0-9]){8}"
 
 
 def passport_apart(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -67,7 +67,7 @@ _REGISTERED = re.compile(
     "주민|민증|생년|외국인|거소|성명|이름|피보험자|환자|본인|대표|세대주|예금주|신청인|보호자"
     "|인적\\s?사항|피해자|가해자|피의자|고소인|신고인|민원인"
 )
-MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
+_MASKED_GATE = rf"[0-9]{{6}} ?[{DASH}] ?[0-9][{MASK[:6]}]"
 
 
 def masked_registration(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -84,7 +84,7 @@ _SECOND = re.compile(
     rf"(?<![0-9])(?<![0-9][{DASH}.])(?P<first>{_FIRST})(?: ?/ ?(?P<more>[0-9]{{4}})| ?[~∼] ?(?P<last>[0-9]{{1,4}}))"
     rf"(?![0-9]|[{DASH}.,/:~][0-9]| ?(?:년|월|원|시|명|회|분))"
 )
-SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
+_SECOND_GATE = rf"[0-9]{{3}}[ .{DASH}]?[0-9]{{4}} ?[/~∼] ?[0-9]"
 
 
 def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -96,7 +96,7 @@ def second_number(text: str, start: int, end: int) -> Iterator[Hidden]:
         yield Hidden(*match.span(name), "TEL", match["first"][: -len(match[name])] + match[name])
 
 
-LOCAL_GATE = r"(?:화|번호|☎|☏|📞|(?i:tel|phone))[ :.)]{0,3}[2-9][0-9]{2,3}-[0-9]{4}"
+_LOCAL_GATE = r"(?:화|번호|☎|☏|📞|(?i:tel|phone))[ :.)]{0,3}[2-9][0-9]{2,3}-[0-9]{4}"
 _LOCAL_END = r"(?![0-9A-Za-z_]|[.~-][0-9]|[,/](?![2-9][0-9]{2,3}-[0-9]{4})[0-9]| ?[~원명개점년])"
 _LOCAL = re.compile(
     r"(?:전화(?:번호)?|☎|☏|📞|(?<![A-Za-z])(?i:tel|phone))[ :.)]{0,3}(?P<number>[2-9][0-9]{2,3}-[0-9]{4})"
@@ -121,7 +121,7 @@ _WRITTEN_HOST = re.compile(
     rf"(?<![A-Za-z0-9@._/-])(?=[a-z0-9-]{{0,39}}[a-z])[a-z0-9][a-z0-9-]{{1,40}}(?:{_HOST_JOINT}[a-z0-9-]{{2,30}}){{0,2}}?"
     rf"(?:{_HOST_JOINT}{_HOST_END}|\[\.\][a-z]{{2,18}})(?![A-Za-z0-9@_-]|\.[A-Za-z0-9])"
 )
-WRITTEN_HOST_GATE = (
+_WRITTEN_HOST_GATE = (
     rf"[a-z0-9-]{_HOST_JOINT}(?:co|or|go|com|net|org|kr|site|shop|xyz|info|top|click)|[a-z0-9-]\[\.\][a-z]"
 )
 _A_DOT = re.compile(_HOST_JOINT)
@@ -138,7 +138,7 @@ _LABELLED_HOST = re.compile(
     rf"{_CALLED}{{1,4}}(?P<host>(?:[a-z0-9][a-z0-9-]{{0,40}}\.){{1,4}}(?P<end>[a-z]{{2,18}}))(?![A-Za-z0-9_(@/-]|\.[A-Za-z0-9])"
 )
 _COMMON_END = re.compile(f"{TLD_PATH}|net")
-LABELLED_HOST_GATE = rf"{_CALLED}+[a-z0-9-]+\.[a-z0-9]"
+_LABELLED_HOST_GATE = rf"{_CALLED}+[a-z0-9-]+\.[a-z0-9]"
 
 
 def labelled_host(text: str, start: int, end: int) -> Iterator[Hidden]:
@@ -157,7 +157,7 @@ _KOREAN_HOST = re.compile(
 )
 _NO_SENTENCE_END = r"A-Za-z0-9가-깋깍-닣닥-욓욕-죟죡-힣-"
 """Letters but those that end sentences, 다, 요, 죠 and 까: "… 했다.한국은" is common."""
-HOST_GATE = rf"[가-힣]\.{TLD_BARE}|[{_NO_SENTENCE_END}]\.(?:한국|닷컴|닷넷)"
+_HOST_GATE = rf"[가-힣]\.{TLD_BARE}|[{_NO_SENTENCE_END}]\.(?:한국|닷컴|닷넷)"
 _SITE = re.compile("홈페이지|사이트|누리집|주소창|도메인")
 
 
@@ -176,7 +176,6 @@ _FLAT = re.compile(
     rf"(?P<building>[가-힣A-Za-z0-9]{{1,12}}?(?:{BUILDINGS})(?: ?[0-9]{{1,2}}(?:차|단지))?)"
     rf",? ?{ROOM}"
 )
-FLAT_GATE = ROOM_GATE
 _HOME = re.compile(r"주소|주소지|거주|자택|배송|사는\s?(?:곳|집)|(?<![가-힣])집")
 
 
@@ -185,3 +184,18 @@ def flat(text: str, start: int, end: int) -> Iterator[Hidden]:
     for match in _FLAT.finditer(text, start, end):
         if match["town"] or labelled(_HOME, text, *match.span(), BESIDE):
             yield Hidden(*match.span(), "ADDRESS", match[0])
+
+
+Finder = Callable[[str, int, int], Iterator[Hidden]]
+APART: dict[str, tuple[str, Finder]] = {
+    "mail_apart": (_MAIL_GATE, mail_apart),
+    "ip_apart": (_IP_GATE, ip_apart),
+    "masked_registration": (_MASKED_GATE, masked_registration),
+    "passport_apart": (_PASSPORT_GATE, passport_apart),
+    "second_number": (_SECOND_GATE, second_number),
+    "flat": (ROOM_GATE, flat),
+    "korean_host": (_HOST_GATE, korean_host),
+    "local_number": (_LOCAL_GATE, local_number),
+    "labelled_host": (_LABELLED_HOST_GATE, labelled_host),
+    "written_host": (_WRITTEN_HOST_GATE, written_host),
+}

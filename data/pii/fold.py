@@ -28,7 +28,7 @@ _NOTHING = (
 
 
 _SMALL = {**dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)), **{chr(0x2080 + n): str(n) for n in range(10)}}
-_CIRCLED = {
+CIRCLED = {
     **dict.fromkeys("⓪⓿", "0"),
     **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
 }
@@ -49,7 +49,7 @@ def _table() -> dict[int, str]:
         | dict.fromkeys(map(ord, _RARE_BLANKS), " ")
         | dict.fromkeys(map(ord, _STOPS), ".")
         | dict.fromkeys(map(ord, "ⓐⒶ"), "@")
-        | {ord(sign): digit for sign, digit in (_SMALL | _CIRCLED).items()}
+        | {ord(sign): digit for sign, digit in (_SMALL | CIRCLED).items()}
     )
 
 
@@ -79,7 +79,7 @@ _DIGITS_AND_LETTERS = r"\x{FF10}-\x{FF19}\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{1D
 _OTHER_DIGITS = (
     r"\x{0660}-\x{0669}\x{06F0}-\x{06F9}\x{0966}-\x{096F}\x{09E6}-\x{09EF}\x{0E50}-\x{0E59}\x{1FBF0}-\x{1FBF9}"
 )
-_MARKS = _class("".join(_SMALL | _CIRCLED))
+_MARKS = _class("".join(_SMALL | CIRCLED))
 _JOINTS = _class(_RARE_DASHES + _STOPS + "\uff1a\uff0f\uff3f\uff0b")
 _BLANKS = _class(_RARE_BLANKS)
 _INVISIBLE = re.sub("[^-]", lambda m: _class(m[0]), _NOTHING)
@@ -151,6 +151,6 @@ def _sign(match: re.Match[str]) -> str:
 
 def is_folded_sign(character: str) -> bool:
     """Return whether a character stands for an ASCII letter or digit."""
-    if character == "" or character in _SMALL or character in _CIRCLED:
+    if character == "" or character in _SMALL or character in CIRCLED:
         return False
     return _TABLE.get(ord(character), " ").isalnum()

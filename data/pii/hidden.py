@@ -9,42 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from data.pii.apart import (
-    FLAT_GATE,
-    HOST_GATE,
-    IP_GATE,
-    LABELLED_HOST_GATE,
-    LOCAL_GATE,
-    MAIL_GATE,
-    MASKED_GATE,
-    PASSPORT_GATE,
-    SECOND_GATE,
-    WRITTEN_HOST_GATE,
-    Hidden,
-    flat,
-    ip_apart,
-    korean_host,
-    labelled_host,
-    local_number,
-    mail_apart,
-    masked_registration,
-    passport_apart,
-    second_number,
-    written_host,
-)
+from data.pii.apart import APART, Hidden
 from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
-from data.pii.fold import FOLD_GATE
+from data.pii.fold import CIRCLED, FOLD_GATE
 from data.pii.types.base import DASH, digits_of, labelled
 from data.pii.types.money import BANK_ACCOUNT, BRN, CARD, CARD_LABEL
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 from data.pii.written_mail import WRITTEN_MAIL_GATE, written_mail
 
 _SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
-_CIRCLES = {
-    **dict.fromkeys("⓪⓿", "0"),
-    **{chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A, 0x24F5) for n in range(9)},
-}
 _ALIKE = {
     **dict.fromkeys("oOоОㅇ○◯〇", "0"),
     **dict.fromkeys("lI|ㅣ∣", "1"),
@@ -52,7 +26,7 @@ _ALIKE = {
     "Z": "2",
     "B": "8",
 }
-_AS_DIGITS = str.maketrans({**_SYLLABLES, **_CIRCLES})
+_AS_DIGITS = str.maketrans({**_SYLLABLES, **CIRCLED})
 _AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
 
 _WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
@@ -244,16 +218,7 @@ FINDERS: dict[str, tuple[str, Finder]] = {
         cut_apart,
     ),
     "written_mail": (WRITTEN_MAIL_GATE, written_mail),
-    "mail_apart": (MAIL_GATE, mail_apart),
-    "ip_apart": (IP_GATE, ip_apart),
-    "masked_registration": (MASKED_GATE, masked_registration),
-    "passport_apart": (PASSPORT_GATE, passport_apart),
-    "second_number": (SECOND_GATE, second_number),
-    "flat": (FLAT_GATE, flat),
-    "korean_host": (HOST_GATE, korean_host),
-    "local_number": (LOCAL_GATE, local_number),
-    "labelled_host": (LABELLED_HOST_GATE, labelled_host),
-    "written_host": (WRITTEN_HOST_GATE, written_host),
+    **APART,
     **LABEL_FINDERS,
 }
 """Finder → its gate (as those of types: a relaxation in RE2 syntax) and what it runs."""

@@ -8,7 +8,7 @@ in them, depend on the content and the settings alone, and no input can fill the
 * `settings`, `records`: a source's settings; blocks, documents, rejects, and fields as a source maps them;
 * `paths`, `sniff`, `encoding`: which files, in which format, in which encoding;
 * `damage`, `transport`: files that are broken, and connections that are;
-* `ranges`, `frames`: files of lines read from any place on;
+* `ranges`: files of lines read from any place on;
 * `blocks`, `json_elements`: cutting text at borders, and JSON at its elements;
 * `lines`, `delimited`, `pages`, `po`, `conllu`, `wikitext`, `nikl`, `namuwiki`, `mediawiki`: formats of text;
 * `rows`, `parquet`, `sqlite`, `hub`: formats of rows;

@@ -122,32 +122,24 @@ LINES = Borders(last_line, first_line, count_lines)
 
 def after(pattern: re.Pattern[bytes]) -> Borders:
     """Return borders after each match of a pattern; lines are counted."""
-
-    def last(data: bytes) -> int:
-        end = 0
-        for match in pattern.finditer(data):
-            end = match.end()
-        return end
-
-    def first(data: bytes) -> int:
-        match = pattern.search(data)
-        return match.end() if match else 0
-
-    return Borders(last, first, count_lines)
+    return _at(pattern, 0, lambda match: match.end())
 
 
 def before(pattern: re.Pattern[bytes]) -> Borders:
     """Return borders before each match of a pattern that does not stand at the beginning; lines are counted."""
+    return _at(pattern, 1, lambda match: match.start())
 
+
+def _at(pattern: re.Pattern[bytes], begin: int, place: Callable[[re.Match[bytes]], int]) -> Borders:
     def last(data: bytes) -> int:
         end = 0
         for match in pattern.finditer(data):
-            end = match.start()
+            end = place(match)
         return end
 
     def first(data: bytes) -> int:
-        match = pattern.search(data, 1)
-        return match.start() if match else 0
+        match = pattern.search(data, begin)
+        return place(match) if match else 0
 
     return Borders(last, first, count_lines)
 

@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from common.compressed import compression_of, decompression_errors
+from common.compressed import compression_of
 from common.errors import UserError
 from common.files import is_remote, open_bytes, suffix_of
 from data.readers import encoding
 from data.readers.damage import DamagedInputError, UntilDamage
 from data.readers.encoding import TextStream, read_full, utf8_lines
-from data.readers.frames import range_starts
 from data.readers.hub import cut_hub
 from data.readers.paths import HUB
 from data.readers.ranges import Sought, read_range
@@ -72,19 +71,16 @@ def is_referred(file: InputFile) -> bool:
 def sought(file: InputFile, block_bytes: int) -> Sought | None:
     """Return how a file can be read by ranges of its lines; None where it has to be read from its beginning.
 
-    That takes a local file of lines that is longer than a block, not in UTF-16, and not compressed, but for zstd files
-    of several frames. What is wrong with a file is left to `read_blocks` to say.
+    That takes a local file of lines that is longer than a block, not in UTF-16, and not compressed. What is wrong with
+    a file is left to `read_blocks` to say.
     """
-    if file.path.startswith(HUB) or is_remote(file.path) or compression_of(file.path) not in (None, ".zst"):
+    if file.path.startswith(HUB) or is_remote(file.path) or compression_of(file.path):
         return None
     try:
         size = Path(file.path).stat().st_size
-        if not Path(file.path).is_file() or (size <= block_bytes and not _is_zstd(file.path)):
+        if not Path(file.path).is_file() or size <= block_bytes:
             return None
-        frames = range_starts(file.path, block_bytes) if _is_zstd(file.path) else ()
-        if _is_zstd(file.path) and not frames:
-            return None
-        with decompression_errors(file.path), open_bytes(file.path) as stream:
+        with open_bytes(file.path) as stream:
             head = read_full(stream, encoding.READ_BYTES)
         format = resolve_format(file, head)
     except (OSError, UserError):
@@ -93,12 +89,7 @@ def sought(file: InputFile, block_bytes: int) -> Sought | None:
     told, mark = text.told or "", len(head) - len(text.head)
     if not READERS[format].by_lines or told.startswith("utf-16"):
         return None
-    # a mark may lie in several frames, and chunks of them are others than those that a whole stream is told by
-    return None if frames and (mark or not told) else Sought(format, size, mark, text.told, frames)
-
-
-def _is_zstd(path: str) -> bool:
-    return compression_of(path) == ".zst"
+    return Sought(format, size, mark, text.told)
 
 
 @contextmanager

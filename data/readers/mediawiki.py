@@ -6,8 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 
-from data.readers.blocks import Borders, cut
-from data.readers.encoding import TextStream
+from data.readers.blocks import Borders
 from data.readers.holes import MISSING_VALUE
 from data.readers.lines import TOO_MANY, UnreadableError, is_utf8
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
@@ -22,11 +21,6 @@ PAGES = Borders(
     lambda data: data.find(_END) + len(_END) if _END in data else 0,
     lambda data: data.count(_END),
 )
-
-
-def cut_mediawiki(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the pages of a dump in blocks; they are numbered from 1."""
-    return cut(stream, PAGES, block_bytes)
 
 
 def parse_mediawiki(file: InputFile, block: Block) -> Iterator[Item]:

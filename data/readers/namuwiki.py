@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from data.readers.encoding import TextStream
 from data.readers.holes import MISSING_VALUE
-from data.readers.json_elements import cut_values, elements_of
 from data.readers.lines import UnreadableError, load_json
 from data.readers.namumark import is_redirect, namumark_to_text
-from data.readers.records import Block, InputFile, Item, Reject, Skipped, made_document
+from data.readers.records import InputFile, Item, Reject, Skipped, made_document
 
 MAIN_NAMESPACE = ("0", "", "문서")
 """Dumps before 2021 number the namespaces (as strings or numbers), later ones may name them."""
 
 
-def cut_namuwiki(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the pages of a dump in blocks."""
-    return cut_values(stream, block_bytes)
-
-
-def parse_namuwiki(file: InputFile, block: Block) -> Iterator[Item]:
-    """Yield the pages of a block; redirects and other namespaces are skipped."""
-    for element in elements_of(block):
-        if isinstance(element, Reject):
-            yield element
-        else:
-            yield from _page(file, *element)
-
-
-def _page(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
-    """Yield a page, and a skipped record for each of its sentences that went."""
+def parse_page(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
+    """Yield a page, and a skipped record for each of its sentences that went; of redirects and other namespaces one."""
     source = _source(number, raw)
     if not isinstance(source, str):
         yield source

@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from data.readers.encoding import TextStream
-from data.readers.json_elements import cut_under, elements_of
 from data.readers.lines import UnreadableError, load_json
-from data.readers.records import Block, InputFile, Item, Reject, made_document
+from data.readers.records import InputFile, Item, Reject, made_document
 
 UNITS = ("paragraph", "utterance", "sentence")
 _MARKS = re.compile(r"\{[A-Za-z][A-Za-z_ :0-9-]*\}")
@@ -22,15 +20,9 @@ _GUESSED = re.compile(r"\(\(([^()]*)\)\)")
 """What was hard to hear, written ((so)); kept without the brackets."""
 
 
-def cut_nikl(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the documents of a MODU file in blocks."""
-    return cut_under(file, stream, "document", block_bytes)
-
-
-def parse_nikl(file: InputFile, block: Block) -> Iterator[Item]:
-    """Yield the documents of a block, each with the id that the corpus gives it."""
-    for element in elements_of(block):
-        yield element if isinstance(element, Reject) else _document(file, *element)
+def parse_document(file: InputFile, number: int, raw: bytes) -> Iterator[Item]:
+    """Yield a document, with the id that the corpus gives it, or why there is none."""
+    yield _document(file, number, raw)
 
 
 def _document(file: InputFile, number: int, raw: bytes) -> Item:

@@ -5,18 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from data.readers.blocks import WHOLE, cut
-from data.readers.encoding import TextStream
 from data.readers.lines import UnreadableError
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 """YAML between lines of three hyphens at the beginning of a page, as site generators keep it."""
-
-
-def cut_page(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the whole file as one block."""
-    return cut(stream, WHOLE, block_bytes)
 
 
 def parse_html(file: InputFile, block: Block) -> Iterator[Item]:

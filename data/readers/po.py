@@ -5,19 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from data.readers.blocks import BLANK_LINES, cut
-from data.readers.encoding import TextStream
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, Skipped, made_document
 
 _FIELD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)[ \t]+"(.*)"')
 _MORE = re.compile(r'"(.*)"')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-def cut_po(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the entries of a catalogue in blocks."""
-    return cut(stream, BLANK_LINES, block_bytes)
 
 
 def parse_po(file: InputFile, block: Block) -> Iterator[Item]:

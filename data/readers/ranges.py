@@ -4,8 +4,6 @@ A unit is the lines that begin in a range of the file, all but one that begins j
 range before. A line's number is known when the line ends of all ranges before are counted (`look_through`), so ids are
 what they are when a file is read from its beginning (`tests/data/readers/test_ranges.py`). The hash of what a range
 held then goes with the unit: it names the unit by its content, and tells the reader that nothing has changed.
-
-Of a zstd file of several frames a range is some frames in a row (`data.readers.frames`).
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from typing import IO, NamedTuple
 import orjson
 import xxhash
 
-from common.compressed import DAMAGE, compression_of, open_zstd_from
 from data.readers.blocks import LINES, cut
 from data.readers.encoding import READ_BYTES, told_by
 from data.readers.records import Block, InputFile
@@ -40,28 +37,25 @@ class Sought:
         size: bytes of the file.
         begin: where its text begins, after a mark.
         encoding: utf-8 or cp949; None where its beginning, all ASCII, does not tell.
-        frames: where in a compressed file the ranges begin; none of one that is not compressed.
     """
 
     format: Format
     size: int
     begin: int
     encoding: str | None
-    frames: tuple[int, ...] = ()
 
     def ranges(self, block_bytes: int) -> int:
         """Return the number of ranges of a file."""
-        return len(self.frames) or max(1, -(-self.size // block_bytes))
+        return max(1, -(-self.size // block_bytes))
 
 
 class Lines(NamedTuple):
-    """What a range was found to hold: whole lines, `size` bytes of content, `skip` bytes after place `start`.
+    """What a range was found to hold: whole lines, `size` bytes of content from place `start` on.
 
     `encoding` is what the chunks that begin in the range tell, None where they are ASCII or were not asked.
     """
 
     start: int
-    skip: int
     size: int
     lines: int
     hash: str
@@ -77,12 +71,7 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
         block_bytes: length of a range.
         first: number of a range.
         last: number of a later one, at most `sought.ranges(block_bytes)`.
-
-    Raises:
-        one of `common.compressed.DAMAGE`: the file is compressed, and damaged there.
     """
-    if sought.frames:
-        return _look_through_frames(path, sought, first, last)
     found = []
     with Path(path).open("rb", buffering=0) as stream:
         start = _border(stream, first * block_bytes, sought) if first else sought.begin
@@ -95,58 +84,9 @@ def look_through(path: str, sought: Sought, block_bytes: int, first: int, last: 
                 digest.update(chunk)
                 count += chunk.count(b"\n")
             told = None if sought.encoding else _told(stream, number * block_bytes, (number + 1) * block_bytes)
-            found.append(Lines(start, 0, end - start, count, digest.hexdigest(), told))
+            found.append(Lines(start, end - start, count, digest.hexdigest(), told))
             start = end
     return found
-
-
-class _Gathered:
-    """What a range of frames holds, as it is read."""
-
-    def __init__(self, start: int, skip: int) -> None:
-        self._start, self._skip, self._size, self._count, self._digest = start, skip, 0, 0, xxhash.xxh3_128()
-
-    def add(self, content: bytes) -> None:
-        """Take up content."""
-        self._size += len(content)
-        self._count += content.count(b"\n")
-        self._digest.update(content)
-
-    def lines(self) -> Lines:
-        """Return it."""
-        return Lines(self._start, self._skip, self._size, self._count, self._digest.hexdigest(), None)
-
-
-def _look_through_frames(path: str, sought: Sought, first: int, last: int) -> list[Lines]:
-    """Return what `look_through` does of ranges of frames.
-
-    What stands before the first line end of a range belongs to the range before it that has one.
-    """
-    borders = (*sought.frames, sought.size)
-    found: list[_Gathered] = []
-    for number in range(first, len(sought.frames)):
-        inside = number == 0
-        skip = 0
-        if inside:
-            found.append(_Gathered(borders[0], skip))
-        with open_zstd_from(path, borders[number], borders[number + 1]) as stream:
-            while chunk := stream.read(READ_BYTES):
-                if not inside:
-                    end = chunk.find(b"\n") + 1
-                    before, chunk = (chunk[:end], chunk[end:]) if end else (chunk, b"")
-                    skip += len(before)
-                    if found:
-                        found[-1].add(before)
-                    if not end:
-                        continue
-                    if number >= last:
-                        return [one.lines() for one in found]
-                    inside = True
-                    found.append(_Gathered(borders[number], skip))
-                found[-1].add(chunk)
-        if number >= last and not found:
-            break
-    return [one.lines() for one in found]
 
 
 def _border(stream: IO[bytes], at: int, sought: Sought) -> int:
@@ -188,7 +128,7 @@ def range_blocks(sought: Sought, found: list[Lines]) -> list[Block]:
     line = 1
     for one in found:
         if one.size:
-            reference = orjson.dumps({"start": one.start, "skip": one.skip, "hash": one.hash})
+            reference = orjson.dumps({"start": one.start, "hash": one.hash})
             blocks.append(Block(len(blocks), line, reference, encoding, bytes=one.size))
         line += one.lines
     return blocks
@@ -217,24 +157,9 @@ def read_range(file: InputFile, block: Block) -> Iterator[Block]:
         HunminError: the file holds something else there than when it was looked through; after the blocks.
     """
     reference = orjson.loads(block.data)
-    with _opened_at(file.path, reference["start"], reference["skip"]) as opened:
+    with Path(file.path).open("rb", buffering=0) as opened:
+        opened.seek(reference["start"])
         stream = _RangeStream(opened, block.size, block.encoding)
-        try:
-            yield from cut(stream, LINES, PIECE_BYTES, block.first_line)
-            same = stream.digest.hexdigest() == reference["hash"]
-        except DAMAGE:
-            same = False  # it was whole when it was looked through
-    if not same:
+        yield from cut(stream, LINES, PIECE_BYTES, block.first_line)
+    if stream.digest.hexdigest() != reference["hash"]:
         raise has_changed(file.path)
-
-
-def _opened_at(path: str, start: int, skip: int) -> IO[bytes]:
-    """Return a stream of a file's content from a place on."""
-    if compression_of(path) == ".zst":
-        stream = open_zstd_from(path, start, Path(path).stat().st_size)
-        while skip and (dropped := stream.read(min(skip, READ_BYTES))):
-            skip -= len(dropped)
-        return stream
-    plain = Path(path).open("rb", buffering=0)
-    plain.seek(start)
-    return plain

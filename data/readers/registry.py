@@ -17,9 +17,10 @@ from data.readers import (
     po,
     wikitext,
 )
-from data.readers.blocks import BLANK_LINES, LINES, Borders, cut
+from data.readers.blocks import BLANK_LINES, LINES, WHOLE, Borders, cut
 from data.readers.encoding import TextStream
 from data.readers.hub import cut_hub, parse_hub
+from data.readers.json_elements import cut_values, parse_elements
 from data.readers.parquet import cut_parquet, parse_parquet
 from data.readers.records import Block, InputFile, Item
 from data.readers.settings import Format
@@ -55,6 +56,10 @@ def _at(borders: Borders) -> Cut:
     return lambda file, stream, block_bytes: cut(stream, borders, block_bytes)
 
 
+def _elements(parse: Callable[[InputFile, int, bytes], Iterator[Item]]) -> Parse:
+    return lambda file, block: parse_elements(file, block, parse)
+
+
 READERS: dict[Format, Reader] = {
     "jsonl": Reader(lines.parse_json_lines, _at(LINES), by_lines=True, suffixes=(".jsonl", ".ndjson")),
     "json": Reader(json_elements.parse_json, json_elements.cut_json),
@@ -67,13 +72,13 @@ READERS: dict[Format, Reader] = {
         parse_sqlite, refer=cut_sqlite, suffixes=(".db", ".sqlite", ".sqlite3"), magic=b"SQLite format 3\0"
     ),
     "hf": Reader(parse_hub, refer=cut_hub),
-    "nikl": Reader(nikl.parse_nikl, nikl.cut_nikl),
-    "namuwiki": Reader(namuwiki.parse_namuwiki, namuwiki.cut_namuwiki),
-    "mediawiki": Reader(mediawiki.parse_mediawiki, mediawiki.cut_mediawiki),
-    "wikitext": Reader(wikitext.parse_wikitext, wikitext.cut_wikitext),
-    "html": Reader(pages.parse_html, pages.cut_page, suffixes=(".html", ".htm", ".xhtml")),
-    "markdown": Reader(pages.parse_markdown, pages.cut_page, suffixes=(".md", ".markdown")),
-    "po": Reader(po.parse_po, po.cut_po, suffixes=(".po",)),
+    "nikl": Reader(_elements(nikl.parse_document), json_elements.cut_document),
+    "namuwiki": Reader(_elements(namuwiki.parse_page), lambda file, stream, size: cut_values(stream, size)),
+    "mediawiki": Reader(mediawiki.parse_mediawiki, _at(mediawiki.PAGES)),
+    "wikitext": Reader(wikitext.parse_wikitext, _at(wikitext.ARTICLES)),
+    "html": Reader(pages.parse_html, _at(WHOLE), suffixes=(".html", ".htm", ".xhtml")),
+    "markdown": Reader(pages.parse_markdown, _at(WHOLE), suffixes=(".md", ".markdown")),
+    "po": Reader(po.parse_po, _at(BLANK_LINES), suffixes=(".po",)),
     "conllu": Reader(conllu.parse_conllu, conllu.cut_conllu, suffixes=(".conllu",)),
 }
 """Every format. Its name and what it means for people stand in `data.readers.settings`; what tells texts of several

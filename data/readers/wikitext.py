@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from data.readers.blocks import before, cut
-from data.readers.encoding import TextStream
+from data.readers.blocks import before
 from data.readers.records import NOT_UTF8, Block, InputFile, Item, Reject, made_document
 
 TITLE = re.compile(rb"^[ \t]*=[ \t](?![= ])[^\n]*[^=\s][ \t]=[ \t]*\r?\n", re.MULTILINE)
 ARTICLES = before(TITLE)
-
-
-def cut_wikitext(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the articles of a file in blocks."""
-    return cut(stream, ARTICLES, block_bytes)
 
 
 def parse_wikitext(file: InputFile, block: Block) -> Iterator[Item]:

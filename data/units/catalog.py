@@ -19,7 +19,7 @@ from common.files import atomic_write
 from common.secrets import masked_urls
 from common.settings import settings_hash
 from common.slurm_array import ArrayElement
-from data.executors import Executor, Failures, failure_of, workers_of
+from data.executors import Executor, Failures, failure_of
 from data.readers import Block, DamagedInputError, Format, InputFile, UnfitInputError, is_referred, read_blocks, sought
 from data.readers.volume import FileVersion, TextSize, file_bytes, file_version
 from data.units.ranged import Ranged, look_at
@@ -84,7 +84,7 @@ class Catalog:
         asked = [n for n, file in enumerate(self.files) if self._reads(n) and not self._is_done(n, file)]
         self._ranged = look_at(self.files, asked, self._unit_bytes, execute, self.folder, self._element)
         streamed = [n for n in asked if n not in self._ranged and not is_referred(self.files[n])]
-        places = read_whole([file_bytes(self.files[n].path) for n in streamed], workers_of(execute))
+        places = read_whole([file_bytes(self.files[n].path) for n in streamed], execute.workers)
         self._whole = {streamed[place]: None for place in places}
 
     def _is_sought(self, number: int) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from common.compressed import DAMAGE
 from common.files import atomic_write
 from common.progress import ProgressBar
 from common.settings import settings_hash
@@ -58,16 +57,13 @@ class LookThrough:
     unit_bytes: int
     folder: Path
 
-    def __call__(self, task: LookTask) -> list[Lines] | None:
-        """Return what the ranges hold; None where the file is damaged."""
+    def __call__(self, task: LookTask) -> list[Lines]:
+        """Return what the ranges hold."""
         facts = (task.path, task.version, repr(task.sought), self.unit_bytes, task.first, task.last)
         note = self.folder / f"lines-{settings_hash(facts)}.json"
         if task.settled and note.exists():
             return [Lines(*line) for line in orjson.loads(note.read_bytes())]
-        try:
-            found = look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
-        except DAMAGE:
-            return None
+        found = look_through(task.path, task.sought, self.unit_bytes, task.first, task.last)
         if task.settled:
             with atomic_write(note, "wb") as stream:
                 stream.write(orjson.dumps([list(line) for line in found]))
@@ -123,10 +119,7 @@ def look_at(
         found = found[-own:] + found[:-own]
     results = {}
     for number, group in groupby(zip(tasks, found, strict=True), lambda pair: pair[0].number):
-        pieces = [some for _, some in group]
-        if any(some is None for some in pieces):
-            continue  # it is read from its beginning, as far as it is whole
-        lines = [one for some in pieces for one in some or ()]
+        lines = [one for _, some in group for one in some]
         results[number] = Ranged(ways[number].format, range_blocks(ways[number], lines), versions[number])
     return results
 

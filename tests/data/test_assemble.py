@@ -3,30 +3,20 @@
 from pathlib import Path
 
 import orjson
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.files import sha256_file
 from common.manifest import describe_outputs
-from common.settings import parse_settings
 from data.assemble import assemble
 from data.cleaning.settings import CleanSettings
-from data.corpus import build_corpus
-from data.deduplicate import DeduplicateSettings, keys_of
+from data.deduplicate import DeduplicateSettings
 from data.executors import LocalPool
-from data.settings import CorpusSettings
-from data.shards import read_shard, read_shard_manifest, read_shards, shard_paths, write_table
-from data.units.work import PART_SCHEMA
+from data.shards import read_shard, read_shard_manifest, read_shards, shard_paths
 
-
-def write_part(path: Path, texts: list[str]) -> Path:
-    keys = keys_of(texts)
-    sizes = [len(text.encode()) for text in texts]
-    columns = [texts, ["s"] * len(texts), [""] * len(texts), [[text] for text in texts], keys["high"], keys["low"]]
-    write_table(path, pa.table([*columns, sizes], schema=PART_SCHEMA), 100, 1)
-    return path
+from .building import OFF, build, rows, write_part
+from .building import settings as settings_of
 
 
 @pytest.fixture
@@ -125,7 +115,7 @@ def test_nothing_to_assemble(tmp_path):
     assert (made.shards, made.statistics) == (0, {"lengths": {}, "sources": {}})
 
 
-OFF = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
+NO_RULES = {name: False for name, field in CleanSettings.model_fields.items() if field.annotation is bool}
 
 
 @settings(max_examples=15, deadline=None)
@@ -135,16 +125,13 @@ def test_the_sentences_of_a_document_joined_are_the_document(tmp_path_factory, t
     folder = tmp_path_factory.mktemp("corpus")
     texts = [*texts, "적어도 한 문장은 여기에 있다."]
     (folder / "a.jsonl").write_bytes(b"\n".join(orjson.dumps({"text": text}) for text in texts))
-    tree = {
-        "inputs": [str(folder / "a.jsonl")],
-        "clean": {**OFF, "min_hangul_share": 0},
-        "pii": {"enabled": False},
-        "decontaminate": {"enabled": False},
-        "deduplicate": {"documents": False},
-        "workers": 1,
-        "max_reject_share": 1,
-    }
-    build_corpus(parse_settings(CorpusSettings, tree, "test"), folder / "out")
-    rows = [row for batch in read_shards(folder / "out") for row in batch.to_pylist()]
+    chosen = settings_of(
+        folder / "a.jsonl",
+        clean={**NO_RULES, "min_hangul_share": 0},
+        pii=OFF,
+        deduplicate={"documents": False},
+        max_reject_share=1,
+    )
+    build(chosen, folder / "out")
     expected = [solid for text in texts if (solid := "".join(text.split()))]
-    assert ["".join("".join(row["sentences"]).split()) for row in rows] == expected
+    assert ["".join("".join(row["sentences"]).split()) for row in rows(folder / "out")] == expected

@@ -16,37 +16,11 @@ from pydantic import ValidationError
 from common.errors import DiskFullError, HunminError, UserError
 from common.files import atomic_write
 from common.manifest import describe_outputs
-from common.settings import parse_settings
-from data.corpus import build_corpus
 from data.executors import WorkFailed
 from data.settings import CorpusSettings
-from data.shards import read_shards
 from data.units import work as units
 
-KEY = "a key for tests only, 32 letters"
-ENDINGS = ("갔다", "왔다", "보았다", "들었다", "적었다")
-
-
-def prose(count: int, seed: int) -> list[str]:
-    """Return documents of invented sentences."""
-    return [
-        " ".join(
-            f"{seed * 31 + n}번 사람은 {(n * 7 + i) % 90}번 골목으로 {ENDINGS[(n + i) % 5]}." for i in range(1 + n % 5)
-        )
-        for n in range(count)
-    ]
-
-
-def settings(folder: Path, **changes) -> CorpusSettings:
-    tree = {
-        "inputs": [str(folder)],
-        "pii": {"key": KEY},
-        "decontaminate": {"enabled": False},
-        "workers": 1,
-        "unit_mb": 0.02,
-        "shard_mb": 0.05,
-    }
-    return parse_settings(CorpusSettings, {**tree, **changes}, "test")
+from .building import KEY, build, parts, prose, rows, settings, stop_before_the_shards, texts
 
 
 @pytest.fixture
@@ -58,32 +32,6 @@ def corpora(tmp_path: Path) -> Path:
     text = "\n".join([*prose(300, 2), *prose(50, 2), "연락처는 010-1234-5678 입니다. 곧 뵙겠습니다."]).encode()
     (folder / "b.txt.zst").write_bytes(zstandard.ZstdCompressor().compress(text))
     return folder
-
-
-def build(chosen: CorpusSettings, out: Path) -> dict:
-    out.mkdir(exist_ok=True)
-    return build_corpus(chosen, out)
-
-
-def parts(out: Path) -> dict[str, int]:
-    """Return name → time of writing of the parts of an unfinished corpus."""
-    return {path.name: path.stat().st_mtime_ns for path in (out / ".work").glob("*/part-*.parquet")}
-
-
-def stop_before_the_shards(chosen: CorpusSettings, out: Path, monkeypatch) -> dict[str, int]:
-    """Do all units, stop as Ctrl-C does, and return the parts."""
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("data.corpus.assemble", stop)
-        build(chosen, out)
-    return parts(out)
-
-
-def rows(folder: Path) -> list[dict]:
-    return [row for batch in read_shards(folder) for row in batch.to_pylist()]
 
 
 def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path):
@@ -106,15 +54,12 @@ def test_documents_come_out_in_input_order_clean_and_distinct(corpora, tmp_path)
     assert statistics["pii"] == json.loads((tmp_path / "out/pii.json").read_text()) == {"TEL": 1}
     assert statistics["sources"]["b"]["read"]["documents"] == 351
     assert statistics["sources"]["b"]["kept"]["documents"] == 301
-
-
-def test_only_final_files_stay_and_no_personal_data(corpora, tmp_path):
-    out = tmp_path / "out"
-    build(settings(corpora), out)
-    names = {path.relative_to(out).parts[0] for path in out.rglob("*")}
-    assert names == {"shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl"}
-    assert all(b"010-1234-5678" not in path.read_bytes() for path in out.rglob("*") if path.is_file())
-    assert all("010-1234-5678" not in sentence for row in rows(out) for sentence in row["sentences"])
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.relative_to(tmp_path / "out").parts[0] for path in files} == {
+        *("shards", "statistics.json", "rejects", "hits.jsonl", "pii.json", "duplicates.jsonl"),
+    }
+    assert all(b"010-1234-5678" not in path.read_bytes() for path in files)
+    assert not any("010-1234-5678" in text for text in texts(tmp_path / "out", "b"))
 
 
 @pytest.mark.slow
@@ -130,15 +75,6 @@ def test_same_bytes_from_one_and_two_workers_and_any_unit_size(corpora, tmp_path
     assert (
         describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two") == describe_outputs(tmp_path / "big")
     )
-
-
-def test_sentence_duplicates_keep_the_first(tmp_path):
-    (tmp_path / "in").mkdir()
-    long, other = "아주 길고 긴 문장이 여기에 하나 있습니다.", "다른 하나의 긴 문장도 여기에 있습니다."
-    (tmp_path / "in/a.txt").write_text(f"{long} 네. {other}\n{other} 네.\n{long}\n", encoding="utf-8")
-    counts = build(settings(tmp_path / "in", deduplicate={"sentences": True}), tmp_path / "out")
-    assert [row["sentences"] for row in rows(tmp_path / "out")] == [[long, "네.", other], ["네."]]
-    assert (counts["duplicates"]["documents"], counts["duplicates"]["sentences"]) == (0, 2)
 
 
 def test_benchmark_sentences_go_even_where_they_hold_personal_data(tmp_path):
@@ -163,7 +99,7 @@ def test_benchmark_sentences_go_even_where_they_hold_personal_data(tmp_path):
 def test_source_rules_replace_the_common_ones(tmp_path):
     (tmp_path / "a.txt").write_text("짧은 글이다. 이 글은 앞의 글보다 훨씬 더 깁니다.\n", encoding="utf-8")
     source = {"path": str(tmp_path / "a.txt"), "name": "web", "clean": {"min_sentence_chars": 15}}
-    build(settings(tmp_path, inputs=[source]), tmp_path / "out")
+    build(settings(source), tmp_path / "out")
     assert [row["sentences"] for row in rows(tmp_path / "out")] == [["이 글은 앞의 글보다 훨씬 더 깁니다."]]
 
 
@@ -184,7 +120,7 @@ def test_too_many_rejects_fail_the_run_with_counts_and_path(corpora, tmp_path):
     path.write_bytes(b'{"id": 0, "body": "a first line that has the field"}\n' + path.read_bytes())
     source = {"path": str(path), "text_field": "body"}
     with pytest.raises(HunminError, match=r"400 of 401 lines .*no field 'body': 400") as caught:
-        build(settings(corpora, inputs=[source]), tmp_path / "out")
+        build(settings(source), tmp_path / "out")
     assert "rejects.jsonl" in str(caught.value)
     assert (tmp_path / "out/rejects/rejects.jsonl").read_text().count("\n") == 400
 
@@ -204,8 +140,11 @@ def test_missing_path_empty_corpus_and_nothing_left(tmp_path):
 def test_truncated_archive_leaves_finished_units(corpora, tmp_path, monkeypatch):
     whole = (corpora / "b.txt.zst").read_bytes()
     (corpora / "b.txt.zst").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(HunminError, match="damaged or cut short"):
-        build(settings(corpora, max_bad_files=0), tmp_path / "out")
+    (corpora / "c.txt.gz").write_bytes(b"\x1f\x8b\x08 broken")
+    with pytest.raises(HunminError, match="2 of 3 inputs are damaged") as caught:
+        build(settings(corpora), tmp_path / "out")
+    assert all(said in str(caught.value) for said in ("b.txt.zst", "c.txt.gz", "max_bad_files"))
+    (corpora / "c.txt.gz").unlink()
     finished = parts(tmp_path / "out")
     assert finished
     (corpora / "b.txt.zst").write_bytes(whole)
@@ -218,12 +157,6 @@ def test_without_a_benchmark_nothing_is_decontaminated_and_that_is_said(corpora,
     counts = build(settings(corpora, decontaminate={}), tmp_path / "out")
     assert counts["documents"] > 0 and counts["benchmark_sentences"] == 0
     assert "nothing is decontaminated" in " ".join(capsys.readouterr().err.split())
-
-
-def test_a_missing_key_is_clear(corpora, tmp_path, monkeypatch):
-    monkeypatch.delenv("HUNMIN_PII_KEY", raising=False)
-    with pytest.raises(UserError, match="no key"):
-        build(settings(corpora, pii={}), tmp_path / "out")
 
 
 def test_a_document_of_5_mb_in_one_line(tmp_path):
@@ -305,7 +238,7 @@ def test_resume_goes_by_content_not_by_order_or_folder(corpora, tmp_path, monkey
     moved = tmp_path / "elsewhere"
     corpora.rename(moved)
     (moved / "0.txt").write_text("\n".join(prose(60, 5)), encoding="utf-8")
-    chosen = settings(moved, inputs=[str(moved / name) for name in ("b.txt.zst", "0.txt", "a.jsonl")])
+    chosen = settings(*(moved / name for name in ("b.txt.zst", "0.txt", "a.jsonl")))
     after = stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)
     assert before.items() <= after.items() and len(after) == len(before) + 1
     build(chosen, tmp_path / "out")
@@ -344,9 +277,7 @@ def test_the_same_content_twice_is_two_sets_of_documents(tmp_path, monkeypatch):
     for name in ("x/a.txt", "y/a.txt", "y/b.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("첫 문장이 있다.\n둘째 문장이 있다.\n", encoding="utf-8")
-    chosen = settings(
-        tmp_path, inputs=[str(tmp_path / "x"), str(tmp_path / "y")], deduplicate={"documents": False}, workers=2
-    )
+    chosen = settings(tmp_path / "x", tmp_path / "y", deduplicate={"documents": False}, workers=2)
     assert len(stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)) == 3
     build(chosen, tmp_path / "out")
     assert [row["id"] for row in rows(tmp_path / "out")] == ["x/a-1", "x/a-2", "y/a-1", "y/a-2", "b-1", "b-2"]
@@ -361,17 +292,6 @@ def test_finished_files_are_not_read_again(corpora, tmp_path, monkeypatch):
 
     monkeypatch.setattr("data.units.catalog.read_blocks", refuse)
     assert build(settings(corpora), tmp_path / "out")["documents"] == 701
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_every_damaged_input_is_named_and_the_others_are_done(corpora, tmp_path, workers):
-    for name in ("0.txt.gz", "z.txt.zst"):
-        (corpora / name).write_bytes(b"\x1f\x8b\x08 broken")
-    with pytest.raises(HunminError, match="2 of 4 inputs are damaged") as caught:
-        build(settings(corpora, workers=workers), tmp_path / "out")
-    assert "0.txt.gz" in str(caught.value) and "z.txt.zst" in str(caught.value)
-    assert "max_bad_files" in str(caught.value)
-    assert len(parts(tmp_path / "out")) >= 2
 
 
 def test_a_fault_in_one_unit_names_it_and_loses_no_other(corpora, tmp_path, monkeypatch):
@@ -403,7 +323,7 @@ def test_more_unnamed_files_than_sources_are_refused_before_any_work(content, na
     (tmp_path / "in").mkdir()
     for number in range(8):
         (tmp_path / f"in/{number}.jsonl").write_text(content, encoding="utf-8")
-    chosen = settings(tmp_path / "in", inputs=[{"path": str(tmp_path / "in"), "name": name}])
+    chosen = settings({"path": str(tmp_path / "in"), "name": name})
     if refused:
         with pytest.raises(UserError, match="8 files have no `name`"):
             build(chosen, tmp_path / "out")
@@ -420,7 +340,7 @@ def test_a_source_for_each_document_is_refused(unit_mb, tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(UserError, match="more than 300 sources"):
         build(settings(tmp_path / "a.jsonl", unit_mb=unit_mb), tmp_path / "out")
-    build(settings(tmp_path / "a.jsonl", inputs=[{"path": str(tmp_path / "a.jsonl"), "name": "곳"}]), tmp_path / "out2")
+    build(settings({"path": str(tmp_path / "a.jsonl"), "name": "곳"}), tmp_path / "out2")
 
 
 @pytest.mark.parametrize("key", ["shard_mb", "unit_mb"])

@@ -9,6 +9,7 @@ import lzma
 import random
 import sqlite3
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ import zstandard
 
 from common.errors import HunminError, UserError
 from common.manifest import describe_outputs
-from data.corpus import build_corpus
 from data.settings import CorpusSettings
-from data.shards import read_shards
+from data.units.set_aside import SetAside
+
+from .building import OFF, build, listed, stop_before_the_shards, texts
+from .building import settings as settings_of
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -38,14 +41,12 @@ def sentence(n: int) -> str:
     return f"{n}번 글은 " + "".join(rng.choice(SYLLABLES) for _ in range(60)) + "라고 적었다."
 
 
-TEXTS = [sentence(n) for n in range(3000)]
+TEXTS = [sentence(n) for n in range(1500)]
 TEXT = "\n".join(TEXTS).encode()
 
 
-def settings(folder: Path, **changes: Any) -> CorpusSettings:
-    off = {"enabled": False}
-    tree = {"inputs": [str(folder)], "pii": off, "decontaminate": off, "workers": 1, "unit_mb": 0.05, **changes}
-    return CorpusSettings.model_validate(tree)
+def settings(*inputs: object, **changes: Any) -> CorpusSettings:
+    return settings_of(*inputs, **{"pii": OFF, "unit_mb": 0.05, **changes})
 
 
 @pytest.fixture
@@ -58,20 +59,11 @@ def inputs(tmp_path: Path) -> Path:
     return folder
 
 
-def texts(out: Path, source: str) -> list[str]:
-    rows = [row for batch in read_shards(out) for row in batch.to_pylist() if row["source"] == source]
-    return [" ".join(row["sentences"]) for row in rows]
-
-
-def listed(out: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in (out / "rejects/files.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_a_cut_archive_is_read_up_to_the_cut(inputs: Path, tmp_path: Path, suffix: str) -> None:
     packed = COMPRESS[suffix](TEXT)
     (inputs / f"m.txt{suffix}").write_bytes(packed[: len(packed) * 9 // 10])
-    build_corpus(settings(inputs), tmp_path / "out")
+    build(settings(inputs), tmp_path / "out")
     found = texts(tmp_path / "out", "m")
     assert found == TEXTS[: len(found)], "whole records alone, in order"
     # of bz2 whole blocks of 900 kB alone can be read, and this file is one
@@ -85,14 +77,14 @@ def test_a_cut_archive_is_read_up_to_the_cut(inputs: Path, tmp_path: Path, suffi
 
 def test_garbage_after_an_archive_takes_nothing_of_it(inputs: Path, tmp_path: Path) -> None:
     (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT + b"\n") + b"no archive any more")
-    build_corpus(settings(inputs), tmp_path / "out")
+    build(settings(inputs), tmp_path / "out")
     assert texts(tmp_path / "out", "m") == TEXTS
     assert "Not a gzipped file" in listed(tmp_path / "out")[0]["reason"]
 
 
 def test_zeros_after_an_archive_are_no_damage(inputs: Path, tmp_path: Path) -> None:
     (inputs / "m.txt.gz").write_bytes(gzip.compress(TEXT) + b"\0" * 512)
-    build_corpus(settings(inputs), tmp_path / "out")
+    build(settings(inputs), tmp_path / "out")
     assert texts(tmp_path / "out", "m") == TEXTS and listed(tmp_path / "out") == []
 
 
@@ -108,20 +100,20 @@ def test_zeros_after_an_archive_are_no_damage(inputs: Path, tmp_path: Path) -> N
 )
 def test_what_is_not_what_its_name_says(inputs: Path, tmp_path: Path, name: str, content: bytes) -> None:
     (inputs / name).write_bytes(content)
-    build_corpus(settings(inputs), tmp_path / "out")
+    build(settings(inputs), tmp_path / "out")
     assert texts(tmp_path / "out", "a") and texts(tmp_path / "out", "z") and not texts(tmp_path / "out", "m")
     assert [entry["file"] for entry in listed(tmp_path / "out")] == [name]
 
 
 def test_rows_before_a_damaged_group_are_read(inputs: Path, tmp_path: Path) -> None:
     path = inputs / "m.parquet"
-    pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=500, compression="zstd", use_dictionary=False)
+    pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=250, compression="zstd", use_dictionary=False)
     place = pq.read_metadata(path).row_group(3).column(0).data_page_offset
     content = bytearray(path.read_bytes())
     content[place + 40 : place + 400] = bytes(360)
     path.write_bytes(content)
-    build_corpus(settings(inputs, unit_mb=100), tmp_path / "out")
-    assert texts(tmp_path / "out", "m") == TEXTS[:1500]
+    build(settings(inputs, unit_mb=100), tmp_path / "out")
+    assert texts(tmp_path / "out", "m") == TEXTS[:750]
     assert listed(tmp_path / "out")[0]["reason"].startswith("cannot be read as Parquet")
 
 
@@ -131,67 +123,35 @@ def test_same_bytes_for_any_workers_and_after_a_stop(
 ) -> None:
     packed = gzip.compress(TEXT)
     (inputs / "m.txt.gz").write_bytes(packed[: len(packed) // 2])
-    build_corpus(settings(inputs), tmp_path / "whole")
+    build(settings(inputs), tmp_path / "whole")
 
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("data.corpus.assemble", stop)
-        build_corpus(settings(inputs, workers=workers), tmp_path / "out")
+    stop_before_the_shards(settings(inputs, workers=workers), tmp_path / "out", monkeypatch)
     monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
-    build_corpus(settings(inputs, workers=workers), tmp_path / "out")
+    build(settings(inputs, workers=workers), tmp_path / "out")
     assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
-
-
-def test_a_mended_file_is_read_to_its_end(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    packed = gzip.compress(TEXT)
-    (inputs / "m.txt.gz").write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(HunminError, match="1 of 3 inputs are damaged"):
-        build_corpus(settings(inputs, max_bad_files=0), tmp_path / "out")
-    (inputs / "m.txt.gz").write_bytes(packed)
-    build_corpus(settings(inputs, max_bad_files=0), tmp_path / "out")
-    assert texts(tmp_path / "out", "m") == TEXTS and listed(tmp_path / "out") == []
 
 
 @pytest.mark.parametrize(("files", "damaged", "share", "ends"), [
     (1, 1, 0.05, True), (2, 1, 0.05, False), (4, 2, 0.05, True), (40, 2, 0.05, False), (40, 3, 0.05, True),
     (40, 1, 0.0, True), (4, 2, 0.5, False),
 ])  # fmt: skip
-def test_the_bound(tmp_path: Path, files: int, damaged: int, share: float, ends: bool) -> None:
-    (tmp_path / "in").mkdir()
-    for number in range(files):
-        whole = gzip.compress(f"{number}번 파일에 있는 글이다.\n".encode())
-        (tmp_path / f"in/{number:02}.txt.gz").write_bytes(whole[:-4] if number < damaged else whole)
-    chosen = settings(tmp_path / "in", max_bad_files=share)
-    if ends:
-        with pytest.raises(HunminError, match=f"{damaged} of {files} inputs are damaged"):
-            build_corpus(chosen, tmp_path / "out")
-    else:
-        build_corpus(chosen, tmp_path / "out")
-        assert len(listed(tmp_path / "out")) == damaged
-
-
-def test_a_file_that_may_not_be_read_is_no_damage(
-    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("data.readers.formats.open_bytes", refuse)
-    with pytest.raises(UserError, match="Permission denied"):
-        build_corpus(settings(inputs, inputs=[str(inputs / "a.txt")]), tmp_path / "out")
+def test_the_bound(files: int, damaged: int, share: float, ends: bool) -> None:
+    aside = SetAside(files, share)
+    message = f"{damaged} of {files} inputs are damaged"
+    with pytest.raises(HunminError, match=message) if ends else nullcontext():
+        for number in [*range(damaged), 0]:
+            aside.add(f"{number}.gz", "is cut short")
 
 
 def test_a_file_with_two_places_of_damage_is_listed_once(inputs: Path, tmp_path: Path) -> None:
     path = inputs / "m.parquet"
-    pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=500, compression="zstd", use_dictionary=False)
+    pq.write_table(pa.table({"text": TEXTS}), path, row_group_size=250, compression="zstd", use_dictionary=False)
     content = bytearray(path.read_bytes())
     for group, before, length, sign in ((1, 40, 360, b"\0"), (4, 0, 30, b"\xff")):  # of a page, and of its head
         place = pq.read_metadata(path).row_group(group).column(0).data_page_offset + before
         content[place : place + length] = sign * length
     path.write_bytes(content)
-    build_corpus(settings(inputs, unit_mb=0.01), tmp_path / "out")
+    build(settings(inputs, unit_mb=0.01), tmp_path / "out")
     assert [entry["source"] for entry in listed(tmp_path / "out")] == ["m"]
     assert sum(json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"].values()) == 1
 
@@ -204,11 +164,11 @@ def test_a_locked_database_is_no_damage(inputs: Path, tmp_path: Path, monkeypatc
     writer.executemany("INSERT INTO t VALUES (?)", [(text,) for text in TEXTS[:200]])
     writer.execute("BEGIN EXCLUSIVE")
     with pytest.raises(HunminError, match=r"cannot read .*m\.sqlite: database is locked") as caught:
-        build_corpus(settings(inputs), tmp_path / "out")
+        build(settings(inputs), tmp_path / "out")
     assert "the program that has it open" in str(caught.value)
     writer.execute("COMMIT")
     writer.close()
-    build_corpus(settings(inputs), tmp_path / "out")
+    build(settings(inputs), tmp_path / "out")
     assert texts(tmp_path / "out", "m") == TEXTS[:200] and listed(tmp_path / "out") == []
 
 
@@ -220,26 +180,28 @@ def tables(folder: Path, good: int, bad: int) -> None:
         (folder / f"{number:04}.csv").write_text(f"id,{column}\n1,{number}번 표의 글이다.\n", encoding="utf-8")
 
 
-def test_tables_without_the_column_are_set_aside_up_to_the_bound(tmp_path: Path) -> None:
-    tables(tmp_path / "in", 2400, 110)
-    build_corpus(settings(tmp_path / "in", unit_mb=1), tmp_path / "out")
+def test_tables_without_the_column_are_set_aside_up_to_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("data.executors.failures.MOST_FAILURES", 3)  # which they are none of
+    tables(tmp_path / "in", 95, 5)
+    build(settings(tmp_path / "in"), tmp_path / "out")
     found = listed(tmp_path / "out")
-    assert len(found) == 110 and {entry["reason"] for entry in found} == {"has no column 'text'"}
-    assert json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"] == {"has no column 'text'": 110}
+    assert len(found) == 5 and {entry["reason"] for entry in found} == {"has no column 'text'"}
+    assert json.loads((tmp_path / "out/statistics.json").read_bytes())["damaged"] == {"has no column 'text'": 5}
 
 
 def test_too_many_tables_without_the_column_end_the_stage(tmp_path: Path) -> None:
     tables(tmp_path / "in", 90, 10)
     with pytest.raises(UserError, match="6 of 100 inputs are damaged or do not fit") as caught:
-        build_corpus(settings(tmp_path / "in"), tmp_path / "out")
+        build(settings(tmp_path / "in"), tmp_path / "out")
     assert "no column 'text'" in str(caught.value) and "text_field" in str(caught.value)
 
 
 def test_one_file_that_the_recipe_names_has_to_fit(inputs: Path, tmp_path: Path) -> None:
     tables(tmp_path / "tables", 0, 1)
-    single = [str(inputs), str(tmp_path / "tables/0000.csv")]
     with pytest.raises(UserError, match=r"no column 'text'[\s\S]*columns are id, body"):
-        build_corpus(settings(inputs, inputs=single), tmp_path / "out")
+        build(settings(inputs, tmp_path / "tables/0000.csv"), tmp_path / "out")
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -248,7 +210,7 @@ def test_an_input_none_of_whose_files_fits_ends_the_stage(
 ) -> None:
     monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
     tables(tmp_path / "tables", 0, 2)
-    chosen = settings(inputs, inputs=[str(inputs), str(tmp_path / "tables")], max_bad_files=0.5)
+    chosen = settings(inputs, tmp_path / "tables", max_bad_files=0.5)
     for _ in range(1 + again):  # the second time they are known from the first
         with pytest.raises(UserError, match=r"no file of .*tables can be read[\s\S]*text_field"):
-            build_corpus(chosen, tmp_path / "out")
+            build(chosen, tmp_path / "out")

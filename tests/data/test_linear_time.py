@@ -57,6 +57,12 @@ MARKS = [
     "[", "![](", "> ", "* ", "`", "**a", "| ", "# ", "[a](", "_a ", "- - ",
 ]  # fmt: skip
 
+SENTENCES = [
+    "가", "가 ", '"', '" ', "' ", "(", "다. (", "다. (가", "“가", '"가 ', '." ', "[", ")", ".", ". ", "다.", "… ", "ㅋ",
+    "다ㅋ", "다 ㅋ", "다 !", "닼ㅋ", "갈까 ", "갈까 말까 ", "먹었다 잤다 ", "1. ", "1.", "가. ", " ", "A.", "A. ",
+    "'가", "요 ", "? ", "!? ㅋ~",
+]  # fmt: skip
+
 
 def build(text: str) -> None:
     """Do with a text what the corpus stage does."""
@@ -64,6 +70,11 @@ def build(text: str) -> None:
     find_many([text, cleaned], on_request=True)
     keep_sentences(split_sentences(cleaned), CleanSettings(), {})
     keys_of([text])
+
+
+def split(text: str) -> None:
+    for head in ("", "했다 ", '그는 "'):
+        split_sentences(f"{head}{text}x")
 
 
 def find(text: str) -> None:
@@ -89,6 +100,7 @@ def mediawiki(text: str) -> None:
 WORKS: dict[str, tuple[Callable[[str], None], list[str], int]] = {
     "corpus": (build, [*TEXT, "<p" + " " * 300, "<p a=" + "/" * 300, "<p " + "a" * 60], 60_000),
     "values": (find, VALUES, 100_000),
+    "sentences": (split, SENTENCES, 40_000),
     "namuwiki": (namuwiki, NAMUMARK, 100_000),
     "mediawiki": (mediawiki, WIKICODE, 40_000),
     "html": (lambda text: parse("html", text), TAGS, 200_000),

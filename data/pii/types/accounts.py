@@ -58,32 +58,8 @@ _REQUEST = re.compile(
 _ADDRESSED = re.compile(r" ?(?:님|씨(?![가-힣])|께서|에게|한테)|[!~♡♥]|,? ?(?:안녕|고마|감사|축하)")
 _PLACE = re.compile("(?:역|점|카페|공원|집|앞|홀|타워|마트|몰|대)$")
 _DISTRICT = re.compile("[동구시군읍면리]$")
-_HONOURED = frozenset(
-    [
-        "하느",
-        "부모",
-        "선생",
-        "사장",
-        "교수",
-        "기사",
-        "고객",
-        "회원",
-        "작가",
-        "대표",
-        "손",
-        "스승",
-        "임금",
-        "형",
-        "누",
-        "여러분",
-        "어머",
-        "아버",
-        "할머",
-        "할아버",
-        "팀장",
-        "부장",
-        "과장",
-    ]
+_HONOURED = re.compile(
+    "하느|부모|선생|사장|교수|기사|고객|회원|작가|대표|손|스승|임금|형|누|여러분|어머|아버|할머|할아버|[팀부과]장"
 )
 """What 님 follows and is no handle."""
 _IDENTIFIER = re.compile("[a-z]+[A-Z]")
@@ -112,7 +88,7 @@ def mention(text: str, match: re.Match[str]) -> Extent | None:
     if (name := match["name"]) is not None:
         end = match.end("name")
         if match["title"]:
-            return None if name in _HONOURED else (start, end)
+            return None if _HONOURED.fullmatch(name) else (start, end)
         person = len(name) <= 4 and re.match(SURNAMES, name) and not _PLACE.search(name)
         asked = person and _REQUEST.search(text, end, end + 25)
         place = _PLACE.search(name) or _DISTRICT.search(name)

@@ -23,31 +23,9 @@ _NAME = (
     rf"|(?<![가-힣])(?P<called>(?:{SURNAMES})[가-힣]{{2}}) ?씨(?=[ ,.!?)]|[가는의를도와]|에게|한테|께|$)"
 )
 _GATE = rf"(?:{_LABELS}) ?[:：=]|[가-힣]{{3}} ?씨"
-_NO_NAME = frozenset(
-    [
-        "아저씨",
-        "아가씨",
-        "이름",
-        "미정",
-        "없음",
-        "무명",
-        "비공개",
-        "이하",
-        "전체",
-        "관리자",
-        "운영자",
-        "담당자",
-        "이상",
-        "기타",
-        "한글",
-        "영문",
-        "공백",
-        "주인",
-        "남자",
-        "여자",
-        "고객",
-        "사용자",
-    ]
+_NO_NAME = re.compile(
+    "아저씨|아가씨|이름|미정|없음|무명|비공개|이하|전체|관리자|운영자|담당자|이상|기타|한글|영문|공백|주인|남자|여자"
+    "|고객|사용자"
 )
 _ENDS_OF_WORDS = ("날", "마음", "솜", "말", "글", "불", "맵", "아저", "아가", "이름", "박")
 """Before 씨 these make a word: weather, handwriting, skill, embers."""
@@ -61,7 +39,7 @@ def name(text: str, match: re.Match[str]) -> Extent | None:
     group = "given" if match["given"] else "called"
     start, end = match.span(group)
     value = match[group]
-    if value in _NO_NAME or value.endswith(_ENDS_OF_WORDS) or value.startswith(("사람", "이름")):
+    if _NO_NAME.fullmatch(value) or value.endswith(_ENDS_OF_WORDS) or value.startswith(("사람", "이름")):
         return None
     return start, end
 

@@ -98,19 +98,7 @@ _URL_PARTS = re.compile(r"(?P<scheme>[a-z]+://)?(?P<www>www\.)?(?P<host>[^/?#]*)
 _HEX = re.compile("[0-9A-Fa-f]")
 
 
-_PROGRAMS = frozenset(
-    [
-        "COMMAND.COM",
-        "FORMAT.COM",
-        "MODE.COM",
-        "MORE.COM",
-        "EDIT.COM",
-        "TREE.COM",
-        "CHCP.COM",
-        "DISKCOPY.COM",
-        "DEVENV.COM",
-    ]
-)
+_PROGRAMS = re.compile("(?:COMMAND|FORMAT|MODE|MORE|EDIT|TREE|CHCP|DISKCOPY|DEVENV)[.]COM", re.I)
 
 
 def url(text: str, match: re.Match[str]) -> Extent | None:
@@ -124,7 +112,7 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
     start = match.start()
     if value := match["escaped"]:
         return start, start + len(value.rstrip(".,:;!?" if "(" in value else ".,:;!?)"))
-    if (match["loud"] or match["capital"] or "").upper() in _PROGRAMS:
+    if _PROGRAMS.fullmatch(match["loud"] or match["capital"] or ""):
         return None
     if (match["site"] or match["loud"]) and text[start].isdigit() and "가" <= text[start - 1 : start] <= "힣":
         return None

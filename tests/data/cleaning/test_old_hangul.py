@@ -7,8 +7,8 @@ import pytest
 
 from common.errors import UserError
 from data.cleaning import CleanSettings, clean, require_old_hangul
-from data.corpus import build_corpus
-from data.settings import CorpusSettings
+
+from ..building import build, settings
 
 ARAE_A = "\u119e"
 GA, HA = f"\u1100{ARAE_A}", f"\u1112{ARAE_A}"
@@ -47,7 +47,6 @@ def test_said_before_the_work_when_the_table_is_missing(tmp_path: Path, monkeypa
     require_old_hangul.cache_clear()
     (tmp_path / "a.jsonl").write_text('{"text": "옛글"}\n', encoding="utf-8")
     source = {"path": str(tmp_path / "a.jsonl"), "clean": {"old_hangul": True}}
-    settings = CorpusSettings.model_validate({"inputs": [source], "decontaminate": {"enabled": False}})
     with pytest.raises(UserError, match="pip install hypua2jamo"):
-        build_corpus(settings, tmp_path / "out")
+        build(settings(source), tmp_path / "out")
     require_old_hangul.cache_clear()

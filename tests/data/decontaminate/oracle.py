@@ -15,7 +15,7 @@ import numpy as np
 from data.benchmark import BenchmarkSentence
 from data.decontaminate.bm25 import bm25_weights, needed_weight
 from data.decontaminate.matcher import Hit, better
-from data.decontaminate.normalise import folded_words, word_bigrams
+from data.decontaminate.normalise import folded_words
 from data.decontaminate.settings import DecontaminateSettings, Rule
 
 
@@ -123,3 +123,8 @@ def fragment_share(query: str, text: str, settings: DecontaminateSettings) -> fl
         while start + length <= len(query) and query[start : start + length] in text:
             longest, length = length, length + 1
     return longest / len(query) if longest else 0.0
+
+
+def word_bigrams(words: list[str]) -> list[str]:
+    """Return the pairs of neighbouring characters inside words, with repetitions, in order."""
+    return [word[i : i + 2] for word in words for i in range(len(word) - 1)]

@@ -60,7 +60,7 @@ def corpus(seed: int, benchmark_size: int, queries: int) -> tuple[list[Benchmark
     return benchmark, [alter(rng.choice(benchmark).text, rng) for _ in range(queries)]
 
 
-@pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize("threshold", [0.5, 0.8])
 def test_decisions_equal_the_oracle_on_korean_like_text(threshold: float) -> None:
     chosen = DecontaminateSettings(threshold=threshold, bigram_threshold=threshold)
     benchmark, queries = corpus(int(threshold * 10), 150, 500)

@@ -13,8 +13,8 @@ from data.decontaminate.normalise import (
     fold_character,
     fold_table,
     folded_words,
-    word_bigrams,
 )
+from tests.data.decontaminate.oracle import word_bigrams
 
 
 def test_words_lose_punctuation_and_case() -> None:

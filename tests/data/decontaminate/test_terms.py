@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.decontaminate.normalise import folded_words, word_bigrams
+from data.decontaminate.normalise import folded_words
 from data.decontaminate.terms import (
     fold_sentences,
     hash_bigrams,
@@ -16,6 +16,7 @@ from data.decontaminate.terms import (
     hash_words,
     take_sentences,
 )
+from tests.data.decontaminate.oracle import word_bigrams
 
 TEXTS = st.lists(st.one_of(st.text(max_size=30), st.text("가나ab .,\n\t각é́𠀀😀", max_size=20)), max_size=8)
 

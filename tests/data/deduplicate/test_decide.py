@@ -6,19 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import orjson
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.deduplicate.decide import KINDS, decide
-from data.deduplicate.exact import keys_of
 from data.deduplicate.settings import DeduplicateSettings
 from data.deduplicate.sides import Sides
 from data.executors import LocalPool
-from data.shards import write_table
-from data.units.work import PART_SCHEMA
 
+from ..building import write_part as write_texts
 from .invented import document, edited
 
 ONE = LocalPool(1)
@@ -32,10 +29,7 @@ def write_part(path: Path, documents: dict[str, list[list[str]]], chosen: Dedupl
     sides = Sides(chosen)
     sides.add(texts, split, np.arange(sum(map(len, split))))
     sides.write(path)
-    keys, names = keys_of(texts), list(documents)
-    columns = [names, ["s"] * len(names), [""] * len(names), split, keys["high"], keys["low"], [1] * len(names)]
-    write_table(path, pa.table(columns, schema=PART_SCHEMA), 100, 1)
-    return path
+    return write_texts(path, texts, list(documents), split=split)
 
 
 def decided(folder: Path, documents: dict[str, list[list[str]]], chosen: DeduplicateSettings, cuts: list[int]):
@@ -103,7 +97,7 @@ SENTENCE = st.sampled_from([f"{n}번 문장이 여기에 있다." for n in range
 DOCUMENTS = st.lists(st.lists(st.lists(SENTENCE, min_size=1, max_size=3), min_size=1, max_size=3), max_size=9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(documents=DOCUMENTS, cuts=st.lists(st.integers(0, 9), max_size=3))
 def test_the_cut_into_parts_makes_no_difference_and_nothing_is_lost(tmp_path_factory, documents, cuts):
     named = {f"d{n}": paragraphs for n, paragraphs in enumerate(documents)}

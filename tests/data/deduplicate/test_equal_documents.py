@@ -1,11 +1,10 @@
-"""Equal documents found partition by partition: what one look at all keys gives, under any cut, executor and kills."""
+"""Equal documents found partition by partition: what one look at all keys gives, under any cut."""
 
 import random
 from itertools import pairwise
 from pathlib import Path
 
 import orjson
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -13,13 +12,10 @@ from hypothesis import strategies as st
 
 from data.deduplicate import equal_documents, groups
 from data.deduplicate.equal_documents import ExactDuplicates
-from data.deduplicate.exact import keys_of
 from data.deduplicate.report import write_report
 from data.executors import LocalPool
-from data.shards import write_table
-from data.units.work import PART_SCHEMA
 
-from .kills import run_with_kills
+from ..building import write_part
 
 ONE = LocalPool(1)
 
@@ -27,14 +23,10 @@ ONE = LocalPool(1)
 def write_parts(folder: Path, contents: list[list[str]]) -> list[Path]:
     """Write texts as parts; a document's id says its part and row."""
     folder.mkdir(exist_ok=True)
-    paths = []
-    for number, texts in enumerate(contents):
-        keys, count = keys_of(texts), len(texts)
-        names = [f"문서-{number}-{row}" for row in range(count)]
-        columns = [names, ["s"] * count, [""] * count, [[t] for t in texts], keys["high"], keys["low"], [1] * count]
-        paths.append(folder / f"part-{number:04d}.parquet")
-        write_table(paths[-1], pa.table(columns, schema=PART_SCHEMA), 100, 1)
-    return paths
+    return [
+        write_part(folder / f"part-{number:04d}.parquet", texts, [f"문서-{number}-{row}" for row in range(len(texts))])
+        for number, texts in enumerate(contents)
+    ]
 
 
 def slowly(parts: list[Path], report: Path) -> list[tuple[int, int]]:
@@ -90,7 +82,7 @@ def test_nothing(tmp_path):
 TEXTS = st.lists(st.integers(0, 40).map(str), max_size=25)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(contents=st.lists(TEXTS, max_size=7), group=st.integers(1, 4), partition=st.sampled_from([1, 3, 10, 10**6]))
 def test_it_is_what_one_look_at_all_keys_gives(tmp_path_factory, contents, group, partition):
     folder = tmp_path_factory.mktemp("exact")
@@ -111,22 +103,6 @@ def many(folder: Path) -> list[Path]:
     return write_parts(folder, [[str(draw.randrange(4000)) for _ in range(draw.randrange(300))] for _ in range(24)])
 
 
-@pytest.mark.parametrize("executor", ["threads", "two processes", pytest.param("ray", marks=pytest.mark.slow)])
-def test_any_executor_gives_the_same_bytes(executor, tmp_path):
-    """Constants reach other processes by their defaults alone, so the tasks here are few."""
-    from data.executors import open_executor
-
-    if executor == "ray":
-        pytest.importorskip("ray")
-    parts = many(tmp_path / "parts")
-    name = "ray" if executor == "ray" else "local"
-    with open_executor(name, 2, "local", tmp_path, threads=executor == "threads") as execute:
-        exact = ExactDuplicates(parts, tmp_path, execute)
-        report_of(parts, exact, tmp_path, execute)
-    assert found(exact) == slowly(parts, tmp_path / "oracle")
-    assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
-
-
 def test_what_another_list_of_parts_left_is_not_taken_up(tmp_path):
     parts = many(tmp_path / "parts")
     report_of(parts, ExactDuplicates(parts, tmp_path, ONE), tmp_path)
@@ -135,30 +111,3 @@ def test_what_another_list_of_parts_left_is_not_taken_up(tmp_path):
     assert found(exact) == slowly(parts[1:], tmp_path / "oracle")
     assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()
     assert len(list(tmp_path.glob("exact-*"))) == 1
-
-
-RUN = """
-import sys
-from functools import partial
-from pathlib import Path
-from data.deduplicate import equal_documents, groups
-from data.deduplicate.report import write_report
-from data.executors import LocalPool
-groups.GROUP_PARTS, equal_documents.PARTITION = 2, 200
-folder = Path(sys.argv[1])
-parts = sorted((folder / "parts").glob("part-*.parquet"))
-one = LocalPool(1)
-exact = equal_documents.ExactDuplicates(parts, folder, one)
-write_report(folder / "report", parts, exact.rows, exact.found, None, folder, one)
-"""
-
-
-@pytest.mark.slow
-def test_kills_at_any_moment_change_no_byte(tmp_path, monkeypatch):
-    parts = many(tmp_path / "parts")
-    expected = slowly(parts, tmp_path / "oracle")
-    assert run_with_kills(RUN, tmp_path, most=30) >= 3
-    monkeypatch.setattr(groups, "GROUP_PARTS", 2)
-    monkeypatch.setattr(equal_documents, "PARTITION", 200)
-    assert found(ExactDuplicates(parts, tmp_path, ONE)) == expected
-    assert (tmp_path / "report").read_bytes() == (tmp_path / "oracle").read_bytes()

@@ -12,13 +12,12 @@ import pytest
 
 from common.errors import DiskFullError, UserError
 from common.manifest import describe_outputs
-from common.settings import parse_settings
-from data.corpus import build_corpus
 from data.executors import LocalPool, WorkFailed, open_executor
 from data.executors.call import Call
 from data.executors.failures import MOST_FAILURES, Failures
 from data.executors.threads import ThreadPool
-from data.settings import CorpusSettings
+
+from ..building import build, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 from executor_jobs import (
@@ -83,16 +82,9 @@ def test_a_corpus_from_two_ray_nodes_has_the_bytes_of_one_process(cluster, tmp_p
     for name in ("a", "b"):
         text = "\n".join(f"{n}번 문장이 {name} 문서에 있다. 전화는 010-1234-{n % 10_000:04d} 번." for n in range(2_000))
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
-    tree = {
-        "inputs": [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")],
-        "pii": {"key": "a key for tests only, 32 letters"},
-        "decontaminate": {"enabled": False},
-        "unit_mb": 0.05,
-        "shard_mb": 0.1,
-    }
-    build_corpus(parse_settings(CorpusSettings, {**tree, "workers": 1}, "test"), tmp_path / "one")
-    choice = {"executor": "ray", "ray_address": cluster.address}
-    build_corpus(parse_settings(CorpusSettings, {**tree, **choice}, "test"), tmp_path / "two")
+    inputs = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    build(settings(*inputs, unit_mb=0.05, shard_mb=0.1), tmp_path / "one")
+    build(settings(*inputs, unit_mb=0.05, shard_mb=0.1, executor="ray", ray_address=cluster.address), tmp_path / "two")
     assert describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two")
 
 

@@ -2,16 +2,14 @@
 
 import sys
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from filtering import batch_of
-
 from data.filters.characters import BLANK, CLASSES, DIGIT, HANGUL, LAST, LETTER
+
+from .filtering import batch_of
 
 TEXTS = st.lists(st.text(st.sampled_from("가나다 a1\n\t\u3000\u00a0.😀ㅋ"), max_size=40), max_size=5)
 

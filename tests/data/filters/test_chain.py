@@ -1,19 +1,16 @@
 """Filters one after another: who drops a document, what is counted, and what a recipe may say."""
 
 import pickle
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from filtering import documents_of
 
 from common.errors import UserError
 from common.settings import dump_settings, parse_settings
 from data.filters import FilterSettings, build_filters
 from data.settings import CorpusSettings
+
+from .filtering import documents_of
 
 LONG, SHORT, FOREIGN = "이것은 충분히 긴 한국어 글입니다.", "짧다", "This is not Korean at all, is it?"
 

@@ -3,7 +3,6 @@
 import math
 import pickle
 import random
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -12,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from filtering import batch_of, documents_of, scores
-
 from common.errors import UserError
 from data.filter_models.ngrams import estimate, train_ngrams
 from data.filters import FilterSettings, build_filters
 from data.filters.ngram_model import load_ngrams, save_ngrams
+
+from .filtering import batch_of, documents_of, scores
 
 START, UNKNOWN = "<", "?"
 """Signs of the slow model: before a document, and a character it does not know."""

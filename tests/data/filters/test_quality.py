@@ -1,8 +1,8 @@
 """The classifier: its features against a slow count over strings, its values against scikit-learn's, and the filter."""
 
+import itertools
 import math
 import random
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,17 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-import itertools
-
-from filtering import batch_of, documents_of, scores
-
 from common.errors import UserError
 from data.filter_models.classifier import save_classifier, train_classifier
 from data.filter_models.ngrams import train_ngrams
 from data.filters import FilterSettings, build_filters
 from data.filters.ngram_model import save_ngrams
 from data.filters.quality import buckets_of
+
+from .filtering import batch_of, documents_of, scores
 
 
 def slow_features(text: str) -> list[tuple]:

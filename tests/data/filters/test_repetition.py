@@ -1,14 +1,10 @@
 """Repetition: truth counted by hand, and the same shares by a slow count of strings."""
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from filtering import scores
+from .filtering import scores
 
 TOPS, REPEATS = (1, 2, 3), (2, 3, 5)
 SETTINGS = {

@@ -1,14 +1,10 @@
 """Length, symbols, language and licence: scores counted by hand."""
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from filtering import scores
+from .filtering import scores
 
 
 def test_length_in_characters_and_by_word():

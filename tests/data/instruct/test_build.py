@@ -20,23 +20,9 @@ from data.instruct.settings import InstructSettings
 from data.instruct.show import describe
 
 NOUNS = (
-    "바람",
-    "구름",
-    "나무",
-    "바다",
-    "들판",
-    "시장",
-    "학교",
-    "공원",
-    "다리",
-    "골목",
-    "극장",
-    "병원",
-    "식당",
-    "역",
-    "섬",
-    "강",
-)
+    "바람", "구름", "나무", "바다", "들판", "시장", "학교", "공원", "다리", "골목",
+    "극장", "병원", "식당", "역", "섬", "강",
+)  # fmt: skip
 VERBS = ("조용하다", "넓다", "붐빈다", "아름답다", "멀다", "가깝다", "새롭다", "오래되었다")
 
 
@@ -104,21 +90,20 @@ def test_labels_are_balanced_and_rows_are_distinct(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out/table.json").read_bytes()) == counts
 
 
-@pytest.mark.parametrize(("fill", "expected"), [("templates", (100, 0, 20)), ("none", (20, 80, 20))])
-def test_filling_repeats_rows_under_other_templates(tmp_path: Path, fill: str, expected: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("fill", "wanted", "expected"),
+    [("templates", 80, (80, 0, 20)), ("none", 100, (20, 80, 20)), ("templates", 300, (100, 200, 20))],
+)
+def test_filling_repeats_rows_under_other_templates(
+    tmp_path: Path, fill: str, wanted: int, expected: tuple[int, ...]
+) -> None:
     nsmc(tmp_path, [0, 1] * 10)
-    line = line_of(build(tmp_path, uses=["nsmc"], per_use=100, held_out=0, fill=fill), "nsmc")
+    line = line_of(build(tmp_path, uses=["nsmc"], per_use=wanted, held_out=0, fill=fill), "nsmc")
     assert (line["rows"], line["shortfall"], line["distinct_rows"]) == expected
     train = rows(tmp_path)
     assert len({row.id for row in train}) == len(train)
     first = {row.id.rsplit("-", 1)[0] for row in train[:20]}
     assert len(first) == 20, "every row comes once before one comes twice"
-
-
-def test_filling_ends_with_the_templates(tmp_path: Path) -> None:
-    nsmc(tmp_path, [0, 1] * 10)
-    line = line_of(build(tmp_path, uses=["nsmc"], per_use=300, held_out=0), "nsmc")
-    assert (line["rows"], line["shortfall"]) == (100, 200)
 
 
 def test_the_same_bytes_from_any_number_of_workers_and_other_rows_from_another_seed(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import orjson
-import pyarrow as pa
 import pytest
 import xxhash
 from hypothesis import given
@@ -17,28 +16,22 @@ from hypothesis import strategies as st
 from common.errors import UserError
 from common.manifest import describe_outputs
 from data.assemble import assemble
-from data.deduplicate import DeduplicateSettings, keys_of
+from data.deduplicate import DeduplicateSettings
 from data.executors import LocalPool
 from data.mixture import HELD_OUT, OUT, MixtureSettings, mix
 from data.mixture.draw import cap_threshold, copies, draws
-from data.shards import read_shard, read_shard_manifest, shard_paths, write_table
+from data.shards import read_shard, read_shard_manifest, shard_paths
 from data.statistics.table import format_mixture
-from data.units.work import PART_SCHEMA
+
+from ..building import write_part as write_texts
 
 SOURCES = ("news", "talk", "wiki")
 
 
 def write_part(path: Path, rows: list[tuple[str, str, str]]) -> Path:
     """Write a part of (id, source, text)."""
-    texts = [text for _, _, text in rows]
-    keys = keys_of(texts)
-    columns = {
-        "id": [id for id, _, _ in rows], "source": [source for _, source, _ in rows], "licence": [""] * len(rows),
-        "sentences": [[text] for text in texts], "high": keys["high"], "low": keys["low"],
-        "bytes": [len(text.encode()) for text in texts],
-    }  # fmt: skip
-    write_table(path, pa.table(columns, schema=PART_SCHEMA), 100, 1)
-    return path
+    ids, sources, texts = zip(*rows, strict=True) if rows else ((), (), ())
+    return write_texts(path, list(texts), list(ids), list(sources))
 
 
 @pytest.fixture(scope="module")

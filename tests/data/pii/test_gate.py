@@ -17,6 +17,7 @@ from .test_written_otherwise import parse as parse_form
 PIECES = [parse(marked)[0] for texts in POSITIVE.values() for marked in texts] + NEGATIVE
 ALPHABET = "0123456789" * 2 + "-. :@/()+,=가동로길시구군읍번지서울산M aFx_\u2013ㅡ"
 
+AFTER = ["", " ", ".", ", 3호", "번지", " 번지", "번지 3호", " 대한", "에서", " (가나동)", "-", "\u2013"]
 
 GATE = gate.gate(on_request=True)
 FORMS = [parse_form(marked)[0] for marked in FOUND]
@@ -59,20 +60,7 @@ def test_folding_without_its_gate_finds_nothing_more(line: str) -> None:
 def test_relaxation_at_the_edges_of_an_address() -> None:
     for road in ("가·로", "가로 3길", "나1동2가", "다리 라리", "가대로지하 "):
         for number in ("1", "12345", "1-2"):
-            for after in (
-                "",
-                " ",
-                ".",
-                ", 3호",
-                "번지",
-                " 번지",
-                "번지 3호",
-                " 대한",
-                "에서",
-                " (가나동)",
-                "-",
-                "\u2013",
-            ):
+            for after in AFTER:
                 line = f"세종특별자치시 {road}{number}{after}"
                 assert BY_NAME["ADDRESS"].pattern.search(line) is None or "ADDRESS" in GATE.line_types(encode(line)), (
                     line

@@ -10,10 +10,8 @@ import unicodedata
 import pyarrow.parquet as pq
 import pytest
 
-from data.corpus import build_corpus
-from data.settings import CorpusSettings
+from ..building import build, settings
 
-KEY = "a key that is long enough"
 LINES = (
     ("제 번호는 ０１０－７３９１－４６２８이니 저녁에 전화 주세요.", "73914628"),
     ("급하면 010 － 8264 － 1935로 문자를 남겨 주시기 바랍니다.", "82641935"),
@@ -49,15 +47,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "in").mkdir()
     lines = [json.dumps({"text": text}, ensure_ascii=False) for text in dict.fromkeys(text for text, _ in LINES)]
     (folder / "in" / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    settings = CorpusSettings.model_validate(
-        {
-            "inputs": [str(folder / "in")],
-            "pii": {"key": KEY, "key_env": "HUNMIN_TEST_NO_SUCH_KEY"},
-            "decontaminate": {"enabled": False},
-            "workers": 1,
-        }
-    )
-    build_corpus(settings, folder / "out")
+    build(settings(folder / "in"), folder / "out")
     tables = [pq.read_table(path).to_pydict() for path in sorted((folder / "out" / "shards").glob("*.parquet"))]
     return "\n".join(str(value) for table in tables for column in table.values() for value in column)
 

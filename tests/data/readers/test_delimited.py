@@ -88,13 +88,6 @@ def test_several_columns_are_joined_and_empty_ones_left_out(tmp_path):
     assert texts(read(path, text_field=["title", "text"])) == ["제목\n글", "혼자"]
 
 
-def test_a_stray_quote_takes_one_row_and_no_traceback(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text('n,text\n1,"열린 채\n2,다음\n3,끝\n', encoding="utf-8")
-    items = read(path)
-    assert texts(items) == ["다음", "끝"] and rejects(items) == [(2, UNCLOSED)]
-
-
 @pytest.mark.parametrize("closed", ["", '9,"닫는 말"\n'])
 def test_a_stray_quote_takes_one_row_of_many(tmp_path, closed):
     path = tmp_path / "a.csv"

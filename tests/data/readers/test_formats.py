@@ -25,8 +25,9 @@ from data.readers import (
     list_files,
     parse_block,
     read_blocks,
-    resolve_format,
 )
+
+from .reading import read
 
 COMPRESS = {
     ".gz": gzip.compress,
@@ -35,11 +36,6 @@ COMPRESS = {
     ".zst": zstandard.ZstdCompressor().compress,
     "": lambda data: data,
 }
-
-
-def read(path: Path, block_bytes: int = 1 << 20, **fields) -> list[Document | Reject]:
-    [file] = list_files([SourceSettings(path=str(path), **fields)])
-    return [item for format, block in read_blocks(file, block_bytes) for item in parse_block(file, format, block)]
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -118,12 +114,6 @@ def test_blocks_are_whole_lines_and_give_the_file_back(tmp_path_factory, lines, 
         assert position == len(content) or block.data.endswith(b"\n")
 
 
-def test_format_is_sniffed_when_the_name_says_nothing(tmp_path):
-    file = InputFile("dump", "dump", SourceSettings(path="dump"))
-    assert resolve_format(file, b' {"text": "a"}\n') == "jsonl"
-    assert resolve_format(file, "그냥 글\n".encode()) == "text"
-
-
 @pytest.mark.parametrize("suffix", ["", ".GZ", ".BZ2", ".XZ", ".ZST", ".Gz"])
 @pytest.mark.parametrize("name", ["POSTS.JSONL", "Posts.Csv", "POSTS.TXT"])
 def test_suffixes_may_be_in_capitals(tmp_path, name, suffix):
@@ -145,15 +135,6 @@ def test_formats_that_are_not_read_name_the_remedy(tmp_path):
     (tmp_path / "a.zip").write_text("a,b")
     with pytest.raises(UserError, match=r"\.zip files are not read"):
         list_files([str(tmp_path / "a.zip")])
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
-def test_truncated_archive_is_one_clear_error(tmp_path, suffix):
-    path = tmp_path / f"a.jsonl{suffix}"
-    whole = COMPRESS[suffix](b"".join(b'{"text": "%d"}\n' % (n * 7919) for n in range(20000)))
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UserError, match="damaged or cut short"):
-        read(path)
 
 
 def labels(folder, *names, **fields):
@@ -239,7 +220,7 @@ def test_names_in_decomposed_hangul_are_the_same_names(tmp_path, given, there, p
         source_field=normalize(given, "출처"),
     )
     (file,) = list_files([source])
-    found = [item for form, block in read_blocks(file, 1000) for item in parse_block(file, form, block)]
+    found = read(Path(source.path), 1000, text_field=source.text_field, source_field=source.source_field)
     assert file.label == "말뭉치"
     assert [(item.id, item.source, normalize("NFC", item.text)) for item in found] == [("말뭉치-2", "신문", "가나다")]
 

@@ -7,10 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.manifest import describe_outputs
-from common.settings import parse_settings
-from data.corpus import build_corpus
-from data.settings import CorpusSettings
-from data.shards import read_shards
+
+from ..building import OFF, build, rows, settings
 
 
 @pytest.fixture
@@ -29,25 +27,14 @@ def folder(tmp_path):
     return folder
 
 
-def build(folder, out, unit_mb, workers):
-    tree = {
-        "inputs": [str(folder)],
-        "pii": {"enabled": False},
-        "decontaminate": {"enabled": False},
-        "workers": workers,
-        "unit_mb": unit_mb,
-    }
-    return build_corpus(parse_settings(CorpusSettings, tree, "test"), out)
-
-
 def test_mixed_formats(folder, tmp_path):
-    counts = build(folder, tmp_path / "one", 32, 1)
+    counts = build(settings(folder, pii=OFF, unit_mb=32), tmp_path / "one")
     assert counts["documents"] == 120 and counts["rejects"] == 1
     statistics = json.loads((tmp_path / "one" / "statistics.json").read_bytes())
     assert statistics["skipped"] == {"redirect": 1} and statistics["rejects"] == {"no field 'text'": 1}
-    rows = pa.Table.from_batches(list(read_shards(tmp_path / "one"))).to_pylist()
-    assert [row["licence"] for row in rows] == ["CC0"] * 30 + [""] * 90
-    assert [rows[n]["id"] for n in (0, 30, 60, 90)] == ["a-2", "b-1", "c-1", "d-1"]
-    build(folder, tmp_path / "two", 0.001, 2)
+    found = rows(tmp_path / "one")
+    assert [row["licence"] for row in found] == ["CC0"] * 30 + [""] * 90
+    assert [found[n]["id"] for n in (0, 30, 60, 90)] == ["a-2", "b-1", "c-1", "d-1"]
+    build(settings(folder, pii=OFF, unit_mb=0.001, workers=2), tmp_path / "two")
     shards = [{n: f for n, f in describe_outputs(tmp_path / out).items() if "shard" in n} for out in ("one", "two")]
     assert shards[0] and shards[0] == shards[1]

@@ -74,13 +74,6 @@ def test_what_is_no_object_is_a_reject(tmp_path):
     ]
 
 
-def test_an_array_that_breaks_off_is_a_reject(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text('[{"text": "하나"}, {"text": "두', encoding="utf-8")
-    items = read(path)
-    assert texts(items) == ["하나"] and rejects(items) == [(2, "cut short")]
-
-
 def test_nested_fields_and_null(tmp_path):
     path = tmp_path / "a.json"
     records = [

@@ -44,12 +44,6 @@ def test_any_html_gives_lines_of_its_own_letters_without_blanks_at_their_ends(so
     assert all(line and line == " ".join(line.split()) for line in text.split("\n") if text)
 
 
-def test_deep_html_takes_linear_time():
-    assert html_to_text("<b>" * 20_000 + "글" + "<i>a" * 20_000).startswith("글a")
-    assert html_to_text("<pre>가" * 4_000).startswith("가")
-    assert html_to_text("<pre>a" * 4_000 + "<p>가") == ""
-
-
 @pytest.mark.parametrize(
     ("source", "text"),
     [

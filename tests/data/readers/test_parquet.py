@@ -98,10 +98,6 @@ def test_few_rows_are_held_at_once_where_they_are_long(tmp_path, monkeypatch):
     assert texts(read(path)) == rows and 5 <= held[0] <= 10
 
 
-def test_by_content_whatever_the_name(tmp_path):
-    assert texts(read(write(tmp_path / "table.txt", {"text": ["글"]}))) == ["글"]
-
-
 def test_wrong_column_damage_and_compression_are_clear_errors(tmp_path):
     path = write(tmp_path / "a.parquet", {"body": ["글" * 100] * 50})
     with pytest.raises(UserError, match=r"no column 'text'[\s\S]*body"):
@@ -116,15 +112,6 @@ def test_wrong_column_damage_and_compression_are_clear_errors(tmp_path):
     (tmp_path / "b.parquet.gz").write_bytes(gzip.compress(content))
     with pytest.raises(UserError, match="compressed Parquet"):
         read(tmp_path / "b.parquet.gz")
-
-
-def test_from_a_url(tmp_path):
-    import fsspec
-
-    path = write(tmp_path / "a.parquet", {"text": ["글"]})
-    with fsspec.open("memory://readers/a.parquet", "wb") as stream:
-        stream.write(path.read_bytes())
-    assert texts(read("memory://readers/a.parquet")) == ["글"]
 
 
 def test_two_columns_of_the_texts_name_are_refused(tmp_path):

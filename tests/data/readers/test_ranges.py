@@ -1,7 +1,6 @@
-"""Files read by range: what a reader from the beginning finds, under the same line numbers, and no byte twice."""
+"""Files read by range: what a reader from the beginning finds, under the same line numbers."""
 
 import random
-from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -17,16 +16,11 @@ from data.readers import (
     look_through,
     parse_block,
     range_blocks,
-    read_blocks,
     records,
     sought,
 )
-from data.readers.frames import range_starts
 
-
-def streamed(path: Path, **fields):
-    [file] = list_files([SourceSettings(path=str(path), **fields)])
-    return [item for format, block in read_blocks(file, 1 << 20) for item in parse_block(file, format, block)]
+from .reading import read
 
 
 def ranged(path: Path, size: int, step: int = 1, **fields):
@@ -62,7 +56,7 @@ def test_what_a_reader_from_the_beginning_finds(tmp_path_factory, lines, last, s
     content = mark + ("\n".join(lines) + last).encode(encoding if not mark else "utf-8")
     path.write_bytes(content + b"\n" * (size + 1))
     items, blocks = ranged(path, size, step, format="text")
-    assert items == streamed(path, format="text")
+    assert items == read(path, format="text")
     # by hand: ranges follow one another, end with a line, and cover the text; lines are counted
     spans = [orjson.loads(block.data) for block in blocks]
     whole = path.read_bytes()
@@ -73,54 +67,12 @@ def test_what_a_reader_from_the_beginning_finds(tmp_path_factory, lines, last, s
     assert [block.first_line for block in blocks] == [whole[: span["start"]].count(b"\n") + 1 for span in spans]
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    lines=LINES,
-    frames=st.lists(st.integers(0, 300), min_size=1, max_size=8),
-    size=st.integers(1, 200),
-    step=st.integers(1, 4),
-    checked=st.booleans(),
-)
-def test_frames_of_zstd_wherever_they_are_cut(tmp_path_factory, lines, frames, size, step, checked):
-    content = "\n".join(["한글로 시작", *lines]).encode()
-    cuts = [0, *sorted(min(cut, len(content)) for cut in frames), len(content)]
-    packed = b"".join(
-        zstandard.ZstdCompressor(write_checksum=checked, write_content_size=number % 2 == 0).compress(content[a:b])
-        + (b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc" if number % 3 == 1 else b"")
-        for number, (a, b) in enumerate(pairwise(cuts))
-    )
-    path = tmp_path_factory.mktemp("frames") / "a.txt.zst"
-    path.write_bytes(packed)
-    expected = streamed(path, format="text")
-    [file] = list_files([SourceSettings(path=str(path), format="text")])
-    if sought(file, size) is not None:
-        items, blocks = ranged(path, size, step, format="text")
-        assert items == expected
-        assert sum(block.size for block in blocks) == len(content)
-        for block in blocks:
-            reference = orjson.loads(block.data)
-            assert packed[reference["start"] :].startswith(b"\x28\xb5\x2f\xfd")
-
-
-def test_frames_are_found_by_their_headers(tmp_path):
-    compressor = zstandard.ZstdCompressor()
-    draw = random.Random(2)
-    contents = [b"", b"x" * 1000, b"a" * 300_000, draw.randbytes(400_000), draw.randbytes(10)]
-    packed = [compressor.compress(content) for content in contents]
-    path = tmp_path / "a.zst"
-    path.write_bytes(b"".join(packed))
-    assert range_starts(str(path), 1) == tuple(sum(map(len, packed[:n])) for n in range(5))
-    assert range_starts(str(path), 4_000) == (0, *(sum(map(len, packed[:n])) for n in (4,)))
-    path.write_bytes(b"".join(packed)[:-3])
-    assert range_starts(str(path), 1) == ()
-
-
 def test_json_lines_keep_the_ids_made_of_line_numbers(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(f'{{"text": "{n}번 글"}}' if n % 7 else "kaputt" for n in range(500)), encoding="utf-8")
     for size in (50, 777, 9000):
         items, _ = ranged(path, size, 3, name="web")
-        assert items == streamed(path, name="web")
+        assert items == read(path, name="web")
     assert items[0].line == 1 and items[1].id == "web-2" and items[-1].id == "web-500"
 
 
@@ -129,7 +81,7 @@ def test_an_encoding_that_only_a_later_chunk_tells(tmp_path):
     ascii_lines = b"plain ascii line\n" * 100_000  # more than a chunk
     path.write_bytes(ascii_lines + "한글 줄입니다 여기에 있습니다\n".encode("cp949") * 50_000)
     items, blocks = ranged(path, 300_000, 2)
-    assert items == streamed(path)
+    assert items == read(path)
     assert {block.encoding for block in blocks} == {"cp949"}
     assert items[-1].text == "한글 줄입니다 여기에 있습니다"
 
@@ -144,7 +96,7 @@ def test_records_too_long_are_rejected_by_number(tmp_path, monkeypatch):
     path.write_text("\n".join(lines), encoding="utf-8")
     for size in (100, 4_000, 30_000):
         items, _ = ranged(path, size, 4)
-        assert items == streamed(path)
+        assert items == read(path)
     assert sum(hasattr(item, "reason") for item in items) == sum(len(line) == 6_000 for line in lines) > 3
 
 
@@ -153,8 +105,7 @@ def test_records_too_long_are_rejected_by_number(tmp_path, monkeypatch):
     [
         ("a.csv", b"text\n" + b"x\n" * 100),
         ("a.jsonl.gz", b"\x1f\x8b"),
-        ("one-frame.txt.zst", zstandard.ZstdCompressor().compress("한글\n".encode() * 99)),
-        ("no-frames.txt.zst", b"x" * 200),
+        ("a.txt.zst", zstandard.ZstdCompressor().compress(bytes(200))),
         ("a.txt", "한글\n".encode("utf-16") * 50),
         ("small.txt", b"x\n"),
         ("a.bin", b"\0" * 200),
@@ -176,41 +127,3 @@ def test_a_file_that_changed_is_refused(tmp_path):
     list(parse_block(file, "text", blocks[0]))
     with pytest.raises(HunminError, match="has changed"):
         list(parse_block(file, "text", blocks[-1]))
-
-
-def test_each_byte_is_looked_through_once_and_borders_cost_little(tmp_path, monkeypatch):
-    path = tmp_path / "a.txt"
-    path.write_text("한글 문장 하나가 여기에 있다.\n" * 100_000, encoding="utf-8")
-    size = path.stat().st_size
-    asked: list[int] = []
-    original = Path.open
-
-    class Counting:
-        def __init__(self, stream):
-            self.stream = stream
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            self.stream.close()
-
-        def __getattr__(self, name):
-            return getattr(self.stream, name)
-
-        def read(self, count):
-            found = self.stream.read(count)
-            asked.append(len(found))
-            return found
-
-    [file] = list_files([SourceSettings(path=str(path))])
-    way = sought(file, 1 << 20)
-    monkeypatch.setattr(Path, "open", lambda self, *a, **k: Counting(original(self, *a, **k)))
-    for number in range(way.ranges(1 << 20)):
-        asked.clear()
-        [line] = look_through(str(path), way, 1 << 20, number, number + 1)
-        assert sum(asked) <= line.size + 2 * (1 << 16)
-    [block, *_] = range_blocks(way, [line])
-    asked.clear()
-    list(parse_block(file, "text", block))
-    assert sum(asked) == block.size < size / 4

@@ -17,11 +17,9 @@ import pytest
 
 import data.readers.formats
 from common.errors import HunminError
-from data.corpus import build_corpus
 from data.readers.volume import file_version
-from data.settings import CorpusSettings
-from data.shards import read_shards
 
+from ..building import OFF, build, rows, settings, stop_before_the_shards
 from .reading import read
 
 Serve = Callable[[bytes, dict[str, str]], str]
@@ -97,37 +95,27 @@ def test_a_data_set_of_the_hub_has_the_version_of_its_commit(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("headers", [{}, {"ETag": '"1"'}])
-def test_the_parts_of_a_changed_page_are_not_taken_up(serve: Serve, headers: dict[str, str], tmp_path: Path) -> None:
-    off = {"enabled": False}
-    url = serve("먼저 있던 글이다.".encode(), headers)
-    tree = {"inputs": [url], "pii": off, "decontaminate": off, "workers": 1}
-    settings = CorpusSettings.model_validate(tree)
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("data.corpus.assemble", stop)
-        build_corpus(settings, tmp_path / "out")
+def test_the_parts_of_a_changed_page_are_not_taken_up(
+    serve: Serve, headers: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings(serve("먼저 있던 글이다.".encode(), headers), pii=OFF)
+    stop_before_the_shards(chosen, tmp_path / "out", monkeypatch)
     serve("나중에 온 글이다.".encode(), dict.fromkeys(headers, '"2"'))
-    build_corpus(settings, tmp_path / "out")
-    rows = [row for batch in read_shards(tmp_path / "out") for row in batch.to_pylist()]
-    assert [row["sentences"] for row in rows] == [["나중에 온 글이다."]]
+    build(chosen, tmp_path / "out")
+    assert [row["sentences"] for row in rows(tmp_path / "out")] == [["나중에 온 글이다."]]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".parquet"])
 def test_a_file_that_changes_while_it_is_read_is_an_error(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    rows = [{"id": f"{n}", "text": f"{n}번 글이 여기에 있다."} for n in range(100)]
-    content = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+    records = [{"id": f"{n}", "text": f"{n}번 글이 여기에 있다."} for n in range(100)]
+    content = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in records)
     if suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / "a.parquet")
         content = (tmp_path / "a.parquet").read_bytes()
     content = gzip.compress(content) if suffix.endswith(".gz") else content
     url = serve(content, {"ETag": '"1"'}).replace("a.txt", f"a{suffix}")
-    off = {"enabled": False}
-    settings = CorpusSettings.model_validate({"inputs": [url], "pii": off, "decontaminate": off, "workers": 1})
     parse = data.readers.formats.parse_block
 
     def change(*given: object) -> object:
@@ -136,7 +124,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(
 
     monkeypatch.setattr("data.units.work.parse_block", change)
     with pytest.raises(HunminError, match="has changed while it was read"):
-        build_corpus(settings, tmp_path / "out")
+        build(settings(url, pii=OFF), tmp_path / "out")
 
 
 @pytest.mark.parametrize("sends", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nsome"])

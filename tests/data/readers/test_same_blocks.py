@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 import sqlite3
 
 import pyarrow as pa
@@ -101,30 +100,15 @@ def test_a_record_that_is_too_long_is_one_reject_wherever_it_stands(
 
 
 @pytest.mark.parametrize("format", MAKE)
-@given(rows=LINES, cut=st.floats(0, 1))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_truncated_file_gives_documents_and_rejects(tmp_path, format, rows, cut):
-    path = tmp_path / "a"
-    content = MAKE[format](rows).encode()
-    path.write_bytes(content[: int(len(content) * cut)])
-    try:
-        items = read(path, format=format)
-    except UserError as error:
-        assert str(path) in str(error)
-    else:
-        assert len(items) <= 2 * len(rows) + 1
-
-
-@pytest.mark.parametrize("format", MAKE)
-@given(noise=st.binary(min_size=1, max_size=12), place=st.floats(0, 1), rows=LINES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_noise_in_a_file_never_ends_in_a_traceback(tmp_path, format, noise, place, rows):
+@given(noise=st.binary(max_size=12), place=st.floats(0, 1), cut=st.booleans(), rows=LINES)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_noise_in_a_file_or_an_early_end_is_no_traceback(tmp_path, format, noise, place, cut, rows):
     path = tmp_path / "a"
     content = MAKE[format](rows).encode()
     middle = int(len(content) * place)
-    path.write_bytes(content[:middle] + noise + content[middle:])
+    path.write_bytes(content[:middle] + noise + (b"" if cut else content[middle:]))
     try:
-        read(path, format=format)
+        assert len(read(path, format=format)) <= 2 * len(rows) + 1 + len(noise)
     except UserError as error:
         assert str(path) in str(error)
 
@@ -159,17 +143,6 @@ def test_lines_that_cannot_be_decoded_are_rejects_and_the_others_stay(tmp_path, 
     assert any("셋째" in text for text in texts(items)) and not any("둘째" in text for text in texts(items))
 
 
-@pytest.mark.parametrize("format", ["jsonl", "json", "csv", "tsv"])
-def test_a_wrong_field_is_named(tmp_path, format):
-    path = tmp_path / "a"
-    path.write_text(MAKE[format](["글"]), encoding="utf-8")
-    if format in ("csv", "tsv"):
-        with pytest.raises(UserError, match="no column 'body'"):
-            read(path, format=format, text_field="body")
-    else:
-        assert rejects(read(path, format=format, text_field="body")) == [(1, "no field 'body'")]
-
-
 @pytest.mark.parametrize("format", READERS)
 def test_what_cannot_be_opened_is_one_clear_error(tmp_path, format):
     if format == "hf":
@@ -181,15 +154,6 @@ def test_what_cannot_be_opened_is_one_clear_error(tmp_path, format):
     file = InputFile(str(folder), "a", SourceSettings(path=str(folder), format=format))
     with pytest.raises(UserError, match="cannot"):
         list(read_blocks(file, 100))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
-def test_a_file_without_permission_is_one_clear_error(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "a"}')
-    path.chmod(0)
-    with pytest.raises(UserError, match="cannot open"):
-        read(path)
 
 
 def test_an_error_while_reading_is_one_clear_error(tmp_path, monkeypatch):

@@ -20,13 +20,11 @@ from fsspec.exceptions import FSTimeoutError
 from fsspec.implementations.memory import MemoryFileSystem
 
 from common.errors import HunminError
-from data.corpus import build_corpus
 from data.readers import DamagedInputError
 from data.readers.transport import ReadFailedError, Transport
 from data.readers.volume import content_hash, file_version, fingerprint
-from data.settings import CorpusSettings
-from data.shards import read_shards
 
+from ..building import OFF, build, listed, rows, settings
 from .reading import read, texts
 
 PACK = {
@@ -93,12 +91,6 @@ def put(name: str, content: bytes) -> str:
     return f"flaky://in/{name}"
 
 
-def settings(url: str) -> CorpusSettings:
-    off = {"enabled": False}
-    tree = {"inputs": [url], "pii": off, "decontaminate": off, "workers": 1, "unit_mb": 0.5}
-    return CorpusSettings.model_validate(tree)
-
-
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
     flaky: object, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
@@ -106,13 +98,11 @@ def test_a_timeout_ends_the_stage_and_nothing_of_it_is_kept(
     url = put(f"a.txt{suffix}", PACK[suffix]("\n".join(TEXTS).encode()))
     monkeypatch.setattr(Faults, "left", -1)
     with pytest.raises(HunminError, match=r"cannot read flaky://.*in/a\.txt") as caught:
-        build_corpus(settings(url), tmp_path / "out")
+        build(settings(url, pii=OFF, unit_mb=0.5), tmp_path / "out")
     assert "FSTimeoutError" in str(caught.value)
     monkeypatch.setattr(Faults, "left", 0)
-    build_corpus(settings(url), tmp_path / "out")
-    rows = [row["sentences"] for batch in read_shards(tmp_path / "out") for row in batch.to_pylist()]
-    assert len(rows) == len(TEXTS)
-    assert (tmp_path / "out/rejects/files.jsonl").read_bytes() == b""
+    build(settings(url, pii=OFF, unit_mb=0.5), tmp_path / "out")
+    assert len(rows(tmp_path / "out")) == len(TEXTS) and listed(tmp_path / "out") == []
 
 
 ERRORS = [OSError("connection reset"), ConnectionResetError(104, "reset"), RuntimeError("payload"), EOFError("closed")]

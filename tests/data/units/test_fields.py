@@ -11,14 +11,9 @@ import pytest
 
 from common.errors import UserError
 from data.corpus import build_corpus, corpus_files
-from data.settings import CorpusSettings
 from data.units.fields import check_fields
 
-OFF = {"enabled": False}
-
-
-def settings(*inputs: object) -> CorpusSettings:
-    return CorpusSettings.model_validate({"inputs": inputs, "pii": OFF, "decontaminate": OFF, "workers": 1})
+from ..building import settings
 
 
 def write(path: Path, text: str = "body") -> Path:

@@ -3,27 +3,16 @@
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from common.manifest import describe_outputs
-from common.settings import parse_settings
-from data.corpus import build_corpus
-from data.settings import CorpusSettings
+
+from ..building import OFF, listed, settings
+from ..building import build as build_of
 
 
-def framed(name: str, frames: int, checked: bool = True) -> list[bytes]:
-    pack = zstandard.ZstdCompressor(write_checksum=checked).compress
-    texts = [
-        "".join(f"{n}번 문장이 {frame}번 {name}에 있다. 또 있다.\n" for n in range(2000)) for frame in range(frames)
-    ]
-    return [pack(text.encode()) for text in texts]
-
-
-def build(folder: Path, out: Path, workers: int = 1) -> list[str]:
-    off = {"enabled": False}
-    tree = {"inputs": [str(folder)], "pii": off, "decontaminate": off, "workers": workers, "unit_mb": 0.1}
-    build_corpus(parse_settings(CorpusSettings, tree, "test"), out)
-    return (out / "rejects" / "files.jsonl").read_text(encoding="utf-8").splitlines()
+def build(folder: Path, out: Path, workers: int = 1) -> list[dict[str, str]]:
+    build_of(settings(folder, pii=OFF, workers=workers, unit_mb=0.1), out)
+    return listed(out)
 
 
 @pytest.fixture
@@ -33,29 +22,16 @@ def inputs(tmp_path: Path) -> Path:
     (folder / "a.txt").write_text(
         "".join(f"{n}번 문장이 여기에 있다. 또 있다.\n" for n in range(30_000)), encoding="utf-8"
     )
-    (folder / "b.txt.zst").write_bytes(b"".join(framed("b", 6)))
     return folder
 
 
-def test_ranges_and_frames_give_the_corpus_of_a_reader_from_the_beginning(inputs, tmp_path, monkeypatch):
+def test_ranges_give_the_corpus_of_a_reader_from_the_beginning(inputs, tmp_path, monkeypatch):
     for workers in (1, 2):
         assert build(inputs, tmp_path / f"ranges-{workers}", workers) == []
     monkeypatch.setattr("data.units.ranged.sought", lambda file, size: None)
     build(inputs, tmp_path / "stream")
     expected = describe_outputs(tmp_path / "stream")
     assert describe_outputs(tmp_path / "ranges-1") == describe_outputs(tmp_path / "ranges-2") == expected
-
-
-def test_frames_that_are_damaged_are_read_from_the_beginning_as_far_as_they_are_whole(inputs, tmp_path, monkeypatch):
-    frames = framed("b", 6)
-    broken = bytearray(frames[3])
-    broken[len(broken) // 2] ^= 0x55
-    (inputs / "b.txt.zst").write_bytes(b"".join([*frames[:3], bytes(broken), *frames[4:]]))
-    [line] = build(inputs, tmp_path / "ranges")
-    assert "b.txt.zst" in line and "damaged or cut short" in line
-    monkeypatch.setattr("data.units.ranged.sought", lambda file, size: None)
-    build(inputs, tmp_path / "stream")
-    assert describe_outputs(tmp_path / "ranges") == describe_outputs(tmp_path / "stream")
 
 
 def test_only_what_was_added_to_a_file_is_done_anew(inputs, tmp_path, monkeypatch):
@@ -71,7 +47,6 @@ def test_only_what_was_added_to_a_file_is_done_anew(inputs, tmp_path, monkeypatc
         done.append(task.block.number)
         return original(self, task)
 
-    (inputs / "b.txt.zst").unlink()
     monkeypatch.setattr(UnitWork, "__call__", counted)
     with pytest.raises(KeyboardInterrupt):
         build(inputs, tmp_path / "out")

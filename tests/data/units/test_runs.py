@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from common.manifest import describe_outputs
-from common.settings import parse_settings
 from common.slurm_array import ArrayElement, ShareDone
 from data.corpus import build_corpus
 from data.readers import Sought, damage, ranges
@@ -19,6 +18,9 @@ from data.units import work
 from data.units.catalog import Catalog
 from data.units.ranged import LookTask, LookThrough
 from data.units.set_aside import SetAside
+
+from ..building import OFF, parts
+from ..building import settings as settings_of
 
 
 @pytest.fixture
@@ -38,16 +40,7 @@ def small_and_settled(monkeypatch) -> None:
 
 
 def settings(folder: Path, executor: str = "local") -> CorpusSettings:
-    tree = {
-        "inputs": [str(folder)],
-        "pii": {"enabled": False},
-        "decontaminate": {"enabled": False},
-        "workers": 1,
-        "unit_mb": 0.1,
-        "shard_mb": 0.1,
-        "executor": executor,
-    }
-    return parse_settings(CorpusSettings, tree, "test")
+    return settings_of(folder, pii=OFF, unit_mb=0.1, shard_mb=0.1, executor=executor)
 
 
 def element(monkeypatch, inputs: Path, out: Path, rank: int, count: int) -> None:
@@ -55,10 +48,6 @@ def element(monkeypatch, inputs: Path, out: Path, rank: int, count: int) -> None
         monkeypatch.setenv(f"SLURM_ARRAY_{name}", str(value))
     with pytest.raises(ShareDone, match=r"--dependency=afterok:12 .* --executor local"):
         build_corpus(settings(inputs, "slurm-array"), out)
-
-
-def parts(out: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_mtime_ns for path in (out / ".work").glob("*/part-*.parquet")}
 
 
 @pytest.mark.parametrize("count", [1, 3, 9])

@@ -8,12 +8,12 @@ import pytest
 
 from common.errors import UserError
 from common.manifest import describe_outputs
-from common.settings import parse_settings
-from data.corpus import build_corpus
 from data.readers import SourceSettings, list_files, read_blocks
-from data.settings import CorpusSettings
 from data.units import whole
 from data.units.whole import read_whole
+
+from ..building import OFF, listed, settings
+from ..building import build as build_of
 
 
 def text(name: str, lines: int) -> bytes:
@@ -31,10 +31,8 @@ def inputs(tmp_path: Path) -> Path:
     return folder
 
 
-def build(folder: Path, out: Path, workers: int, **more) -> None:
-    off = {"enabled": False}
-    tree = {"inputs": [str(folder)], "pii": off, "decontaminate": off, "workers": workers, "unit_mb": 0.05, **more}
-    build_corpus(parse_settings(CorpusSettings, tree, "test"), out)
+def build(folder: Path, out: Path, workers: int) -> None:
+    build_of(settings(folder, pii=OFF, workers=workers, unit_mb=0.05), out)
 
 
 def test_which_files_are_one_task():
@@ -62,8 +60,8 @@ def test_a_cut_archive_is_set_aside_as_ever(inputs, tmp_path, workers):
     whole_bytes = (inputs / "g2.txt.gz").read_bytes()
     (inputs / "g2.txt.gz").write_bytes(whole_bytes[: len(whole_bytes) // 2])
     build(inputs, tmp_path / f"{workers}", workers)
-    [line] = (tmp_path / f"{workers}" / "rejects" / "files.jsonl").read_text(encoding="utf-8").splitlines()
-    assert "g2.txt.gz" in line and "cut short" in line
+    [entry] = listed(tmp_path / f"{workers}")
+    assert entry["file"] == "g2.txt.gz" and "cut short" in entry["reason"]
     (inputs / "x1.txt.xz").write_bytes(b"nothing")
     with pytest.raises(UserError, match="2 of 13 inputs are damaged"):
         build(inputs, tmp_path / f"{workers}-more", workers)
