@@ -111,6 +111,9 @@ def run_command(arguments: list[str]) -> int:
         return EXIT_MISUSED
     except Exception as error:
         if _is_usage_error(error):
+            if now := launch.RENAMED.get(getattr(error, "option_name", "")):
+                say(f"error: {error.option_name} is called {now} now", style="red")  # type: ignore[attr-defined]
+                return EXIT_MISUSED
             error.show()  # type: ignore[attr-defined]
             return EXIT_MISUSED
         raise

@@ -16,6 +16,13 @@ EPILOG = (
 )
 
 
+RENAMED = {
+    "--line": "--scheduler-option", "--claim": "--volume-claim", "--saving": "--grace-period",
+    "--environment": "--env-file",
+}  # fmt: skip
+"""Earlier name of an option → its name now."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("launch", epilog=EPILOG)(launch)
@@ -52,32 +59,34 @@ def launch(
             "--restarts", min=0, help="Restarts of training after failures (torchrun, slurm, kubernetes, xla)."
         ),
     ] = 3,
-    saving: Annotated[
+    grace_period: Annotated[
         int,
         typer.Option(
-            "--saving",
+            "--grace-period",
             min=30,
             max=65535,
-            help="Seconds that training has to save its state when it is stopped; Slurm says so before a time limit.",
+            help="Grace period for the final checkpoint, in seconds; under Slurm before the time limit.",
         ),
     ] = 300,
-    partition: Annotated[str, typer.Option("--partition", help="Slurm's.")] = "",
-    account: Annotated[str, typer.Option("--account", help="Slurm's.")] = "",
+    partition: Annotated[str, typer.Option("--partition", help="Slurm partition.")] = "",
+    account: Annotated[str, typer.Option("--account", help="Slurm account.")] = "",
     time: Annotated[str, typer.Option("--time", help="Time limit of each Slurm job, e.g. 24:00:00.")] = "",
-    line: Annotated[
+    scheduler_option: Annotated[
         list[str] | None,
         typer.Option(
-            "--line",
-            help="For the scheduler, repeatable: an option of sbatch (--line=--qos=high), in Kubernetes what a pod "
-            "asks for (--line=cpu=32). corpus:, train: or scores: before it: for that job alone "
-            "(--line=corpus:--partition=cpu).",
+            "--scheduler-option",
+            help="Option for the scheduler, repeatable: of sbatch (--scheduler-option=--qos=high), in Kubernetes a "
+            "pod's resource (--scheduler-option=cpu=32); for one job after corpus:, train: or scores: "
+            "(--scheduler-option=corpus:--partition=cpu).",
         ),
     ] = None,
-    environment: Annotated[
-        str, typer.Option("--environment", help="Slurm: file of NAME=VALUE lines. Kubernetes: name of a Secret.")
+    env_file: Annotated[
+        str, typer.Option("--env-file", help="Slurm: file of NAME=VALUE lines. Kubernetes: name of a Secret.")
     ] = "",
     image: Annotated[str, typer.Option("--image", help="Container image (Slurm: with pyxis).")] = "",
-    claim: Annotated[str, typer.Option("--claim", help="Kubernetes: CLAIM:/PATH of the shared volume.")] = "",
+    volume_claim: Annotated[
+        str, typer.Option("--volume-claim", help="Kubernetes: CLAIM:/PATH of the shared volume.")
+    ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print files and commands; do nothing.")] = False,
 ) -> None:
     """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
@@ -91,8 +100,9 @@ def launch(
 
     fewest, most = parse_nodes(nodes)
     cluster = Cluster(
-        most, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, saving, partition, account,
-        time, tuple(line or ()), environment, image, claim, "python" if image else sys.executable, fewest,
+        most, devices, cpu, node, address, tuple(filter(None, hosts.split(","))), restarts, grace_period, partition,
+        account, time, tuple(scheduler_option or ()), env_file, image, volume_claim,
+        "python" if image else sys.executable, fewest,
     )  # fmt: skip
     job = Job(load_recipe(recipe, overrides or []), recipe, tuple(overrides or ()), cluster)
     launched = emit(launcher, job)

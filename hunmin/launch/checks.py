@@ -21,12 +21,22 @@ from hunmin.stages import STAGES
 
 TAKES: dict[str, tuple[str, ...]] = {
     "local": (),
-    "torchrun": ("nodes", "fewest", "node", "address", "hosts", "restarts", "saving"),
+    "torchrun": ("nodes", "fewest", "node", "address", "hosts", "restarts", "grace_period"),
     "deepspeed": ("nodes", "node", "address", "hosts"),
-    "slurm": ("nodes", "restarts", "saving", "partition", "account", "time", "lines", "environment", "image"),
-    "kubernetes": ("nodes", "restarts", "saving", "lines", "environment", "image", "claim"),
-    "kubeflow": ("nodes", "saving", "lines", "image", "claim"),
-    "xla": ("nodes", "node", "hosts", "restarts", "saving"),
+    "slurm": (
+        "nodes",
+        "restarts",
+        "grace_period",
+        "partition",
+        "account",
+        "time",
+        "scheduler_options",
+        "env_file",
+        "image",
+    ),
+    "kubernetes": ("nodes", "restarts", "grace_period", "scheduler_options", "env_file", "image", "volume_claim"),
+    "kubeflow": ("nodes", "grace_period", "scheduler_options", "image", "volume_claim"),
+    "xla": ("nodes", "node", "hosts", "restarts", "grace_period"),
 }
 """Launcher → the fields of `Cluster` that it takes; those that none names here are for all."""
 BY_NODE = ("torchrun", "deepspeed", "xla")
@@ -39,9 +49,9 @@ NEEDS = (
     (("deepspeed", "xla"), lambda asked: len(asked.hosts or "1") == asked.nodes, "as many --hosts",
      "the nodes find each other by their names", "give --hosts NAME,NAME …, in the same order everywhere"),
     (PODS, lambda asked: asked.image, "--image", "pods run in a container", "give --image NAME:TAG"),
-    (PODS, lambda asked: re.match("[^:]+:/", asked.claim), "--claim",
+    (PODS, lambda asked: re.match("[^:]+:/", asked.volume_claim), "--volume-claim",
      "all pods work in one folder, on a volume that they share",
-     "give --claim CLAIM:/PATH, a PersistentVolumeClaim with ReadWriteMany and where it is mounted"),
+     "give --volume-claim CLAIM:/PATH, a PersistentVolumeClaim with ReadWriteMany and where it is mounted"),
 )  # fmt: skip
 """Launchers, what they need, its name, the rule and the remedy."""
 
@@ -64,7 +74,8 @@ def check_options(launcher: str, job: Job) -> None:
         value, takers = getattr(cluster, field.name), [name for name, taken in TAKES.items() if field.name in taken]
         nothing = value == field.default or (field.name == "restarts" and value == 0)  # none is what it makes
         if takers and launcher not in takers and not nothing:
-            option = {"lines": "--line", "fewest": "--nodes MIN:MAX,"}.get(field.name, f"--{field.name}")
+            named = {"scheduler_options": "--scheduler-option", "fewest": "--nodes MIN:MAX,"}
+            option = named.get(field.name, f"--{field.name.replace('_', '-')}")
             shown = " ".join(map(str, value)) if isinstance(value, tuple) else value
             raise UserError(
                 f"--launcher {launcher} with {option} {shown}",
@@ -92,20 +103,20 @@ def check_options(launcher: str, job: Job) -> None:
 def _check_words(launcher: str, job: Job) -> None:
     """Refuse words that would begin a line of their own in what is written, or would show a secret there."""
     asked = [value for value in vars(job.cluster).values() if isinstance(value, str)]
-    for text in (job.path, str(Path.cwd()), *asked, *job.cluster.hosts, *job.cluster.lines):
+    for text in (job.path, str(Path.cwd()), *asked, *job.cluster.hosts, *job.cluster.scheduler_options):
         if CONTROL.search(text):
             raise UserError(
                 f"{escaped(text, keep='')} holds a control character",
                 "it becomes part of a line of a script, which a line end would cut in two",
                 "take the character out",
             )
-    written = [*job.overrides, job.cluster.image, *job.cluster.lines]
+    written = [*job.overrides, job.cluster.image, *job.cluster.scheduler_options]
     for word, hidden in zip(written, masked_words(written), strict=True):
         if word != hidden and launcher in ("slurm", "xla", *PODS):
             raise UserError(
                 f"--launcher {launcher} with {hidden}",
                 "the command line is written into what is submitted, and a secret is not",
-                "put it into the recipe, or as a variable (HUNMIN_PII_KEY, AWS_…) into --environment",
+                "put it into the recipe, or as a variable (HUNMIN_PII_KEY, AWS_…) into --env-file",
             )
 
 
@@ -117,13 +128,13 @@ def check_run(launcher: str, job: Job) -> None:
     Raises:
         UserError: something that the run reads is not there, or its settings do not go together.
     """
-    recipe, environment = job.recipe, job.cluster.environment
+    recipe, environment = job.recipe, job.cluster.env_file
     refuse_shared_executor(recipe, None, None)
     if launcher in PODS:
         return
     if environment and not Path(environment).is_file():
         raise UserError(
-            f"--environment {environment}: no such file",
+            f"--env-file {environment}: no such file",
             "every job reads it when it starts",
             "name a file of NAME=VALUE lines, on the file system that the nodes share",
         )
@@ -139,12 +150,12 @@ def check_run(launcher: str, job: Job) -> None:
 def warning(launcher: str, job: Job) -> str:
     """Return that the key of the pseudonyms is not seen to reach the run, and what to do; "" where it may."""
     pii = job.recipe.corpus.pii
-    if not pii.enabled or pii.key is not None or job.cluster.environment:
+    if not pii.enabled or pii.key is not None or job.cluster.env_file:
         return ""
     if launcher in PODS:
-        remedy = "name a Secret that holds it with --environment (kubernetes), or put it into the runtime's container"
+        remedy = "name a Secret that holds it with --env-file (kubernetes), or put it into the runtime's container"
     elif os.environ.get(pii.key_env):
         return ""
     else:
-        remedy = "export it before this command, or put it into a file for --environment (slurm)"
+        remedy = "export it before this command, or put it into a file for --env-file (slurm)"
     return f"warning: {pii.key_env}, the key of the pseudonyms, is not seen to reach the run: {remedy}"

@@ -34,14 +34,14 @@ class Cluster:
     address: str = ""
     hosts: tuple[str, ...] = ()
     restarts: int = 3
-    saving: int = 300
+    grace_period: int = 300
     partition: str = ""
     account: str = ""
     time: str = ""
-    lines: tuple[str, ...] = ()
-    environment: str = ""
+    scheduler_options: tuple[str, ...] = ()
+    env_file: str = ""
     image: str = ""
-    claim: str = ""
+    volume_claim: str = ""
     python: str = "python"
     fewest: int = 0
     """Nodes that are enough to continue with where others are lost; 0: all of them."""
@@ -58,7 +58,7 @@ class Cluster:
 
     def lines_of(self, job: str) -> list[str]:
         """Return the scheduler's lines of one of `JOBS`, without the prefix that says so."""
-        split = [(re.fullmatch(f"({'|'.join(JOBS)}):(.*)", line, re.DOTALL), line) for line in self.lines]
+        split = [(re.fullmatch(f"({'|'.join(JOBS)}):(.*)", line, re.DOTALL), line) for line in self.scheduler_options]
         return [found[2] if found else line for found, line in split if not found or found[1] == job]
 
 

@@ -63,9 +63,9 @@ def _resources(job: Job, name: str) -> dict[str, dict[str, Any]]:
     for line in lines:
         if not re.fullmatch(r"[a-z][a-z0-9./-]*=[0-9]\S*", line):
             raise UserError(
-                f"--line={line}",
+                f"--scheduler-option={line}",
                 "it is RESOURCE=QUANTITY, what a pod asks for; corpus:, train: or scores: before it: for that Job",
-                "e.g. --line=cpu=32 --line=memory=256Gi --line=corpus:cpu=64",
+                "e.g. --scheduler-option=cpu=32 --scheduler-option=memory=256Gi --scheduler-option=corpus:cpu=64",
             )
     requests = dict(line.split("=") for line in lines)
     limits = {} if job.cluster.cpu or name == "corpus" else {"nvidia.com/gpu": job.cluster.devices}
@@ -74,12 +74,12 @@ def _resources(job: Job, name: str) -> dict[str, dict[str, Any]]:
 
 def _claim(job: Job) -> tuple[str, str]:
     """Return the shared volume's claim and where it is mounted; refuse what a pod would not see there."""
-    claim, _, path = job.cluster.claim.partition(":")
+    claim, _, path = job.cluster.volume_claim.partition(":")
     recipe = () if recipe_file(job.path) != Path(job.path) else (("the recipe", job.path),)
     for what, name in (*recipe, ("out", job.recipe.out)):
         if not Path(os.path.normpath(Path(path) / name)).is_relative_to(os.path.normpath(path)):
             raise UserError(
-                f"{what} {name} with --claim {job.cluster.claim}",
+                f"{what} {name} with --volume-claim {job.cluster.volume_claim}",
                 f"pods share what lies in {path} and nothing else; paths that do not begin with / begin there",
                 f"put it on the volume, and name it by its path from {path} on",
             )

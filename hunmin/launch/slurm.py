@@ -46,9 +46,9 @@ def _script(job: Job, name: str, words: tuple[str, ...]) -> str:
     for option in own:
         if not re.fullmatch(r"--?[A-Za-z].*", option):
             raise UserError(
-                f"--line={option}",
+                f"--scheduler-option={option}",
                 "it is an option of sbatch; corpus:, train: or scores: before it stands for that job alone",
-                "e.g. --line=--qos=high, or --line=corpus:--partition=cpu",
+                "e.g. --scheduler-option=--qos=high, or --scheduler-option=corpus:--partition=cpu",
             )
     replaced = [
         ours for ours, users in REPLACED.items() if any(re.match(rf"(?:{users})(?:[=\s\d]|$)", one) for one in own)

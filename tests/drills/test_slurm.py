@@ -129,7 +129,7 @@ def launched(recipe: Path, folder: Path, environment: dict[str, str], *options: 
     """Return the numbers of the three jobs."""
     (folder / "node.env").write_text("MASTER_ADDR=127.0.0.1\nOMP_NUM_THREADS=1\n")  # nobody resolves n1
     command = [sys.executable, "-m", "hunmin.main", "launch", str(recipe), "klue.tasks=[ynat]", "--launcher", "slurm"]
-    command += ["--nodes", "2", "--devices", "1", "--cpu", "--environment", "node.env", *options]
+    command += ["--nodes", "2", "--devices", "1", "--cpu", "--env-file", "node.env", *options]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     jobs = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("submitted")]

@@ -100,7 +100,7 @@ def test_a_secret_of_the_command_line_is_not_written_into_what_is_submitted(
     monkeypatch.chdir(tmp_path)
     tree = {"name": "tiny", "out": "run", "klue": {"data": "klue"}, "corpus": {"inputs": ["a"]}}
     Path("r.yaml").write_text(yaml.safe_dump(tree))
-    pods = ["--image", "a", "--claim", "x:/y"] if launcher.startswith("kube") else []
+    pods = ["--image", "a", "--volume-claim", "x:/y"] if launcher.startswith("kube") else []
     code = 0 if launcher == "torchrun" else 2  # a command on this machine is printed, and written nowhere
     for word in (f"corpus.pii.key={KEY} 2", f"corpus.inputs=[http://lee:{PASSWORD}@h/a]"):
         command = ["launch", "r.yaml", word, "--launcher", launcher, *pods]

@@ -19,7 +19,7 @@
 #SBATCH --mem=0
 {% endif %}
 #SBATCH --requeue
-#SBATCH --signal=B:USR1@{{ saving }}
+#SBATCH --signal=B:USR1@{{ grace_period }}
 #SBATCH --chdir={{ sbatch(here) }}
 #SBATCH --output={{ sbatch(output_pattern) }}/{{ job }}-%j.log
 #SBATCH --open-mode=append
@@ -30,8 +30,8 @@
 #SBATCH {{ option }}
 {% endfor %}
 set -u
-{% if environment %}
-set -a; . {{ here / environment }}; set +a
+{% if env_file %}
+set -a; . {{ here / env_file }}; set +a
 {% endif %}
 [ -z "${SLURM_CPUS_PER_TASK:-}" ] || export SRUN_CPUS_PER_TASK="$SLURM_CPUS_PER_TASK"  # newer srun reads this alone
 mkdir -p {{ rank_logs }} {{ output }}
@@ -45,12 +45,12 @@ stopped() { [ "$code" = 143 ] || [ "$code" = 130 ]; }
 # a job that ends within the grace of a preemption is not put back by Slurm
 preempted() { scontrol show job "$SLURM_JOB_ID" 2>/dev/null | grep -q 'PreemptTime=[0-9]'; }
 end=$(scontrol show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* EndTime=\([0-9][0-9T:-]*\).*/\1/p')
-if [ -n "$end" ] && [ $(($(date -d "$end" +%s) - $(date +%s))) -le {{ saving }} ]; then
-    echo "the time limit ($end) is over before the {{ saving }} s for saving have begun: give more --time, or less --saving"
+if [ -n "$end" ] && [ $(($(date -d "$end" +%s) - $(date +%s))) -le {{ grace_period }} ]; then
+    echo "the time limit ($end) is over before the {{ grace_period }} s for saving have begun: give more --time, or less --grace-period"
     exit 2  # it would be put back for ever
 fi
 again=0 signalled=1
-# {{ saving }} s before the limit: save, then back to the queue; the same run folder goes on where it stopped
+# {{ grace_period }} s before the limit: save, then back to the queue; the same run folder goes on where it stopped
 trap 'signalled=1; again=1; scancel --signal=TERM "$SLURM_JOB_ID"' USR1
 # stopped, or preempted: every task has had the same signal and saves
 trap 'signalled=1' TERM

@@ -12,7 +12,7 @@ env PYTHONSAFEPATH=1 TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 {{ python }} -m torch.
 {% endif %}
     --nproc-per-node={{ devices }}
     --max-restarts={{ restarts }}
-    --shutdown-timeout={{ saving }}
+    --shutdown-timeout={{ grace_period }}
     --log-dir={{ rank_logs }}/node-{{ node }}
     --redirects=3
     --tee=0:3

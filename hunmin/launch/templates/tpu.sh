@@ -14,6 +14,6 @@ exec env PYTHONSAFEPATH=1 TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 {{ python }} -m t
 {% else %}
     --standalone \
 {% endif %}
-    --nproc-per-node={{ devices }} --max-restarts={{ restarts }} --shutdown-timeout={{ saving }} \
+    --nproc-per-node={{ devices }} --max-restarts={{ restarts }} --shutdown-timeout={{ grace_period }} \
     --log-dir={{ rank_logs }}/node-"${NODE_RANK:-0}" --redirects=3 --tee=0:3 \
     --module hunmin.main pretrain {{ recipe }}

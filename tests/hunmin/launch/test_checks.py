@@ -15,24 +15,24 @@ from hunmin.launch.start import LAUNCHERS, emit, start
 from hunmin.main import run_command
 
 KEY = "HUNMIN_PII_KEY"
-PODS = {"image": "a", "claim": "x:/y"}
+PODS = {"image": "a", "volume_claim": "x:/y"}
 TWO = {"nodes": 2, "devices": 8, "address": "n0", "hosts": ("n0", "n1")}
 
 
 @pytest.mark.parametrize(
     ("launcher", "asked", "said"),
     [
-        ("torchrun", {"environment": "keys.env"}, "--environment is taken by slurm and kubernetes alone"),
+        ("torchrun", {"env_file": "keys.env"}, "--env-file is taken by slurm and kubernetes alone"),
         ("torchrun", {"time": "1:00:00"}, "--time is taken by slurm alone"),
         ("torchrun", {"image": "a"}, "--image is taken by"),
-        ("torchrun", {"lines": ("--qos=high",)}, "--line is taken by"),
+        ("torchrun", {"scheduler_options": ("--qos=high",)}, "--scheduler-option is taken by"),
         ("deepspeed", {"restarts": 2}, "--restarts is taken by torchrun and slurm and kubernetes and xla alone"),
-        ("deepspeed", {"saving": 900}, "--saving is taken by"),
+        ("deepspeed", {"grace_period": 900}, "--grace-period is taken by"),
         ("kubeflow", {**PODS, "restarts": 2}, "--restarts is taken by"),
-        ("kubeflow", {**PODS, "environment": "keys"}, "--environment is taken by"),
+        ("kubeflow", {**PODS, "env_file": "keys"}, "--env-file is taken by"),
         ("kubernetes", {**PODS, "partition": "gpu"}, "--partition is taken by slurm alone"),
         ("kubernetes", {**PODS, "address": "n0"}, "--address is taken by torchrun and deepspeed alone"),
-        ("slurm", {"claim": "x:/y"}, "--claim is taken by kubernetes and kubeflow alone"),
+        ("slurm", {"volume_claim": "x:/y"}, "--volume-claim is taken by kubernetes and kubeflow alone"),
         ("slurm", {"node": 0}, "--node is taken by torchrun and deepspeed and xla alone"),
         ("slurm", {"nodes": 2, "fewest": 1}, "--nodes MIN:MAX, is taken by torchrun alone"),
         ("xla", {"address": "n0"}, "--address is taken by"),
@@ -41,14 +41,14 @@ TWO = {"nodes": 2, "devices": 8, "address": "n0", "hosts": ("n0", "n1")}
         ("torchrun", {"nodes": 2}, "--address HOST:PORT"),
         ("deepspeed", {"nodes": 2, "address": "n0"}, "--hosts NAME,NAME"),
         ("xla", {"nodes": 2, "hosts": ("t0",)}, "--hosts NAME,NAME"),
-        ("kubernetes", {"image": "a", "claim": "x"}, "--claim CLAIM:/PATH"),
-        ("kubeflow", {"claim": "x:/y"}, "--image NAME:TAG"),
+        ("kubernetes", {"image": "a", "volume_claim": "x"}, "--volume-claim CLAIM:/PATH"),
+        ("kubeflow", {"volume_claim": "x:/y"}, "--image NAME:TAG"),
         ("torchrun", {**TWO, "node": 2}, "--node 2 of --nodes 2"),
         ("xla", {"node": 1}, "the last one is 0"),
         ("slurm", {"nodes": 3, "devices": 8}, "must be divisible by micro_batch × processes"),
         # 256 samples in micro-batches of 8 are 32: processes of 2 and 4 nodes share them, those of 3 do not
         ("torchrun", {"nodes": 4, "devices": 8, "address": "n0", "fewest": 2}, "--nodes 2:4, with 3 nodes: pretrain.g"),
-        ("slurm", {"lines": ("--comment=hf_" + "x" * 34,)}, "--line"[2:]),
+        ("slurm", {"scheduler_options": ("--comment=hf_" + "x" * 34,)}, "a secret is not"),
     ],
 )
 def test_what_cannot_be_is_refused(launcher: str, asked: dict[str, Any], said: str) -> None:
@@ -93,12 +93,14 @@ def test_nodes_are_a_number_or_a_range() -> None:
             parse_nodes(text)
 
 
-@pytest.mark.parametrize("name", ["partition", "account", "time", "environment", "image", "lines", "path", "cwd"])
+@pytest.mark.parametrize(
+    "name", ["partition", "account", "time", "env_file", "image", "scheduler_options", "path", "cwd"]
+)
 def test_a_line_end_becomes_no_line_of_a_script(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     value = "--a\ntouch x\n#"
     if name == "cwd":
         monkeypatch.setattr(Path, "cwd", classmethod(lambda cls: Path(value)))
-    asked = {} if name in ("path", "cwd") else {name: (value,) if name == "lines" else value}
+    asked = {} if name in ("path", "cwd") else {name: (value,) if name == "scheduler_options" else value}
     assert r"\ntouch x\n" in refused("slurm", Cluster(**asked), path=value if name == "path" else "recipe.yaml")  # type: ignore[arg-type]
     for key in ("name", "out"):
         with pytest.raises(ValueError, match="control character"):
@@ -124,12 +126,12 @@ def test_inputs_that_are_not_there_are_refused_where_they_can_be_known(here: Pat
     with pytest.raises(UserError, match="nothing found at a"):
         start("torchrun", job_of(Cluster()), emit("torchrun", job_of(Cluster())))
     assert not (here / "runs").exists()
-    check_run("kubernetes", job_of(Cluster(image="a", claim="x:/y")))  # pods see other files
+    check_run("kubernetes", job_of(Cluster(image="a", volume_claim="x:/y")))  # pods see other files
     (here / "a").write_text("가")
     (here / "klue").mkdir()
     assert "klue" in refusal()  # no file in it
     (here / "klue" / "x.json").write_text("{}")
-    assert refusal() == "" and "keys.env: no such file" in refusal(environment="keys.env")
+    assert refusal() == "" and "keys.env: no such file" in refusal(env_file="keys.env")
     for far in ("https://text.example.com/a.jsonl", "hf:me/texts"):
         job = job_of(Cluster())
         job.recipe.corpus.inputs[:] = [far]
@@ -140,9 +142,17 @@ def test_inputs_that_are_not_there_are_refused_where_they_can_be_known(here: Pat
 
 
 def test_a_key_that_does_not_reach_the_run_is_told(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pods, named = Cluster(image="a", claim="x:/y"), Cluster(environment="keys.env")
-    for launcher, cluster, remedy in (("slurm", Cluster(), "--environment"), ("kubernetes", pods, "a Secret")):
+    pods, named = Cluster(image="a", volume_claim="x:/y"), Cluster(env_file="keys.env")
+    for launcher, cluster, remedy in (("slurm", Cluster(), "--env-file"), ("kubernetes", pods, "a Secret")):
         assert KEY in warning(launcher, job_of(cluster)) and remedy in warning(launcher, job_of(cluster))
     assert not warning("slurm", job_of(named)) and not warning("kubernetes", job_of(named))
     monkeypatch.setenv(KEY, "0" * 32)
     assert not warning("slurm", job_of(Cluster())) and warning("kubernetes", job_of(pods))
+
+
+def test_an_options_earlier_name_is_refused_with_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"--line": "--scheduler-option", "--claim": "--volume-claim", "--saving": "--grace-period",
+             "--environment": "--env-file"}  # fmt: skip
+    for earlier, now in names.items():
+        assert run_command(["launch", "recipe.yaml", f"{earlier}=1"]) == 2
+        assert f"{earlier} is called {now} now" in capsys.readouterr().err

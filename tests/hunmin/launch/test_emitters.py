@@ -21,9 +21,11 @@ CASES = {
     "local": Cluster(devices=2),
     "torchrun": Cluster(2, 8, address="n0:29400", restarts=5, fewest=1),
     "deepspeed": Cluster(2, 4, address="n0", hosts=("n0", "n1")),
-    "slurm": Cluster(4, 8, partition="gpu", account="lab", environment="keys.env", image="registry/hunmin:1"),
-    "kubernetes": Cluster(4, 8, image="hunmin:1", claim="shared:/work", environment="keys", lines=("train:cpu=32",)),
-    "kubeflow": Cluster(2, 8, image="hunmin:1", claim="shared:/work"),
+    "slurm": Cluster(4, 8, partition="gpu", account="lab", env_file="keys.env", image="registry/hunmin:1"),
+    "kubernetes": Cluster(
+        4, 8, image="hunmin:1", volume_claim="shared:/work", env_file="keys", scheduler_options=("train:cpu=32",)
+    ),
+    "kubeflow": Cluster(2, 8, image="hunmin:1", volume_claim="shared:/work"),
     "xla": Cluster(2, 4, hosts=("t0", "t1")),
 }
 RUN = ["hunmin.main", "pretrain", "recipe.yaml", "seed=7", "name=My Run"]
@@ -64,7 +66,7 @@ def test_torchruns_own_parser_reads_the_command(
         assert words[3:6] == ["python", "-m", "torch.distributed.run"]
         read = get_args_parser().parse_args(words[6:])
         assert parse_min_max_nnodes(read.nnodes) == nodes and read.nproc_per_node == str(asked.devices)
-        assert (read.max_restarts, read.shutdown_timeout, read.module) == (asked.restarts, asked.saving, True)
+        assert (read.max_restarts, read.shutdown_timeout, read.module) == (asked.restarts, asked.grace_period, True)
         assert read.log_dir == f"runs/x/logs/ranks/node-{node}" and read.standalone == (endpoint is None)
         assert [read.training_script, *read.training_script_args] == RUN and (read.redirects, read.tee) == ("3", "0:3")
         if endpoint:

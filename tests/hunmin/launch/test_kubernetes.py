@@ -16,7 +16,7 @@ from hunmin.launch.kubernetes import _name
 from hunmin.launch.start import emit
 
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")  # RFC 1035, as Kubernetes writes it
-PODS: dict[str, Any] = {"nodes": 2, "devices": 8, "image": "a", "claim": "shared:/work"}
+PODS: dict[str, Any] = {"nodes": 2, "devices": 8, "image": "a", "volume_claim": "shared:/work"}
 
 
 def name_of(name: str) -> str:
@@ -40,7 +40,7 @@ def test_a_name_is_a_label_short_enough_for_the_hosts_of_pods(name: str) -> None
 def test_what_lies_outside_the_volume_is_refused(launcher: str) -> None:
     for out in ("/data/runs/x", "../x", "/workshop/x"):
         text = refused(launcher, Cluster(**PODS), out=out)
-        assert f"out {out} with --claim shared:/work" in text and "from /work on" in text
+        assert f"out {out} with --volume-claim shared:/work" in text and "from /work on" in text
     assert "the recipe /home/me/recipe.yaml" in refused(launcher, Cluster(**PODS), path="/home/me/recipe.yaml")
     for path in ("/work/recipe.yaml", "my/recipe.yaml", "quickstart"):  # the last one comes with the package
         emit(launcher, job_of(Cluster(**PODS), path=path, out="/work/runs/x"))
@@ -53,7 +53,7 @@ def spec_of(launcher: str, **asked: Any) -> dict[str, Any]:
 
 
 def test_a_jobset_restarts_as_a_gang_and_kills_no_checkpoint() -> None:
-    (text,) = emit("kubernetes", job_of(Cluster(**PODS, saving=1800))).files.values()
+    (text,) = emit("kubernetes", job_of(Cluster(**PODS, grace_period=1800))).files.values()
     tree = yaml.safe_load(text)
     name, spec = tree["metadata"]["name"], tree["spec"]
     assert spec["failurePolicy"] == {"maxRestarts": 3} and spec["network"]["enableDNSHostnames"]
@@ -89,7 +89,7 @@ def test_the_same_command_again_takes_the_place_of_what_was_there(launcher: str,
 
 def test_pods_ask_for_what_is_said() -> None:
     lines = ("cpu=32", "train:memory=256Gi", "corpus:cpu=500m")
-    jobs = spec_of("kubernetes", lines=lines)["replicatedJobs"]
+    jobs = spec_of("kubernetes", scheduler_options=lines)["replicatedJobs"]
     found = [one["template"]["spec"]["template"]["spec"]["containers"][0].get("resources") for one in jobs]
     gpus = {"nvidia.com/gpu": 8}
     assert found == [
@@ -97,9 +97,9 @@ def test_pods_ask_for_what_is_said() -> None:
         {"limits": gpus, "requests": {"cpu": "32", "memory": "256Gi"}},
         {"limits": gpus, "requests": {"cpu": "32"}},
     ]
-    trainer = spec_of("kubeflow", lines=lines)["trainer"]
+    trainer = spec_of("kubeflow", scheduler_options=lines)["trainer"]
     assert trainer["resourcesPerNode"] == {"limits": gpus, "requests": {"cpu": "32", "memory": "256Gi"}}
     assert "resourcesPerNode" not in spec_of("kubeflow", cpu=True)["trainer"]
     for line in ("--qos=high", "cpu", "cpu=", "memory=2 GB", "trian:cpu=2"):
-        refusal = refused("kubernetes", Cluster(**PODS, lines=(line,)))
-        assert f"--line={line}" in refusal and "RESOURCE=QUANTITY" in refusal
+        refusal = refused("kubernetes", Cluster(**PODS, scheduler_options=(line,)))
+        assert f"--scheduler-option={line}" in refusal and "RESOURCE=QUANTITY" in refusal

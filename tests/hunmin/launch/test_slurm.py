@@ -88,10 +88,10 @@ def test_a_job_that_meets_its_time_limit_saves_and_goes_back(name: str, tmp_path
 
 
 def test_a_limit_that_leaves_no_time_before_that_for_saving_ends_the_job(tmp_path: Path) -> None:
-    batch = Batch(tmp_path, "train", saving=300)
+    batch = Batch(tmp_path, "train", grace_period=300)
     ends = [datetime.now() + timedelta(seconds=seconds) for seconds in (200, 3600)]
     code, said, calls = batch.run(ENDS=f"{ends[0]:%Y-%m-%dT%H:%M:%S}")
-    assert (code, calls) == (2, []) and "give more --time, or less --saving" in said
+    assert (code, calls) == (2, []) and "give more --time, or less --grace-period" in said
     assert batch.run(ENDS=f"{ends[1]:%Y-%m-%dT%H:%M:%S}", FAIL="2")[0] == 2 and (tmp_path / "calls").exists()
 
 
@@ -154,7 +154,9 @@ def options_of(name: str, **asked: object) -> list[str]:
 
 
 def test_options_of_the_three_jobs() -> None:
-    corpus, train, scores = (options_of(name, time="24:00:00", saving=900) for name in ("corpus", "train", "scores"))
+    corpus, train, scores = (
+        options_of(name, time="24:00:00", grace_period=900) for name in ("corpus", "train", "scores")
+    )
     for options in (corpus, train, scores):
         assert {"--exclusive", "--mem=0", "--requeue", "--signal=B:USR1@900", "--open-mode=append"} < set(options)
         assert {"--time=24:00:00", f"--chdir={Path.cwd()}"} < set(options)
@@ -176,15 +178,15 @@ def test_options_of_the_three_jobs() -> None:
     ],
 )
 def test_what_the_users_lines_exclude_is_left_out(lines: tuple[str, ...], gone: set[str]) -> None:
-    before, after = options_of("train"), options_of("train", lines=lines)
+    before, after = options_of("train"), options_of("train", scheduler_options=lines)
     assert set(before) - set(after) == gone
     assert " ".join(after).endswith(" ".join(lines))  # of an option given twice, sbatch takes the last
 
 
 def test_a_line_may_be_for_one_job() -> None:
     lines = ("--qos=high", "corpus:--partition=cpu", "train:--constraint=a:b")
-    corpus, train = (options_of(name, partition="gpu", lines=lines) for name in ("corpus", "train"))
+    corpus, train = (options_of(name, partition="gpu", scheduler_options=lines) for name in ("corpus", "train"))
     assert [one for one in corpus if "partition" in one] == ["--partition=gpu", "--partition=cpu"]
     assert corpus[-2:] == ["--qos=high", "--partition=cpu"] and train[-2:] == ["--qos=high", "--constraint=a:b"]
     for line in ("qos=high", "trian:--qos=high", "--"):
-        assert "it is an option of sbatch" in refused("slurm", Cluster(lines=(line,)))
+        assert "it is an option of sbatch" in refused("slurm", Cluster(scheduler_options=(line,)))
