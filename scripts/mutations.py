@@ -81,14 +81,14 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
     ("leaderboard/tasks/functions.py", "len(one.encode()) for", "len(one) for"),
     ("hunmin/state.py", "if UNKNOWN not in (was.get(name), known.get(name)) and", "if"),
     ("hunmin/state.py", "known[:2] != [facts.st_size, facts.st_mtime_ns]", "known[:1] != [facts.st_size]"),
-    ("hunmin/state.py", "missing = missing_outputs(folder.final(stage), manifest)", "missing: list[str] = []"),
+    ("hunmin/state.py", "if missing := missing_outputs(folder.final(stage), manifest):", "if missing := list[str]():"),
     ("hunmin/replacing.py", "if seconds is None or seconds > LONG_SECONDS:", "if seconds is None:"),
     ("hunmin/replacing.py", "if stage.keep or added or edited:", "if stage.keep:"),
-    ("hunmin/run.py", "if first and first in {", "if first and first not in {"),
+    ("hunmin/run.py", "if begins and partial.exists():", "if partial.exists():"),
     ("hunmin/run.py", "            if stage.keep or found is None:", "            if found is None:"),
     ("hunmin/verify.py", "[METADATA] if saved is None else damaged_files(checkpoint, saved)", "[]"),
     ("hunmin/preflight.py", "if share and (first or last != SHARED_STAGE):", "if False:"),
-    ("hunmin/units.py", "digits = max(0, len(str(int(value))) - 3)", "digits = 0"),
+    ("hunmin/run.py", "known and not anew and not differences(", "known and not differences("),
 ]  # fmt: skip
 TESTED_IN = {  # where the tests bear another name
     "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
