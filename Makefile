@@ -10,9 +10,7 @@
 # make install-xla  TorchTPU and jax in .venv-xla, beside .venv (1.5 GB); make test-xla: TorchTPU's graphs by XLA on a CPU
 # make dist         dist/*.whl and dist/*.tar.gz: hunmin as one package, to install elsewhere than here
 # make drills       kills at random moments, nodes, Slurm (long; some of it as root)
-# make bench-pii CORPUS=texts.jsonl.zst                          benchmarks; each script's docstring says what it counts
-# make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst
-# make bench-splitter TREEBANK=ko_gsd-ud-dev.conllu
+# make bench-decontaminate BENCHMARK=klue CORPUS=texts.jsonl.zst   benchmarks; each script's docstring says what it counts
 # make bench-corpus BENCHMARK=klue CORPUS=corpora
 # make check-decontamination BENCHMARK=klue CORPUS='corpora/*'   recall of planted copies, false alarms; oracle
 # make bench-tokenizer CORPUS=runs/x/corpus
@@ -25,14 +23,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
 .PHONY: quickstart quickstart-instruct test test-slow test-oldest mutations lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
-.PHONY: bench-pii bench-decontaminate bench-splitter bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
+.PHONY: bench-decontaminate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
 install: $(STAMP)
 
@@ -96,19 +93,8 @@ test-oldest: $(OLDEST)/.installed
 drills: $(STAMP)
 	$(BIN)/python -m pytest -m drill tests
 
-# the splitters that bench-splitter measures against
-$(PEERS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,peers]'
-	touch $(PEERS)
-
-bench-pii: $(STAMP)
-	$(BIN)/python scripts/bench_pii.py $(CORPUS)
-
 bench-decontaminate: $(STAMP)
 	$(BIN)/python scripts/bench_corpus.py --parts decontaminate --benchmark $(BENCHMARK) $(CORPUS)
-
-bench-splitter: $(PEERS)
-	$(BIN)/python scripts/bench_splitter.py $(TREEBANK)
 
 bench-corpus: $(STAMP)
 	$(BIN)/python scripts/bench_corpus.py --benchmark $(BENCHMARK) $(CORPUS)
