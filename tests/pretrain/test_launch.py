@@ -41,7 +41,9 @@ SHORT: dict[str, Any] = {"steps": 20, "log_every": 1, "checkpoint_every": 50, "v
     ("part", "code", "cause"),
     [
         ('raise UserError("the moon is full", "it is new", "wait")', 2, "failed: the moon is full"),
-        ("time.sleep(600)", 1, "did not come, last seen at step 3 where others wait at 4"),
+        pytest.param(
+            "time.sleep(600)", 1, "did not come, last seen at step 3 where others wait at 4", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_process_that_fails_or_hangs_is_named(

@@ -48,6 +48,7 @@ def unknown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rate", [0.15, 0.4])
 def test_as_many_tokens_are_expected_as_are_predicted(

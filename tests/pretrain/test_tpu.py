@@ -27,7 +27,7 @@ from pretrain.loader import Loader, plan_samples
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.precision import resolve_dtype
 from pretrain.settings import PretrainSettings
-from pretrain.speed import speed_up
+from pretrain.speed import compile_whole, speed_up
 from pretrain.world import world_info
 from tokenizer.shards import TokenShards
 
@@ -76,8 +76,7 @@ def test_the_model_is_one_graph(
         graphs.append(len(graph.graph.nodes))
         return graph.forward
 
-    inner = torch.nn.Module.compile
-    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, **options: inner(self, backend=count, **options))
+    monkeypatch.setattr(compile_whole, "__defaults__", (count,))
     torch._dynamo.reset()
     settings = settings_of(samples)
     plan_samples(settings, tokens, tmp_path)
@@ -169,10 +168,10 @@ def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
 ON_A_TPU = """
 import json
 from types import SimpleNamespace
-import torch, pretrain.setup as begin, pretrain.trainer as trainer
-inner, compiling, validating = begin.speed_up, torch.nn.Module.compile, trainer.Trainer.validate
+import torch, pretrain.setup as begin, pretrain.speed as speed, pretrain.trainer as trainer
+inner, validating = begin.speed_up, trainer.Trainer.validate
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
-torch.nn.Module.compile = lambda self, **options: compiling(self, backend="aot_eager", **options)
+speed.compile_whole.__defaults__ = ("aot_eager",)
 def validate(self):
     found = validating(self)
     with open(PATH, "a") as stream:
@@ -183,6 +182,7 @@ trainer.Trainer.validate = validate
 """Patch after which a run on a CPU takes the path of a TPU: all batches alike, fused products, one compiled graph."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", ["full-sentences"])
 def test_the_path_of_a_tpu_trains_as_the_plain_one(samples: str, tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     """50 steps: losses within 1e-3, at most 3 graphs, and checkpoints go both ways."""

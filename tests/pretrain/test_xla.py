@@ -30,11 +30,11 @@ import sys
 sys.path.insert(0, HERE)
 import torch
 import xla_on_cpu
-import pretrain.setup as begin
+import pretrain.setup as begin, pretrain.speed as speed
 from types import SimpleNamespace
-inner, compiling = begin.speed_up, torch.nn.Module.compile
+inner = begin.speed_up
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
-torch.nn.Module.compile = lambda self, **options: compiling(self, backend=xla_on_cpu.on_cpu, **options)
+speed.compile_whole.__defaults__ = (xla_on_cpu.on_cpu,)
 xla_on_cpu.count_into(COUNTS)
 """
 """Patch after which a run on a CPU takes the path of a TPU, and its model is computed by XLA."""

@@ -24,7 +24,7 @@ from pretrain.inputs import prepare
 from pretrain.loader import Loader, plan_samples
 from pretrain.model import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
-from pretrain.speed import speed_up
+from pretrain.speed import compile_whole, speed_up
 from tokenizer.shards import TokenShards
 
 
@@ -34,8 +34,7 @@ def main(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path)
     loader, shards = Loader(settings, tokens, tokenizer, plans, 0, 1), TokenShards(tokens)
     config = build_config(settings, shards.vocab_size, shards.special_ids)
     model = MaskedRowsModel(build_model(settings, config), torch.bfloat16)
-    inner = torch.nn.Module.compile
-    torch.nn.Module.compile = lambda self, **options: inner(self, backend=by_torch_tpu, **options)  # type: ignore
+    compile_whole.__defaults__ = (by_torch_tpu,)
     speed_up(model, settings, SimpleNamespace(type="tpu"))  # type: ignore[arg-type]
 
     def loss(batch: object, masked: object) -> torch.Tensor:

@@ -78,6 +78,7 @@ def test_no_cluster_at_the_address(tmp_path, address):
         pass
 
 
+@pytest.mark.slow
 def test_a_corpus_from_two_ray_nodes_has_the_bytes_of_one_process(cluster, tmp_path):
     for name in ("a", "b"):
         text = "\n".join(f"{n}번 문장이 {name} 문서에 있다. 전화는 010-1234-{n % 10_000:04d} 번." for n in range(2_000))

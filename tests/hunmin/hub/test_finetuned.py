@@ -15,6 +15,8 @@ from hunmin.main import run_command
 sys.path.insert(0, str(Path(__file__).parent))
 from hub_server import Hub
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def jobs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
