@@ -41,6 +41,7 @@ def attend(
     scaling: float | None = None,
     cu_seq_lens_q: Tensor | None = None,
     max_length_q: int | None = None,
+    sliding_window: int | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """Return the attention of a layer, as transformers' layers ask for it: (B, S, A, D), and no weights.
@@ -55,7 +56,13 @@ def attend(
         scaling: of the scores.
         cu_seq_lens_q: int32 borders of the texts that see themselves alone, from 0 to T; None: rows see themselves.
         max_length_q: tokens of the longest text.
+        sliding_window: of layers with local attention, which this function does not compute.
+
+    Raises:
+        NotImplementedError: a layer asks for local attention.
     """
+    if sliding_window is not None:
+        raise NotImplementedError(f"local attention over {sliding_window} tokens")
     if cu_seq_lens_q is None:
         out = functional.scaled_dot_product_attention(
             query, key, value, attention_mask, dropout_p=dropout, scale=scaling

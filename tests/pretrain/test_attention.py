@@ -162,6 +162,13 @@ def test_a_cpu_takes_long_texts_one_after_the_other(length: int, changes: dict[s
     assert (model.hub.config._attn_implementation == NAME) == taken
 
 
+def test_local_attention_is_refused() -> None:
+    """Taken as global, a ModernBERT would train otherwise than its export computes."""
+    given = torch.zeros(1, 1, 4, 8)
+    with pytest.raises(NotImplementedError, match="local attention over 2"):
+        attention.attend(torch.nn.Module(), given, given, given, None, sliding_window=2)
+
+
 def test_shapes_repeat_and_little_is_filled() -> None:
     rng = np.random.default_rng(0)
     shapes = set()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,3 +154,29 @@ def test_a_model_whose_layers_are_computed_again_is_one_graph() -> None:
 )
 def test_a_gpu_is_known_by_the_whole_words_of_its_name(name: str, known: str | None) -> None:
     assert known_device(name) == known
+
+
+COMPILING = """
+import sys, torch
+from pathlib import Path
+from pretrain.speed import load_compiled, save_compiled
+load_compiled(Path(sys.argv[1]))
+torch.compile(lambda x: (x.sin() + 1).sum())(torch.ones(8))
+save_compiled(Path(sys.argv[1]))
+found = torch._dynamo.utils.counters["inductor"]
+print(found["fxgraph_cache_miss"], found["fxgraph_cache_hit"])
+"""
+
+
+@pytest.mark.slow
+def test_a_resumed_run_on_another_node_compiles_nothing_again(tmp_path: Path) -> None:
+    """Each node has caches of its own; the run's folder carries what was compiled from one to the other."""
+    said = []
+    for node in ("one", "other"):
+        caches = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / node), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        command = [sys.executable, "-c", COMPILING, str(tmp_path / "run")]
+        done = subprocess.run(command, env={**os.environ, **caches}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.split())
+    assert said == [["1", "0"], ["0", "1"]]
+    assert [path.name for path in (tmp_path / "run").rglob("*") if path.is_file()] == ["artifacts"]
