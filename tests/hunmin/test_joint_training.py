@@ -17,7 +17,7 @@ from mini import write_further, write_mini
 
 from common.manifest import read_manifest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.drill
 
 HUNMIN = [sys.executable, "-c", "from hunmin.main import main; main()"]
 ENVIRONMENT = {
