@@ -138,7 +138,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
 def _what_follows(element: ArrayElement | None) -> str:
     """Return what is said when the units are done, and a later command ends the stage."""
     if element is None:
-        return "all units are done; the same command without --units-only goes on"
+        return "all units are done; run the same command without --units-only to finish the stage"
     return (
         f"element {element.rank} of {element.count} is done with its units; when all elements are, one job ends the "
         f"stage:\n  sbatch --dependency=afterok:{element.job} --wrap 'hunmin corpus build RECIPE --executor local'"

@@ -122,8 +122,9 @@ def load_compiled(out: Path) -> None:
         out: the run's folder.
     """
     os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str((out / COMPILED / "tpu").absolute()))
-    if (out / ARTIFACTS).is_file():
-        torch.compiler.load_cache_artifacts((out / ARTIFACTS).read_bytes())
+    file = out / ARTIFACTS
+    if file.is_file() and file.stat().st_uid == os.geteuid():  # torch unpickles it: nobody else's
+        torch.compiler.load_cache_artifacts(file.read_bytes())
 
 
 def save_compiled(out: Path) -> None:
@@ -132,9 +133,9 @@ def save_compiled(out: Path) -> None:
     Args:
         out: the run's folder.
     """
-    made = torch.compiler.save_cache_artifacts()
-    if made and (not (out / ARTIFACTS).exists() or (out / ARTIFACTS).stat().st_size != len(made[0])):
-        with atomic_write(out / ARTIFACTS, "wb") as stream:
+    made, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
+    if made and not (file.is_file() and file.read_bytes() == made[0]):
+        with atomic_write(file, "wb") as stream:
             stream.write(made[0])
 
 

@@ -23,7 +23,7 @@ def test_the_rest_follows_by_the_same_command(tmp_path: Path, capfd: pytest.Capt
     )
     for _ in range(2):  # given again, it finds them done
         assert run_command(["corpus", "build", str(recipe), "--units-only"]) == 0
-        assert "the same command without --units-only goes on" in capfd.readouterr().err
+        assert "run the same command without --units-only to finish the stage" in capfd.readouterr().err
         assert read_manifest(tmp_path / "run" / "corpus") is None
     assert run_command(["corpus", "build", str(recipe)]) == 0
     manifest = read_manifest(tmp_path / "run" / "corpus")
