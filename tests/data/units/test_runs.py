@@ -94,7 +94,7 @@ def test_a_killed_element_leaves_its_units_to_whoever_comes(inputs, tmp_path, mo
 
 def test_units_only_on_one_machine(inputs, tmp_path):
     build_corpus(settings(inputs), tmp_path / "whole")
-    with pytest.raises(ShareDone, match="all units are done; the same command without --units-only"):
+    with pytest.raises(ShareDone, match="all units are done; run the same command without --units-only"):
         build_corpus(settings(inputs), tmp_path / "out", units_only=True)
     build_corpus(settings(inputs), tmp_path / "out")
     assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")
