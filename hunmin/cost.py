@@ -89,7 +89,7 @@ def _named(device: str | None) -> Named:
     """Return the device of a name, or of this machine."""
     if device:
         return named_device(device)
-    from pretrain.peak import this_device
+    from pretrain.cost.peak import this_device
 
     found = this_device()
     return Named(found.name if found.kind == "cpu" else f"{found.name} (this machine's)", found)

@@ -14,7 +14,7 @@ from hunmin.run import require_done, run
 from hunmin.stages import Counts, Interrupted, take_counts, training_job
 
 if TYPE_CHECKING:
-    from pretrain.processes import Process
+    from pretrain.parallel.processes import Process
 
 TOLD = "the job of the first process"
 
@@ -55,7 +55,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
     """
     # threads that spin while they wait stand still for seconds when another program wants the same cores
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from pretrain import processes
+    from pretrain.parallel import processes
 
     section = getattr(recipe, training.stage)
     process = processes.join_processes(processes.place_process(), section.threads)

@@ -22,7 +22,7 @@ from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import Recipe, warnings
 from hunmin.run import judge_all
 from hunmin.scores import NOT_SCORED
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 START_SECONDS = 5
 """Of a stage, whatever it does."""

@@ -92,13 +92,13 @@ def refuse_other_model(recipe: Recipe) -> None:
     source = recipe.pretrain.init_from
     folder = find_here(with_prefix(source), "model") if source else None
     if source and folder and folder.is_dir():
-        from pretrain.continuation import check_model
+        from pretrain.models.continuation import check_model
 
         check_model(source, recipe.pretrain)
 
 
 def refuse_repeated_validation(recipe: Recipe) -> None:
-    """Refuse samples held out of a corpus that repeats documents and holds out none of them (`pretrain.plans`).
+    """Refuse samples held out of a corpus that repeats documents and holds out none of them (`pretrain.batches.plans`).
 
     Raises:
         UserError: the recipe asks for it.

@@ -160,7 +160,7 @@ def _newest(held: Path) -> Path | None:
 
 def _may_branch(changes: Sequence[str]) -> bool:
     """Return whether a branch may differ from its parent in all that has changed."""
-    from pretrain.branch import FREE
+    from pretrain.callbacks.branch import FREE
 
     keys = [change.partition(":")[0] for change in changes]
     return all(key.startswith("pretrain.") and key.split(".")[1] in FREE for key in keys)

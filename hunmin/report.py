@@ -26,7 +26,7 @@ from klue.report import markdown, results_table
 from klue.synthetic import all_synthetic, synthetic_tasks
 from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 COUNTED = ("corpus", "tokenizer", "tokens", "pretrain", "export")
 """Folders of stages whose counts are in a report."""

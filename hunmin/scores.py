@@ -37,7 +37,7 @@ def log_scores(recipe: Recipe, folder: Path, step: int, tokens: int | None, summ
         tokens: real tokens they were trained on.
         summary: entries as `klue.results.summarize` returns them.
     """
-    from pretrain.metrics import MetricsLog, read_metrics
+    from pretrain.callbacks.metrics import MetricsLog, read_metrics
 
     p, config = recipe.pretrain, {"name": recipe.name, "klue": dump_settings(recipe)["klue"]}
     later = [row for row in read_metrics(folder / "metrics.jsonl") if row["step"] > step]

@@ -220,7 +220,7 @@ def write_job(job: dict[str, Any], out: Path) -> dict[str, Any]:
 def _pretrain(recipe: Recipe, run: Path, out: Path) -> Counts:
     training_job(recipe, run, out)
     processes = recipe.pretrain.processes
-    module = ["pretrain.launch", str(processes)] if processes > 1 else ["pretrain.train"]
+    module = ["pretrain.parallel.launch", str(processes)] if processes > 1 else ["pretrain.train"]
     return train_in_processes(module, out, recipe.pretrain)
 
 
@@ -275,7 +275,7 @@ def _parent(branch_from: str | None, run: Path) -> str | None:
 def _check_parent(recipe: Recipe, run: Path) -> None:
     parent = _parent(recipe.pretrain.branch_from, run)
     if parent is not None:
-        from pretrain.branch import read_parent
+        from pretrain.callbacks.branch import read_parent
 
         read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, run / "tokens")
 

@@ -63,7 +63,7 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 
 def _damage(checkpoint: Path) -> list[str]:
-    from pretrain.checkpoint import METADATA, damaged_files, read_metadata
+    from pretrain.callbacks.checkpoint import METADATA, damaged_files, read_metadata
 
     saved = read_metadata(checkpoint)
     return [METADATA] if saved is None else damaged_files(checkpoint, saved)

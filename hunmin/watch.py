@@ -57,7 +57,7 @@ def watch(run: Path, overrides: Sequence[str], once: bool, every: float) -> list
 
 def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str, Any]]:
     """Do what `watch` says, in a folder that is this command's alone."""
-    from pretrain.checkpoint import read_metadata
+    from pretrain.callbacks.checkpoint import read_metadata
 
     assert recipe.klue is not None  # `watch` refuses a recipe without
     out = run / FOLDER
@@ -117,7 +117,7 @@ def training_folder(run: Path) -> Path | None:
 
 def checkpoints(run: Path) -> list[tuple[int, Path]]:
     """Return (step, folder) of the run's whole checkpoints, ascending."""
-    from pretrain.checkpoint import complete_checkpoints
+    from pretrain.callbacks.checkpoint import complete_checkpoints
 
     training = training_folder(run)
     return complete_checkpoints(training / "checkpoints") if training else []
@@ -130,7 +130,7 @@ def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> 
         HunminError: fine-tuning failed.
     """
     from klue.runner import run_klue
-    from pretrain.checkpoint import read_metadata
+    from pretrain.callbacks.checkpoint import read_metadata
     from pretrain.export import export_checkpoint
 
     assert recipe.klue is not None  # `watch` refuses a recipe without

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from common.errors import UserError
-from pretrain.buckets import bucket_elements
-from pretrain.model import MaskedRowsModel
+from pretrain.models.encoder import MaskedRowsModel
+from pretrain.parallel.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
 

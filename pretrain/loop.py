@@ -17,17 +17,17 @@ from torch import Tensor
 from common.errors import HunminError
 from common.files import atomic_write
 from common.progress import say
-from pretrain.checkpoint import save_checkpoint, step_folder
+from pretrain.callbacks.checkpoint import save_checkpoint, step_folder
+from pretrain.callbacks.guard import GuardFigures
+from pretrain.callbacks.log_window import LogWindow, means
+from pretrain.callbacks.training_log import Journal
 from pretrain.export import load_hub_model, save_hub_model
 from pretrain.export.check import check_folder
-from pretrain.guard import GuardFigures
-from pretrain.log_window import LogWindow, means
-from pretrain.schedule import rate_factor
+from pretrain.kernels.compile import COMPILED, save_compiled
+from pretrain.optim.schedules import rate_factor
+from pretrain.parallel.stragglers import gather_own, spread_of
 from pretrain.setup import PLANS, Run
-from pretrain.speed import COMPILED, save_compiled
-from pretrain.stragglers import gather_own, spread_of
 from pretrain.trainer import Trainer
-from pretrain.training_log import Journal
 
 VOTE_STEPS = 2
 """Steps after which a GPU's count of processes that were asked to stop is read: the device still has the work of as

@@ -13,9 +13,11 @@ from transformers import PreTrainedModel
 from common.errors import UserError
 from common.progress import say
 from common.settings import dump_settings
-from pretrain.accelerator import check_device
-from pretrain.branch import read_parent
-from pretrain.checkpoint import (
+from pretrain.batches.inputs import prepare
+from pretrain.batches.loader import Loader, plan_samples, read_vocabulary
+from pretrain.batches.samples import filled
+from pretrain.callbacks.branch import read_parent
+from pretrain.callbacks.checkpoint import (
     TOKENIZER_FILES,
     check_metadata,
     fingerprint,
@@ -25,19 +27,17 @@ from pretrain.checkpoint import (
     remove_unfinished,
     tokens_fingerprint,
 )
-from pretrain.continuation import load_model
+from pretrain.callbacks.guard import StepGuard
+from pretrain.cost.peak import device_name
 from pretrain.dry_run_batch import rehearse
-from pretrain.engines import Engine, engine_name, start_engine
-from pretrain.guard import StepGuard
-from pretrain.inputs import prepare
-from pretrain.loader import Loader, plan_samples, read_vocabulary
-from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
-from pretrain.peak import device_name
-from pretrain.precision import half_type, resolve_dtype
-from pretrain.processes import Process, require_shared_folder
-from pretrain.samples import filled
+from pretrain.kernels.compile import is_compiled, speed_up
+from pretrain.kernels.precision import half_type, resolve_dtype
+from pretrain.models.continuation import load_model
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
+from pretrain.parallel.accelerator import check_device
+from pretrain.parallel.engines import Engine, engine_name, start_engine
+from pretrain.parallel.processes import Process, require_shared_folder
 from pretrain.settings import PretrainSettings
-from pretrain.speed import is_compiled, speed_up
 from tokenizer.shards import TokenShards
 
 PLANS = "samples-*"

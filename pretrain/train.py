@@ -1,7 +1,7 @@
 """Train: one process of a run. Started as `python -m pretrain.train JOB.json`, alone or under torchrun.
 
 python -m pretrain.train runs/x/pretrain/job.json
-python -m pretrain.launch 2 runs/x/pretrain/job.json
+python -m pretrain.parallel.launch 2 runs/x/pretrain/job.json
 python -m torch.distributed.run --standalone --nproc-per-node 2 -m pretrain.train runs/x/pretrain/job.json
 """
 
@@ -20,11 +20,11 @@ from common.errors import HunminError
 from common.process import die_with_parent
 from common.progress import say
 from common.settings import parse_settings
-from pretrain.launch import STOP_SIGNALS, ignore_stops
+from pretrain.parallel.launch import STOP_SIGNALS, ignore_stops
 from pretrain.settings import PretrainSettings
 
 if TYPE_CHECKING:
-    from pretrain.processes import Process
+    from pretrain.parallel.processes import Process
 
 JOB = "job.json"
 """File in the logs of a run that says what is trained."""
@@ -71,12 +71,12 @@ def train(
     """
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # a process that is lost is named, without its C++ stack
     stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
-    from pretrain import processes
-    from pretrain.attention import fastest_kernels
+    from pretrain.kernels.attention import fastest_kernels
+    from pretrain.kernels.compile import load_compiled
     from pretrain.loop import Loop
-    from pretrain.monitor import HEARTBEAT
+    from pretrain.parallel import processes
+    from pretrain.parallel.monitor import HEARTBEAT
     from pretrain.setup import begin
-    from pretrain.speed import load_compiled
 
     held: AbstractContextManager[Any] = nullcontext()
     if process is None:

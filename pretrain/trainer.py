@@ -9,12 +9,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pretrain.engines import Engine
-from pretrain.guard import StepGuard
-from pretrain.inputs import MicroBatch
-from pretrain.loader import Loader
-from pretrain.model import Sums
-from pretrain.random_numbers import key_of
+from pretrain.batches.inputs import MicroBatch
+from pretrain.batches.loader import Loader
+from pretrain.batches.random_numbers import key_of
+from pretrain.callbacks.guard import StepGuard
+from pretrain.models.encoder import Sums
+from pretrain.parallel.engines import Engine
 
 TOTALS = (*Sums._fields, "tokens", "positions")
 """What a step adds up: the model's sums, positions that hold text, and all positions, padding too."""

@@ -39,9 +39,9 @@ from bench_pretrain import Ours, Plain, device, wait
 from gpu_report import conditions_of, holds_row, put_row, read_report, write_report
 from timing import parser_of
 
-from pretrain import attention
-from pretrain.model import MaskedRowsModel
-from pretrain.peak import device_peak, measured_rate
+from pretrain.cost.peak import device_peak, measured_rate
+from pretrain.kernels import attention
+from pretrain.models.encoder import MaskedRowsModel
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import token_dtype, write_meta, write_shard
 

@@ -34,18 +34,18 @@ import torch
 from timing import Row, finish, hardware, parser_of, print_rows
 from torch.utils.data import DataLoader, IterableDataset
 
-from pretrain import processes
-from pretrain.attention import NAME
-from pretrain.engines import start_engine
-from pretrain.flops import flops_per_token
-from pretrain.guard import StepGuard
-from pretrain.loader import Loader
-from pretrain.model import MaskedRowsModel, build_config, build_model
-from pretrain.peak import measured_rate
-from pretrain.plans import plan_samples
-from pretrain.precision import half_type, resolve_dtype
+from pretrain.batches.loader import Loader
+from pretrain.batches.plans import plan_samples
+from pretrain.callbacks.guard import StepGuard
+from pretrain.cost.peak import measured_rate
+from pretrain.kernels.attention import NAME
+from pretrain.kernels.compile import speed_up
+from pretrain.kernels.precision import half_type, resolve_dtype
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.models.flops import flops_per_token
+from pretrain.parallel import processes
+from pretrain.parallel.engines import start_engine
 from pretrain.settings import PretrainSettings
-from pretrain.speed import speed_up
 from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from klue.tasks import TASKS
-from pretrain.metrics import read_metrics
-from pretrain.monitor import report
+from pretrain.callbacks.metrics import read_metrics
+from pretrain.parallel.monitor import report
 
 sys.path.insert(0, str(Path(__file__).parent / "pretrain"))
 from small_tokens import make_tokenizer, make_tokens
@@ -19,7 +19,7 @@ from training_runs import train
 
 DOCS = Path(__file__).parents[1] / "docs"
 SLOW_ONLY = {"slowest_rank", "slowest_host"}
-"""Only where a process is slow (tests/pretrain/test_stragglers.py)."""
+"""Only where a process is slow (tests/pretrain/parallel/test_stragglers.py)."""
 
 
 def named(page: str, heading: str) -> set[str]:

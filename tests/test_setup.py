@@ -34,7 +34,7 @@ from database import z
 if True:
     from pretrain.train import JOB  # from data
 command = ["-m", "pretrain.train", "pretrain.partial", "pretrain", 'klue.job_pool', "see pretrain.train"]
-both = "pretrain.train", "pretrain.launch"
+both = "pretrain.train", "pretrain.parallel.launch"
 def f():
     yield from data
     raise ValueError from tokenizer
@@ -45,7 +45,7 @@ AFTER = (
     .replace("    from pretrain.train", "    from hunmin.pretrain.train")
     .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
     .replace("'klue.job_pool'", "'hunmin.klue.job_pool'")
-    .replace('= "pretrain.train", "pretrain.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.launch"')
+    .replace('= "pretrain.train", "pretrain.parallel.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.launch"')
 )
 
 

@@ -47,8 +47,8 @@ def tune(
     from hunmin.joint_training import train_together
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
+    from pretrain.parallel.world import world_info
     from pretrain.tuning.plan import plan_tuning
-    from pretrain.world import world_info
 
     loaded = load_instruct_recipe(recipe, overrides or [], section="tune")
     if world_info(os.environ).world > 1 and not dry_run:

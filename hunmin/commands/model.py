@@ -41,7 +41,7 @@ def pretrain(
     from hunmin.recipe import load_recipe
     from hunmin.run import require_done
     from hunmin.run import run as run_recipe
-    from pretrain.world import world_info
+    from pretrain.parallel.world import world_info
 
     loaded = load_recipe(recipe, overrides or [], fetch=True, section="pretrain")
     refuse_moved(loaded, recipe, overrides or [])

@@ -15,7 +15,7 @@ from hunmin.recipe import Recipe, load_recipe
 from hunmin.report import contamination
 from hunmin.scores import score_rows
 from hunmin.watch import training_folder
-from pretrain.metrics import STARTS, read_metrics
+from pretrain.callbacks.metrics import STARTS, read_metrics
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def read_facts(run: Path, checkpoint: dict[str, Any] | None = None) -> Facts:
     Raises:
         UserError: it is no run folder, or has no checkpoint yet.
     """
-    from pretrain.checkpoint import complete_checkpoints, read_metadata
+    from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 
     if not (run / "recipe.yaml").is_file():
         raise UserError(

@@ -19,7 +19,7 @@ from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
 from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
-from pretrain.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES

@@ -13,7 +13,7 @@ from hunmin.stages import Counts, Stage, model_files, section_settings, train_in
 
 if TYPE_CHECKING:
     from hunmin.instruct.recipe import InstructRecipe
-    from pretrain.processes import Process
+    from pretrain.parallel.processes import Process
 
 
 def _suites(recipe: InstructRecipe) -> dict[str, Path]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from hunmin.launch.cluster import FILES, RANK_LOGS, Job, Launch, Step
 from hunmin.launch.fill import command, fill
-from pretrain.addresses import own_address
+from pretrain.parallel.addresses import own_address
 
 WRITTEN = {"torchrun": (), "deepspeed": ("hostfile",), "xla": ("tpu.sh",)}
 """Launcher → the templates of the files that its command (LAUNCHER.sh) reads."""

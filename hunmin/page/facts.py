@@ -20,8 +20,8 @@ from klue.search import tried_values
 from klue.settings import KlueSettings
 from klue.tables import published_for
 from klue.tasks import get_task
-from pretrain.metrics import STARTS
-from pretrain.monitor import HEARTBEAT
+from pretrain.callbacks.metrics import STARTS
+from pretrain.parallel.monitor import HEARTBEAT
 from pretrain.train import STOPPED_MARK
 
 
@@ -136,7 +136,7 @@ def read_facts(run: Path, now: float) -> Facts:
 
 def read_training(folder: Path) -> Training:
     """Return what a folder of training holds."""
-    from pretrain.checkpoint import read_metadata
+    from pretrain.callbacks.checkpoint import read_metadata
 
     checkpoints, guard = [], {}
     for path in sorted((folder / "checkpoints").glob("step-*")):

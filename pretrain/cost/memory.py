@@ -7,8 +7,8 @@ computes in; ZeRO keeps a part of its own of the weights (stages 1 and 2) that A
     0       4              4             8         DistributedDataParallel: 4 where micro-batches are accumulated, whose
                                                    sum is beside the buckets, else none: gradients lie in the buckets
                                                    DeepSpeed: a flat copy of up to 500 M gradients
-    1       4 + 4/n        4             8/n       a bucket (`pretrain.buckets`) and a copy to send (on a CPU the
-                                                   bucket has memory only once gradients move there), then 4/n
+    1       4 + 4/n        4             8/n       a bucket and a copy to send (on a CPU the bucket has
+                                                   memory only once gradients move there), then 4/n
     2       4 + 4/n        4/n           8/n       bucket and copy
     3       2·4/n          4/n           8/n       the same; and weights gathered for computing
 
@@ -34,9 +34,10 @@ With f = 4h, 16 bits and dropout these are 34·h as in Korthikanti et al. 2022. 
 layer stays, and one layer is whole. Uncompiled autocast keeps a 16-bit copy of the layers' weights beside all this.
 Embeddings and the end of the model: (4 + w)·h a token, w·h or on a CPU 4·h for dropout's mask in it.
 
-The head sees R predicted rows: (3·w + 4 + 4)·h each. Logits exist for a chunk of rows at a time (`pretrain.loss`), in
-fp32 and once more in 16 bits; the gradient of the V·h vocabulary weights is made with them, in fp32, and with autocast
-a 16-bit copy of the weights and a 16-bit product; the backward pass scales that gradient into a second one.
+The head sees R predicted rows: (3·w + 4 + 4)·h each. Logits exist for a chunk of rows at a time (the cross-entropy of
+`pretrain.kernels`), in fp32 and once more in 16 bits; the gradient of the V·h vocabulary weights is made with them, in
+fp32, and with autocast a 16-bit copy of the weights and a 16-bit product; the backward pass scales that gradient into a
+second one.
 
 On a CPU the C library keeps what is freed, and gradients of weights take places among freed activations, so that those
 of the next micro-batch lie elsewhere: resident memory is larger by 0.64 to 0.92 of the activations (glibc, six shapes
@@ -48,7 +49,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from pretrain.buckets import bucket_elements
+from pretrain.parallel.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
 FP32 = 4
@@ -59,7 +60,7 @@ KEPT_GATHERED = 500_000_000
 GAPS = 0.75
 """Share of the activations by which a CPU's allocator takes more than is in use."""
 CPU_CHUNK_BYTES, CHUNK_BYTES = 32 << 20, 1 << 30
-"""Logits at work, in fp32 (`pretrain.loss`)."""
+"""Logits at work, in fp32 (`pretrain.kernels.cross_entropy`)."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _head(settings: PretrainSettings, vocab_size: int, arithmetic: Arithmetic) -
 
 
 def rows_of_sample(settings: PretrainSettings) -> int:
-    """Return how many positions of a sample the head computes, whatever the step (`pretrain.masking.rows_for`)."""
+    """Return how many positions of a sample the head computes, whatever the step (`rows_for` of masking)."""
     return max(1, int(settings.masking.largest_rate * (settings.max_seq_len - 2) + 0.5))
 
 

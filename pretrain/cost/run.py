@@ -7,14 +7,14 @@ from typing import Any
 
 from common.errors import UserError
 from common.units import time
-from pretrain.buckets import bucket_elements
 from pretrain.cost.communication import HOP_BETWEEN, HOP_INSIDE, REACHED, Cluster, Link
 from pretrain.cost.devices import DEVICES, Device
 from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, Memory, largest_dividing, largest_micro_batch, memory
 from pretrain.cost.scaling import Row, counts, nodes_of, verdict
 from pretrain.cost.step import Step, micro_batch_flops, step
-from pretrain.flops import flops_per_token, parameters
+from pretrain.models.flops import flops_per_token, parameters
+from pretrain.parallel.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
 USABLE = 0.95

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 from pretrain.cost.communication import Cluster, all_gather, all_reduce, reduce_scatter
 from pretrain.cost.memory import FP32, KEPT_GATHERED
-from pretrain.flops import flops_per_token
+from pretrain.models.flops import flops_per_token
 from pretrain.settings import PretrainSettings
 
 DEEPSPEED_BUCKET = 2_000_000_000

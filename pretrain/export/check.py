@@ -21,7 +21,7 @@ from transformers import (
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from pretrain.model import first_position
+from pretrain.models.encoder import first_position
 from tokenizer.encoder import Encoder
 from tokenizer.save import load_tokenizer
 

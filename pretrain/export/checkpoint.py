@@ -16,7 +16,7 @@ from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
 from common.files import atomic_write, disk_errors, follow_umask
-from pretrain.checkpoint import (
+from pretrain.callbacks.checkpoint import (
     TOKENIZER_FILES,
     WEIGHTS,
     check_format,
@@ -30,7 +30,7 @@ from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.onnx import check_onnx, refuse_onnx, write_onnx
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
-from pretrain.model import CLASSES, first_position, model_class
+from pretrain.models.encoder import CLASSES, first_position, model_class
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from common.errors import HunminError, UserError
-from pretrain.model import first_position
+from pretrain.models.encoder import first_position
 
 FILE = "onnx/model.onnx"
 TOLERANCE = 1e-4

@@ -10,9 +10,9 @@ import torch
 from transformers import PreTrainedModel
 
 from common.errors import HunminError
-from pretrain.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export.checkpoint import export_checkpoint
-from pretrain.model import first_position, model_class
+from pretrain.models.encoder import first_position, model_class
 from pretrain.settings import PretrainSettings
 
 

@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
 from common.errors import HunminError
 from common.files import atomic_write
-from pretrain.model import first_position
+from pretrain.models.encoder import first_position
 
 POOLING = "1_Pooling/config.json"
 TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다.")

@@ -9,7 +9,7 @@ import torch
 from transformers import pipeline
 
 from common.names import find
-from pretrain.precision import half_type
+from pretrain.kernels.precision import half_type
 from pretrain.tuning.base import load_model, read_base
 from pretrain.tuning.encode import encode, prompt_of, read_tokenizer
 

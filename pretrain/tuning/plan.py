@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from common.errors import UserError
 from common.names import find
-from pretrain.precision import half_type
+from pretrain.kernels.precision import half_type
 from pretrain.tuning.base import read_base, with_lora
 from pretrain.tuning.encode import Examples, MicroBatches, read_tokenizer
 from pretrain.tuning.settings import TuneSettings

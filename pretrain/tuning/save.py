@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from common.files import atomic_write, follow_umask, publish_folder
 from common.names import pinned_name, shown_name
 from common.settings import dump_settings, load_yaml
-from pretrain.precision import half_type
+from pretrain.kernels.precision import half_type
 from pretrain.tuning.base import load_model, with_lora
 from pretrain.tuning.plan import Inputs
 from pretrain.tuning.settings import TuneSettings

@@ -16,10 +16,10 @@ from common.errors import HunminError, UserError
 from common.process import available_cores, die_with_parent
 from common.progress import say
 from common.settings import parse_settings
-from pretrain.launch import ignore_stops, launch
+from pretrain.parallel.launch import ignore_stops, launch
+from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
 from pretrain.tuning.settings import TuneSettings
-from pretrain.world import world_info
 
 
 def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any] | None:

@@ -18,10 +18,10 @@ from common.errors import HunminError, UserError
 from common.files import disk_errors, sha256_file
 from common.progress import ProgressBar
 from common.settings import dump_settings, load_yaml, settings_hash
-from pretrain.checkpoint import library_disk_errors
-from pretrain.metrics import MetricsLog
-from pretrain.model import recompute_layers
-from pretrain.precision import half_type, resolve_dtype
+from pretrain.callbacks.checkpoint import library_disk_errors
+from pretrain.callbacks.metrics import MetricsLog
+from pretrain.kernels.precision import half_type, resolve_dtype
+from pretrain.models.encoder import recompute_layers
 from pretrain.train import STOPPED_MARK, StopFlag
 from pretrain.tuning import base
 from pretrain.tuning.encode import arguments_of

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "pretrain"))
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "pretrain" / "tuning"))
 
 from tiny_decoders import write_base, write_build, write_job
 
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 pytestmark = [
     pytest.mark.drill,

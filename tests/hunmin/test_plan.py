@@ -18,7 +18,7 @@ from hunmin.run import run
 @pytest.fixture
 def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A recipe of one text file, of whose stages none is done."""
-    monkeypatch.setattr("pretrain.peak.measured_rate", lambda device=None: 1e12)
+    monkeypatch.setattr("pretrain.cost.peak.measured_rate", lambda device=None: 1e12)
     (tmp_path / "a.jsonl").write_text('{"text": "가나다"}')
     corpus = {"inputs": [str(tmp_path / "a.jsonl")], "pii": {"enabled": False}, "decontaminate": {"enabled": False}}
     return {"name": "t", "out": str(tmp_path / "run"), "corpus": corpus}

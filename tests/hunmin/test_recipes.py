@@ -13,8 +13,8 @@ from common.errors import UserError
 from common.settings import load_yaml
 from hunmin.main import run_command
 from hunmin.recipe import is_of_instructions, load_recipe
-from pretrain.model import MaskedRowsModel, build_config, build_model
-from pretrain.speed import speed_up
+from pretrain.kernels.compile import speed_up
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 RECIPES = sorted(CONFIGS.glob("*.yaml"))

@@ -16,7 +16,7 @@ from common.manifest import read_manifest
 from data.shards import read_shards
 from hunmin.main import run_command
 from hunmin.stages import STAGES
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 from tests.klue.names import KLUE_TASKS as TASKS
 
 

@@ -17,12 +17,12 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from common.errors import HunminError, UserError
-from pretrain.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hub_model, sentence_embeddings
 from pretrain.export import check as export_check
 from pretrain.export.check import check_folder
 from pretrain.export.sentence_embeddings import check_sentence_embeddings
-from pretrain.model import build_config, build_model
+from pretrain.models.encoder import build_config, build_model
 from pretrain.settings import PretrainSettings
 from tokenizer.save import build_tokenizer, save_tokenizer
 from tokenizer.settings import SPECIAL_TOKENS

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pretrain.checkpoint import complete_checkpoints
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import FAULT, finish, losses, start, train, wait_for
@@ -78,7 +78,7 @@ def test_a_micro_batch_that_does_not_fit_is_found_before_the_run(
         "cpu": "torch.empty(2**60)",
     }
     full = f"""
-import torch, pretrain.model as m
+import torch, pretrain.models.encoder as m
 def forward(self, *a, **k):
     {what[device]}
 m.MaskedRowsModel.forward = forward

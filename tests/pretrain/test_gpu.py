@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 import torch
 
-from pretrain.attention import attend_texts, fastest_kernels
-from pretrain.engines import start_engine
-from pretrain.guard import StepGuard
-from pretrain.inputs import prepare
-from pretrain.loader import Loader
-from pretrain.model import MaskedRowsModel, build_config, build_model
-from pretrain.plans import plan_samples
-from pretrain.precision import half_type
+from pretrain.batches.inputs import prepare
+from pretrain.batches.loader import Loader
+from pretrain.batches.plans import plan_samples
+from pretrain.callbacks.guard import StepGuard
+from pretrain.kernels.attention import attend_texts, fastest_kernels
+from pretrain.kernels.compile import speed_up
+from pretrain.kernels.precision import half_type
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.parallel.engines import start_engine
+from pretrain.parallel.stragglers import OwnWork
 from pretrain.settings import PretrainSettings
-from pretrain.speed import speed_up
-from pretrain.stragglers import OwnWork
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.pretrain.test_loader import KINDS, settings_of
 
 from common.errors import UserError
-from pretrain.loader import Loader, plan_samples
+from pretrain.batches.loader import Loader, plan_samples
 from tests.pretrain.small_tokens import make_tokens
-from tests.pretrain.test_loader import KINDS, settings_of
 
 COPIES = {0: 0, 1: 1, 2: 3}
 """Copies of each shard."""

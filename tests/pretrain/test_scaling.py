@@ -12,8 +12,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.checkpoint import complete_checkpoints, read_metadata
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
+from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import FAULT, RUN, finish, losses, start, train, wait_for
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 HALF: dict[str, Any] = {"model": {**RUN["model"], "dropout": 0.0}, "steps": 24, "dtype": "fp16"}
 
 TOO_LARGE = """
-import pretrain.guard as g
+import pretrain.callbacks.guard as g
 
 g.FIRST_SCALE, g.GROWTH_STEPS = 2.0 ** 40, 12
 """

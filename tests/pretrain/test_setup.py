@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from pretrain import precision, setup
+from pretrain import setup
+from pretrain.kernels import precision
 from pretrain.settings import PretrainSettings
 
 

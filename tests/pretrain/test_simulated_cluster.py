@@ -24,15 +24,15 @@ import torch
 import torch.distributed as dist
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from pretrain.checkpoint import save_checkpoint
-from pretrain.engines.torch_engine import TorchEngine
-from pretrain.loader import Loader, plan_samples
-from pretrain.model import MaskedRowsModel, build_config, build_model
-from pretrain.monitor import SILENT, Monitor
-from pretrain.processes import Process
+from pretrain.batches.loader import Loader, plan_samples
+from pretrain.callbacks.checkpoint import save_checkpoint
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.parallel.ddp import TorchEngine
+from pretrain.parallel.monitor import SILENT, Monitor
+from pretrain.parallel.processes import Process
+from pretrain.parallel.world import world_info
 from pretrain.settings import PretrainSettings
 from pretrain.setup import begin
-from pretrain.world import world_info
 from tests.pretrain.small_tokens import SPECIAL, WORDS
 from tokenizer.shards import TokenShards, token_dtype, write_meta, write_shard
 

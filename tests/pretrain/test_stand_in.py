@@ -19,15 +19,15 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pretrain.attention import NAME
-from pretrain.engines.torch_engine import TorchEngine
-from pretrain.guard import StepGuard
-from pretrain.loader import Loader, plan_samples
-from pretrain.log_window import LogWindow
+from pretrain.batches.loader import Loader, plan_samples
+from pretrain.callbacks.guard import StepGuard
+from pretrain.callbacks.log_window import LogWindow
+from pretrain.kernels.attention import NAME
+from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.loop import VOTE_STEPS, Loop
-from pretrain.model import MaskedRowsModel, build_config, build_model, recompute_layers
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
+from pretrain.parallel.ddp import TorchEngine
 from pretrain.settings import PretrainSettings
-from pretrain.speed import compile_layers, compile_whole, speed_up
 from pretrain.trainer import TOTALS, Trainer
 from tokenizer.shards import TokenShards
 
@@ -196,7 +196,7 @@ class Shared(torch.nn.Module):
     def forward(self, **inputs):
         return self.module(**inputs)
 
-import pretrain.engines.torch_engine as engine
+import pretrain.parallel.ddp as engine
 engine.DistributedDataParallel = Shared
 sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parents[1])]
 from test_stand_in import trainer_of
@@ -209,7 +209,7 @@ for step in range(2):
     trainer.step(step, 1e-3, trainer.loader.micro_batches(step), asked=True)
 trainer.validate()
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
-from pretrain.stragglers import gather_own
+from pretrain.parallel.stragglers import gather_own
 assert gather_own(trainer.engine, 0, 0.25).shape == (2,)
 assert sent == ["meta"] * 4, sent
 print("ok")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pretrain.accelerator import TPU_VARIABLES
+from pretrain.parallel.accelerator import TPU_VARIABLES
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch_tpu") is None, reason="TorchTPU is not installed (make install-tpu)"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 REGISTERED = """
 import json, sys
 import torch
-from pretrain.accelerator import GROUPS, accelerator
+from pretrain.parallel.accelerator import GROUPS, accelerator
 assert accelerator() == "cpu", accelerator()  # installed is not there
 from torch_tpu._loader import _init_device
 _init_device("tpu")  # what `import torch` does where there is one

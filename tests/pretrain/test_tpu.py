@@ -19,16 +19,16 @@ from typing import Any, cast
 import pytest
 import torch
 
-import pretrain.accelerator as accelerators
+import pretrain.parallel.accelerator as accelerators
 from common.errors import UserError
-from pretrain.accelerator import GROUPS, check_device, device_of
-from pretrain.inputs import InputForm, prepare
-from pretrain.loader import Loader, plan_samples
-from pretrain.model import MaskedRowsModel, build_config, build_model
-from pretrain.precision import resolve_dtype
+from pretrain.batches.inputs import InputForm, prepare
+from pretrain.batches.loader import Loader, plan_samples
+from pretrain.kernels.compile import compile_whole, speed_up
+from pretrain.kernels.precision import resolve_dtype
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.parallel.accelerator import GROUPS, check_device, device_of
+from pretrain.parallel.world import world_info
 from pretrain.settings import PretrainSettings
-from pretrain.speed import compile_whole, speed_up
-from pretrain.world import world_info
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -168,7 +168,7 @@ def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
 ON_A_TPU = """
 import json
 from types import SimpleNamespace
-import torch, pretrain.setup as begin, pretrain.speed as speed, pretrain.trainer as trainer
+import torch, pretrain.setup as begin, pretrain.kernels.compile as speed, pretrain.trainer as trainer
 inner, validating = begin.speed_up, trainer.Trainer.validate
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
 speed.compile_whole.__defaults__ = ("aot_eager",)

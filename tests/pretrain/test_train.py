@@ -17,9 +17,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pretrain.checkpoint import complete_checkpoints
+from pretrain.callbacks.checkpoint import complete_checkpoints
+from pretrain.callbacks.metrics import read_metrics
 from pretrain.export import export_checkpoint
-from pretrain.metrics import read_metrics
 from tokenizer.save import build_tokenizer, save_tokenizer
 
 sys.path.insert(0, str(Path(__file__).parent))

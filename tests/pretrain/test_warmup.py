@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from common.errors import UserError
 from common.settings import dump_settings
-from pretrain.loader import Loader
-from pretrain.metrics import read_metrics
+from pretrain.batches.loader import Loader
+from pretrain.callbacks.metrics import read_metrics
 from pretrain.settings import BatchWarmupSettings, PretrainSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -94,7 +94,7 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
     # a launcher that the settings know nothing of
     first = start(tmp_path, tokens, tokenizer, **{**GROWING, "batch_warmup": {"start": 2, "steps": 9}, "steps": 6})
     assert finish(first)[0] == 0
-    command = [sys.executable, "-m", "pretrain.launch", "2", str(tmp_path / "logs" / "job.json")]
+    command = [sys.executable, "-m", "pretrain.parallel.launch", "2", str(tmp_path / "logs" / "job.json")]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert done.returncode == 2 and "batch_warmup.start (2) must be divisible by" in done.stderr
     assert "Traceback" not in done.stderr
@@ -171,7 +171,7 @@ def test_one_step_of_growth_is_none(straight: Path, tmp_path: Path, tokens: Path
     ],
 )
 def test_a_changed_schedule_is_refused(change: dict[str, Any], grown: Path, tokens: Path, tokenizer: Path) -> None:
-    from pretrain.checkpoint import check_metadata, fingerprint, newest_checkpoint
+    from pretrain.callbacks.checkpoint import check_metadata, fingerprint, newest_checkpoint
 
     def facts(**more: Any) -> dict[str, Any]:
         stated = dump_settings(PretrainSettings(**{**RUN, **GROWING, **more}))

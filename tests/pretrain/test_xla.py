@@ -19,7 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from training_runs import losses, train
 
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 MISSING = [name for name in ("torch_tpu", "jax") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (make install-xla)")
@@ -30,7 +30,7 @@ import sys
 sys.path.insert(0, HERE)
 import torch
 import xla_on_cpu
-import pretrain.setup as begin, pretrain.speed as speed
+import pretrain.setup as begin, pretrain.kernels.compile as speed
 from types import SimpleNamespace
 inner = begin.speed_up
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)

@@ -101,14 +101,14 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path, validation: i
     everything.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     library.impl("_copy_from", lambda source, target, non_blocking=False: target, "PrivateUse1")
 
-    from pretrain.accelerator import accelerator
-    from pretrain.engines.torch_engine import TorchEngine
-    from pretrain.guard import StepGuard
-    from pretrain.loader import Loader, plan_samples
-    from pretrain.model import MaskedRowsModel, build_config, build_model
-    from pretrain.precision import half_type
+    from pretrain.batches.loader import Loader, plan_samples
+    from pretrain.callbacks.guard import StepGuard
+    from pretrain.kernels.compile import speed_up
+    from pretrain.kernels.precision import half_type
+    from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+    from pretrain.parallel.accelerator import accelerator
+    from pretrain.parallel.ddp import TorchEngine
     from pretrain.settings import PretrainSettings
-    from pretrain.speed import speed_up
     from pretrain.trainer import Trainer
     from tokenizer.shards import TokenShards
 

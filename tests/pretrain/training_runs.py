@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 sys.path.insert(0, str(Path(__file__).parent))
 from warm_start import WarmProcess
@@ -39,7 +39,7 @@ RUN: dict[str, Any] = {
 }
 
 FAULT = """
-import torch, pretrain.trainer as e, pretrain.model as m
+import torch, pretrain.trainer as e, pretrain.models.encoder as m
 class Wild(torch.autograd.Function):
     @staticmethod
     def forward(ctx, loss):
@@ -83,7 +83,7 @@ def start(
         return WarmProcess(job, out, processes)
     command = [sys.executable, "-m", "pretrain.train", str(job)]
     if processes > 1:
-        command[2:3] = ["pretrain.launch", str(processes)]
+        command[2:3] = ["pretrain.parallel.launch", str(processes)]
     paths = [str(out), str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen(command, env=environment, stderr=stderr)

@@ -66,13 +66,13 @@ def serve() -> None:
     """Fork for each line until there are no more, and note how each process ends."""
     import torch
 
-    from pretrain import processes
+    from pretrain.parallel import processes
 
     processes.place_process()
     torch.set_num_threads(1)
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         del os.environ[name]  # each run finds a port of its own
-    from pretrain.engines.deepspeed_engine import import_deepspeed
+    from pretrain.parallel.zero import import_deepspeed
 
     import_deepspeed(torch.device("cpu"))
     import torch.distributed.elastic.agent.server.local_elastic_agent
@@ -142,7 +142,7 @@ def _train(job: str) -> int:
 def _launch(job: str, processes: int) -> int:
     from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
 
-    from pretrain.launch import launch
+    from pretrain.parallel.launch import launch
 
     subprocess_handler.Popen = _Rank  # type: ignore[assignment,misc]
     return launch([job], processes)

@@ -20,11 +20,11 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 import torch
 from xla_on_cpu import by_torch_tpu, compiled_for_tpu, modules
 
-from pretrain.inputs import prepare
-from pretrain.loader import Loader, plan_samples
-from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.batches.inputs import prepare
+from pretrain.batches.loader import Loader, plan_samples
+from pretrain.kernels.compile import compile_whole, speed_up
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
-from pretrain.speed import compile_whole, speed_up
 from tokenizer.shards import TokenShards
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pretrain import loss
+from pretrain.batches.masking import rows_for
 from pretrain.cost import memory as costs
 from pretrain.cost.memory import Arithmetic, largest_micro_batch, layer_bytes_per_token, memory, rows_of_sample
-from pretrain.flops import flops_per_token, parameters
-from pretrain.masking import rows_for
+from pretrain.kernels import cross_entropy as loss
+from pretrain.models.flops import flops_per_token, parameters
 from pretrain.settings import ModelSettings, PretrainSettings
 
 V = 32_000

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pretrain.cost.memory import Arithmetic, memory
-from pretrain.flops import parameters
+from pretrain.models.flops import parameters
 from pretrain.settings import PretrainSettings
 
 VOCABULARY = 4000
@@ -35,11 +35,11 @@ from pathlib import Path
 
 import torch
 
-from pretrain.engines import start_engine
-from pretrain.masking import rows_for
-from pretrain.model import MaskedRowsModel, build_config, build_model
+from pretrain.parallel.engines import start_engine
+from pretrain.batches.masking import rows_for
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
-from pretrain.speed import speed_up
+from pretrain.kernels.compile import speed_up
 
 torch.set_num_threads(1)
 if int(os.environ.get("WORLD_SIZE", "1")) > 1:

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from common.errors import HunminError, UserError
 from common.settings import parse_settings
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 from pretrain.tuning.answer import answer
 from pretrain.tuning.encode import Examples, read_tokenizer
 from pretrain.tuning.plan import plan_tuning

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tiny_decoders import write_build, write_job
 
-from pretrain.metrics import read_metrics
+from pretrain.callbacks.metrics import read_metrics
 
 ROOT = Path(__file__).parents[3]
 LORA = {"rank": 4, "alpha": 8, "dropout": 0}

@@ -1,0 +1,1 @@
+"""Batches as a function of the step: samples, their order, masks, the arguments of the model."""

@@ -1,0 +1,64 @@
+"""Budgets: how many tokens masking may predict in a sample, on average over the corpus.
+
+Shapes: L samples' length − 1, P texts of all samples of a shard, N samples of a shard, V vocabulary, K special tokens
+of a shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+
+from pretrain.batches.layouts import Layout
+from tokenizer.shards import TokenShards
+
+
+def count_by_ordinary_tokens(shards: TokenShards, parts: Sequence[tuple[int, Layout]], length: int) -> np.ndarray:
+    """Return how many samples hold 0, 1, … length − 2 ordinary tokens, (L,) int64.
+
+    Every token of the corpus is read once, whatever the number of layouts over a shard.
+
+    Args:
+        shards: the token folder.
+        parts: (shard, layout of samples over its tokens).
+        length: tokens a sample, special tokens included.
+    """
+    special_V = np.zeros(shards.vocab_size, np.bool_)
+    special_V[list(shards.special_ids.values())] = True
+    samples_L = np.zeros(length - 1, np.int64)
+    for shard in range(len(shards.shards)):
+        special_K = _special_places(np.asarray(shards.tokens(shard)), special_V)
+        for layout in (layout for number, layout in parts if number == shard):
+            spans_P2, first = layout.every_span()
+            special_P = np.diff(np.searchsorted(special_K, spans_P2), axis=1)[:, 0]
+            upto = np.concatenate(([0], np.cumsum(spans_P2[:, 1] - spans_P2[:, 0] - special_P)))
+            samples_L += np.bincount(np.diff(upto[first]), minlength=length - 1)
+    return samples_L
+
+
+def mean_budget(samples_L: np.ndarray, rate: float) -> float:
+    """Return the tokens that masking may predict in a sample, on average.
+
+    Args:
+        samples_L: from `count_by_ordinary_tokens`.
+        rate: share of a sample's ordinary tokens that is predicted.
+    """
+    budgets_L = np.floor(rate * np.arange(len(samples_L)) + 0.5)
+    return float(budgets_L @ samples_L / max(1, samples_L.sum()))
+
+
+@numba.njit(cache=True)
+def _special_places(tokens_T: np.ndarray, special_V: np.ndarray) -> np.ndarray:
+    """Return where special tokens stand, (K,) int64, ascending."""
+    count = 0
+    for token in tokens_T:
+        count += special_V[token]
+    places = np.empty(count, np.int64)
+    count = 0
+    for place in range(len(tokens_T)):
+        if special_V[tokens_T[place]]:
+            places[count] = place
+            count += 1
+    return places

@@ -1,0 +1,110 @@
+"""Plans: which samples a run has, and what is worked out once for it and kept on disk."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError
+from common.files import atomic_write
+from pretrain.batches.budgets import count_by_ordinary_tokens
+from pretrain.batches.layouts import Layout, contiguous, doc_sentences, full_sentences
+from pretrain.batches.packed_files import holds_groups, read_groups, write_groups
+from pretrain.batches.packing import packed
+from pretrain.batches.pairs import plan_pairs, read_pairs
+from pretrain.settings import PretrainSettings
+from tokenizer.shards import TokenShards
+
+Parts = list[tuple[int, Layout]]
+"""(shard, layout of samples over its tokens), in order; a shard may come several times."""
+
+BY_ORDINARY = "by-ordinary-tokens.json"
+
+
+def plan_samples(settings: PretrainSettings, tokens: Path, plans: Path) -> None:
+    """Write what is worked out once for a run; one process does this, and what is there already stays.
+
+    These are its sentence pairs or packed documents, and how many ordinary tokens its samples hold, for which all
+    tokens are read once.
+
+    Args:
+        settings: the run.
+        tokens: token folder.
+        plans: folder that belongs to this run's samples alone.
+    """
+    shards = TokenShards(tokens)
+    plans.mkdir(parents=True, exist_ok=True)
+    if settings.packing == "sentence-pairs":
+        plan_pairs(shards, plans, settings.max_seq_len, copies(settings), settings.validation_samples, settings.seed)
+    elif settings.packing == "packed":
+        for index in range(len(shards.shards)):
+            if not holds_groups(plans, index):
+                write_groups(plans, index, packed(shards.documents(index), settings.max_seq_len))
+    if not (plans / BY_ORDINARY).exists():
+        shards.check_ids()
+        training, _ = read_parts(settings, shards, plans)
+        with atomic_write(plans / BY_ORDINARY) as stream:
+            json.dump(count_by_ordinary_tokens(shards, training, settings.max_seq_len).tolist(), stream)
+
+
+def read_parts(settings: PretrainSettings, shards: TokenShards, plans: Path) -> tuple[Parts, Parts | None]:
+    """Return a run's samples, and those held out where they are drawn apart, by document: those of shards that the
+    corpus holds out, or sentence pairs.
+
+    A shard with several copies comes so many times: its samples have other numbers each time, and so other places in
+    the order and other masks, and each of them comes once an epoch.
+
+    Raises:
+        UserError: samples are to be held out of a corpus in which they may come again, and it holds out none itself.
+    """
+    training: Parts
+    held_out: Parts
+    if settings.packing == "sentence-pairs":
+        pairs = read_pairs(shards, plans, copies(settings))
+        training, held_out = list(pairs.training), list(pairs.validation)
+    else:
+        every = [(index, _layout(settings, shards, index, plans)) for index in range(len(shards.shards))]
+        training = [part for part in every if shards.copies(part[0])]
+        held_out = [part for part in every if not shards.copies(part[0])]
+    repeated = [part for part in training for _ in range(shards.copies(part[0]))]
+    by_document = settings.packing == "sentence-pairs" or len(held_out) > 0
+    if settings.validation_samples and len(repeated) > len(training) and not by_document:
+        raise UserError(
+            f"pretrain.validation_samples={settings.validation_samples} of a corpus in which documents come several "
+            "times and none is held out",
+            "a sample that is held out must not come again in training",
+            "set corpus.mixture.held_out (0.005, say), or pretrain.validation_samples=0",
+        )
+    return repeated, held_out if by_document else None
+
+
+def _layout(settings: PretrainSettings, shards: TokenShards, index: int, plans: Path) -> Layout:
+    if settings.packing == "packed":
+        return read_groups(plans, index)
+    return make_layout(settings.packing, shards, index, settings.max_seq_len)
+
+
+def read_by_ordinary_tokens(settings: PretrainSettings, shards: TokenShards, plans: Path, parts: Parts) -> np.ndarray:
+    """Return `count_by_ordinary_tokens` of a run's samples, counted anew where no plan holds it."""
+    path = plans / BY_ORDINARY
+    if path.exists():
+        return np.array(json.loads(path.read_bytes()), np.int64)
+    return count_by_ordinary_tokens(shards, parts, settings.max_seq_len)
+
+
+def copies(settings: PretrainSettings) -> int:
+    """Return how many copies of the corpus have masks of their own; 1 where each epoch draws new ones."""
+    return settings.masking.dupe_factor if settings.masking.kind == "static" else 1
+
+
+def make_layout(kind: str, shards: TokenShards, index: int, length: int) -> Layout:
+    """Return the samples of a shard, of a kind that a rule alone gives (all but sentence pairs)."""
+    if kind == "contiguous":
+        return contiguous(len(shards.tokens(index)), length)
+    if kind == "full-sentences":
+        return full_sentences(shards.sentences(index), length)
+    if kind == "doc-sentences":
+        return doc_sentences(shards.sentences(index), shards.documents(index), length)
+    return packed(shards.documents(index), length)

@@ -1,0 +1,1 @@
+"""What accompanies the steps of a run: guard, log, metrics, checkpoints."""

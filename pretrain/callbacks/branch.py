@@ -1,0 +1,81 @@
+"""Branches: a new run that begins from a checkpoint of another, with its optimizer state and its place in the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.settings import changed_keys, with_new_names
+from pretrain.callbacks.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
+from pretrain.settings import PretrainSettings
+
+FREE = (
+    "optimizer",
+    "steps",
+    "global_batch",
+    "batch_warmup",
+    "branch_from",
+    "init_from",
+    "dtype",
+    "fp8",
+    "grad_reduce_dtype",
+)
+"""Settings in which a branch may differ from its parent; all others say what the weights and the data are."""
+RESTARTED = ("skipped", "faults", "overflows")
+"""What a guard counts of batches that were skipped: those of the parent are not the branch's."""
+
+
+def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, tokens: Path) -> dict[str, Any]:
+    """Return the metadata that a branch begins with: step, place in the data and running figures of its parent.
+
+    A branch counts its steps on from the parent's, so the schedule of a learning rate goes on where it stood.
+
+    Args:
+        path: the parent's checkpoint, a step-* folder.
+        tree: the branch's settings, see `dump_settings`.
+        settings: the same.
+        tokens: token folder.
+
+    Raises:
+        UserError: it is no whole checkpoint, of other data or another model, or it has no steps left to go.
+    """
+    saved = read_metadata(path)
+    if saved is None or not is_sound(path, saved):
+        raise UserError(
+            f"{path} is not a whole checkpoint",
+            "pretrain.branch_from names the folder of one checkpoint (…/checkpoints/step-00001000)",
+            "choose another one",
+        )
+    check_format(path, saved)
+    before = with_new_names(saved["settings"], PretrainSettings)
+    theirs, ours = ({k: v for k, v in one.items() if k not in FREE} for one in (before, tree))
+    changed = changed_keys(theirs, ours)
+    if saved["tokens_fingerprint"] != tokens_fingerprint(tokens):
+        changed.append("the corpus")
+    if changed:
+        raise UserError(
+            f"{path.name} was made with other settings or another corpus: {', '.join(changed)}",
+            f"a branch may differ from its parent in {', '.join(FREE)}; the rest says what weights and data are",
+            "restore those settings, or begin from the parent's exported weights alone (pretrain.init_from)",
+        )
+    step = int(saved["step"])
+    if step >= settings.steps:
+        raise UserError(
+            f"{path.name} has {step} steps, the run is to end after {settings.steps}",
+            "a branch goes on from its parent's step",
+            f"set pretrain.steps to more than {step}",
+        )
+    guard = {name: value for name, value in saved["guard"].items() if name not in RESTARTED}
+    if saved["dtype"] != "fp16":
+        guard.pop("scale")  # 1: it had none
+    parent = {"checkpoint": str(path), "step": step, "fingerprint": saved["fingerprint"], "tokens": saved["tokens"]}
+    return {
+        "step": step,
+        "parent": parent,
+        "first_sample": saved["samples_seen"] - settings.samples_before(step),
+        "positions": saved["positions"],
+        "guard": guard,
+        "tokens": saved["tokens"],
+        "tokens_logged": saved["tokens"],
+    }

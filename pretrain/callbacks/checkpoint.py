@@ -1,0 +1,283 @@
+"""Checkpoints: a folder a step, written under a temporary name and renamed when durable, its metadata last.
+
+A checkpoint holds the full weights and the full optimizer state, however they were sharded, so a run can resume from it
+with any number of processes, any ZeRO stage and any engine. The model's configuration is in its metadata and the
+vocabulary beside it, so an export needs nothing else. The first process gathers and writes it; the metadata lists its
+files, which are never looked for.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from common.errors import HunminError, UserError
+from common.files import atomic_write, disk_errors, follow_umask, fsync_folder, publish_folder, xxh3_file
+from common.manifest import read_manifest
+from common.progress import say
+from common.settings import changed_keys, settings_hash
+from pretrain.parallel.engine import MOMENTS, Engine, OptimizerState
+from pretrain.settings import PretrainSettings
+
+METADATA = "complete.json"
+WEIGHTS, OPTIMIZER = "weights.safetensors", "optimizer.safetensors"
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
+FORMAT = 2
+"""Of what a checkpoint holds; 1 was DeepSpeed's own files."""
+
+
+def step_folder(folder: Path, step: int) -> Path:
+    """Return the folder of the checkpoint after `step` optimizer steps."""
+    return folder / f"step-{step:08d}"
+
+
+def complete_checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    """Return (step, folder) of every whole checkpoint, ascending; what is damaged is passed over with a warning."""
+    found = []
+    for path in sorted(folder.glob("step-*")):
+        saved = read_metadata(path)
+        if saved is None:
+            say(f"warning: checkpoint {path.name} is not whole; it is passed over", style="yellow")
+            continue
+        found.append((int(saved["step"]), path))
+    return found
+
+
+def read_metadata(path: Path) -> dict[str, Any] | None:
+    """Return the metadata of a checkpoint, or None if there is none or a file is missing or has another size."""
+    try:
+        saved = json.loads((path / METADATA).read_bytes())
+        for name, (size, _) in saved["files"].items():
+            if (path / name).stat().st_size != size:
+                return None
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return None
+    return dict(saved)
+
+
+def is_sound(path: Path, saved: dict[str, Any]) -> bool:
+    """Return whether the files of a checkpoint hold what its metadata says: they are read for it, all of them."""
+    return not damaged_files(path, saved)
+
+
+def damaged_files(path: Path, saved: dict[str, Any]) -> list[str]:
+    """Return the files of a checkpoint that do not hold what its metadata says."""
+    return [name for name, (_, content) in saved["files"].items() if not _holds(path / name, content)]
+
+
+def _holds(path: Path, content: str) -> bool:
+    try:
+        return xxh3_file(path) == content
+    except OSError:  # a bad sector, say
+        return False
+
+
+def fingerprint(tree: dict[str, Any], tokens: Path) -> str:
+    """Return what identifies a run's course: every setting that matters, and the corpus.
+
+    Args:
+        tree: the settings, see `dump_settings`.
+        tokens: token folder.
+    """
+    return settings_hash({"settings": tree, "tokens": tokens_fingerprint(tokens)})
+
+
+def tokens_fingerprint(tokens: Path) -> str:
+    """Return what identifies the content of a token folder."""
+    manifest = read_manifest(tokens)
+    return manifest.fingerprint if manifest else settings_hash(json.loads((tokens / "tokens.json").read_bytes()))
+
+
+def save_checkpoint(
+    engine: Engine,
+    folder: Path,
+    step: int,
+    metadata: dict[str, Any],
+    keep_last: int,
+    keep_every: int | None = None,
+    beside: Sequence[Path] = (),
+) -> Path:
+    """Write the checkpoint of `step` and return its folder; every process calls this, and only the first one writes.
+
+    Args:
+        engine: holds weights and optimizer state.
+        folder: where checkpoints stand.
+        step: optimizer steps done.
+        metadata: of the run (fingerprint of settings and data, tokens seen …).
+        keep_last: how many checkpoints to keep; older ones go after this one is complete.
+        keep_every: steps of which every multiple's checkpoint stays nevertheless.
+        beside: files that are copied into it.
+
+    Raises:
+        DiskFullError: no space; earlier checkpoints stay.
+    """
+    final = step_folder(folder, step)
+    weights, state = engine.weights(), engine.optimizer_state()
+    if not engine.first:
+        return final
+    temporary = folder / f".step-{step:08d}.tmp"
+    tensors = {f"{moment}/{name}": value for moment, held in state.moments.items() for name, value in held.items()}
+    with disk_errors(final), library_disk_errors(final):
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        save_file(weights, temporary / WEIGHTS)
+        save_file({**tensors, "updates": torch.tensor(state.steps)}, temporary / OPTIMIZER)
+        follow_umask(temporary / WEIGHTS, temporary / OPTIMIZER)
+        for path in beside:
+            shutil.copyfile(path, temporary / path.name)
+        names = (WEIGHTS, OPTIMIZER, *(path.name for path in beside))
+        files = {name: ((temporary / name).stat().st_size, xxh3_file(temporary / name)) for name in names}
+        with atomic_write(temporary / METADATA) as stream:
+            json.dump({"format": FORMAT, "step": step, "files": files, **metadata}, stream, indent=1, sort_keys=True)
+        publish_folder(temporary, final, replace=True)  # a damaged one of this step
+        # those of later steps are damaged ones that this run was resumed before: they must not count
+        upto = [(done, path) for done, path in complete_checkpoints(folder) if done <= step]
+        for done, path in upto[:-keep_last]:
+            if not keep_every or done % keep_every:
+                leaving = path.with_name(f".{path.name}.old")  # half removed it would look like a damaged one
+                path.rename(leaving)
+                shutil.rmtree(leaving)
+    return final
+
+
+def load_weights(checkpoint: Path, hub: torch.nn.Module) -> None:
+    """Put the weights of a checkpoint into a model of transformers.
+
+    Raises:
+        HunminError: they are not those of this model.
+    """
+    put_weights(load_file(checkpoint / WEIGHTS), hub, str(checkpoint))
+
+
+def put_weights(held: dict[str, torch.Tensor], hub: torch.nn.Module, source: str) -> None:
+    """Put weights into a model of transformers.
+
+    Args:
+        held: by the names of transformers, each once: tied ones under their first name.
+        hub: the model.
+        source: where they come from, for the message.
+
+    Raises:
+        HunminError: they are not those of this model.
+    """
+    wanted = dict(hub.named_parameters())
+    missing, unexpected = sorted(wanted.keys() - held.keys()), sorted(held.keys() - wanted.keys())
+    shapes = [name for name in wanted.keys() & held.keys() if wanted[name].shape != held[name].shape]
+    if missing or unexpected or shapes:
+        raise HunminError(
+            f"{source}: weights missing {missing[:3]}, unexpected {unexpected[:3]}, of another shape {shapes[:3]}",
+            "a checkpoint holds just the weights of its configuration",
+            "use the recipe that it was trained with",
+        )
+    with torch.no_grad():
+        for name, weight in wanted.items():
+            weight.copy_(held[name])
+
+
+def load_optimizer(checkpoint: Path) -> OptimizerState:
+    """Return the optimizer's state of a checkpoint, whole."""
+    held = load_file(checkpoint / OPTIMIZER)
+    updates = int(held.pop("updates"))
+    moments: dict[str, dict[str, torch.Tensor]] = {moment: {} for moment in MOMENTS}
+    for key, value in held.items():
+        moment, _, name = key.partition("/")
+        moments[moment][name] = value
+    return OptimizerState(updates, moments)
+
+
+@contextmanager
+def library_disk_errors(path: Path) -> Iterator[None]:
+    """Turn what torch and safetensors raise when a write fails into the operating system's error."""
+    try:
+        yield
+    except (RuntimeError, SafetensorError) as error:
+        text = str(error)
+        if any(
+            sign in text for sign in ("unexpected pos", "No space left", "os error 28", "os error 122", "os error 27")
+        ):
+            raise OSError(errno.ENOSPC, "no space left", str(path)) from None
+        raise
+
+
+def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
+    """Return the newest checkpoint that is whole and sound, and its metadata: (None, {}) when there is no checkpoint.
+
+    Raises:
+        UserError: there are checkpoints, and all of them are damaged.
+    """
+    for _, path in reversed(complete_checkpoints(folder)):
+        if (saved := read_metadata(path)) and is_sound(path, saved):
+            return path, saved
+        say(f"warning: checkpoint {path.name} is damaged; it is passed over", style="yellow")
+    if any(folder.glob("step-*")):
+        raise UserError(
+            f"none of the checkpoints in {folder} is whole",
+            "a run that has been trained does not begin anew unasked",
+            f"restore one of them from a copy; to begin anew, move {folder} away",
+        )
+    return None, {}
+
+
+def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:
+    """Refuse a checkpoint that is not of the run that goes on.
+
+    Args:
+        path: the checkpoint.
+        saved: its metadata.
+        metadata: of the run: `fingerprint`, `settings`, `tokens_fingerprint` and `dtype`, the type that it computes in
+            here. Of the same data, settings that an earlier version called otherwise are the same.
+
+    Raises:
+        UserError: it was made by other settings, another corpus or an earlier version, or in another numeric type.
+    """
+    check_format(path, saved)
+    same = saved.get("fingerprint") == metadata["fingerprint"]
+    changed = changed_keys(saved.get("settings", {}), metadata["settings"], model=PretrainSettings)
+    data = saved.get("tokens_fingerprint")
+    if not same and (changed or data is None or data != metadata.get("tokens_fingerprint")):
+        raise UserError(
+            f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
+            "a run resumes with what it began with; else batches would repeat or be left out",
+            f"restore the recipe and the corpus; or begin a new run from it: pretrain.branch_from={path} (optimizer, "
+            "schedule, steps and batch may differ), or anew in another `out` folder",
+        )
+    if saved.get("dtype") != metadata["dtype"]:
+        raise UserError(
+            f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would go on in "
+            f"{metadata['dtype']}",
+            "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
+            "where the device has it)",
+            f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
+        )
+
+
+def check_format(path: Path, saved: dict[str, Any]) -> None:
+    """Refuse a checkpoint that an earlier version wrote.
+
+    Raises:
+        UserError: it did.
+    """
+    if saved.get("format") != FORMAT:
+        raise UserError(
+            f"{path} was written by an earlier version (format {saved.get('format', 1)}, this one reads {FORMAT})",
+            "a run ends with the version that it began with",
+            "go on with that version, or begin anew in another `out` folder",
+        )
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove temporary folders that a killed run left behind; nobody may be writing there."""
+    for ending in ("tmp", "old*"):
+        for path in folder.glob(f".step-*.{ending}"):
+            shutil.rmtree(path, ignore_errors=True)
+    if folder.is_dir():
+        fsync_folder(folder)

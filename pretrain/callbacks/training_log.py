@@ -1,0 +1,96 @@
+"""What a person follows a run by: the lines of its log, its progress bar, and what it says at the beginning."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from common.progress import ProgressBar, say, short_number
+from common.settings import dump_settings
+from pretrain.callbacks.guard import GuardFigures
+from pretrain.callbacks.metrics import MetricsLog, note_start
+from pretrain.cost.peak import device_peak
+from pretrain.models.flops import flops_per_token
+from pretrain.optim.schedules import masking_rate
+from pretrain.setup import Run
+
+
+class Journal:
+    """Metrics and progress of a run, kept by its first process; a context that closes both.
+
+    Args:
+        run: what `begin` returned.
+        out: the run's folder.
+    """
+
+    def __init__(self, run: Run, out: Path) -> None:
+        settings = run.loader.settings
+        self._settings, self._scaled = settings, run.metadata["dtype"] == "fp16"
+        vocab_size, span = run.engine.model.hub.config.vocab_size, run.loader.samples.attention_span
+        self._peak = device_peak(run.engine.device) * run.process.world
+        self._flops = lambda rate: flops_per_token(settings.model, vocab_size, span, rate)
+        if run.parent:
+            say(f"branching from {run.parent} at step {run.step} of {settings.steps}")
+        elif run.step:
+            say(f"resuming at step {run.step} of {settings.steps}")
+        for note in run.notes:
+            say(note)
+        config = dump_settings(settings, drop="secret")
+        self._log = MetricsLog(out / "logs", run.step, settings.wandb, settings.wandb_project, config)
+        note_start(out / "logs", run.step, run.process.world)
+        self._bar = ProgressBar("pretrain", settings.steps, "steps", run.step)
+
+    def __enter__(self) -> Journal:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
+        self._log.close()
+
+    def advance(self) -> None:
+        """Show one more step."""
+        self._bar.advance()
+
+    def write(self, done: int, lr: float, figures: dict[str, Any], guard: GuardFigures, spread: dict[str, Any]) -> None:
+        """Write a line of the log.
+
+        Args:
+            done: steps.
+            lr: of the last one.
+            figures: of the window that ends with it.
+            guard: figures of the guard.
+            spread: of the processes' own work; {} of one process.
+        """
+        s = self._settings
+        rate = masking_rate(done - 1, s.steps, s.masking)
+        flops = figures["tokens_per_second"] * self._flops(rate)
+        row = {
+            "step": done,
+            **figures,
+            "lr": lr,
+            "batch": s.samples_before(done) - s.samples_before(done - 1),
+            "masking_rate": round(rate, 5),
+            "gradient_norm": guard.gradient_norm,
+            "tflops": round(flops / 1e12, 4),
+            "mfu": round(flops / self._peak, 4),
+            "skipped": guard.faults + guard.overflows,
+            **spread,
+        }
+        if self._scaled:
+            row["loss_scale"] = guard.scale
+        self._log.log(row)
+        loss = row.get("loss", math.nan)
+        tokens = short_number(figures["tokens_per_second"])
+        note = f"loss {loss:.3f}, {tokens} tokens/s, {row['mfu']:.0%} MFU"
+        if spread:
+            fastest, median, slowest = (1000 * spread[f"own_seconds_{k}"] for k in ("fastest", "median", "slowest"))
+            note += f", own work {fastest:.0f}/{median:.0f}/{slowest:.0f} ms"
+        if "slowest_rank" in spread:
+            note += f", rank {spread['slowest_rank']} on {spread['slowest_host']} is slow"
+        self._bar.advance(0, note)
+
+    def write_validation(self, done: int, figures: dict[str, float]) -> None:
+        """Write what the held-out samples gave after so many steps."""
+        self._log.log({"step": done, **{f"validation_{name}": value for name, value in figures.items()}})

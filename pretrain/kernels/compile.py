@@ -1,0 +1,203 @@
+"""What makes the model compute as fast as its device can, without changing what its weights mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._functorch import config as functorch_config
+from torch.nn import functional
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from common.errors import UserError
+from common.files import atomic_write
+from pretrain.kernels.attention import NAME, attend, unpadded
+from pretrain.models.encoder import MaskedRowsModel
+from pretrain.settings import PretrainSettings
+
+COMPILED = Path("logs") / "compiled"
+"""Folder, in that of a run, of its compiled kernels."""
+ARTIFACTS = COMPILED / "artifacts"
+"""File that torch's compiler keeps them in."""
+
+
+def speed_up(
+    model: MaskedRowsModel,
+    settings: PretrainSettings,
+    device: torch.device,
+    fuse: bool | None = None,
+    world: int = 1,
+) -> None:
+    """Make the model as fast as the device allows; the weights and their names stay transformers' own.
+
+    Args:
+        model: changed in place.
+        settings: the run.
+        device: that it will be on.
+        fuse: whether queries, keys and values come from one matrix product; None: on GPUs, where it is faster, but not
+            at ZeRO stage 3, which fetches each weight for its own layer.
+        world: number of processes; several compile layer by layer, see `compile_layers`.
+    """
+    config = model.hub.config
+    if model.half:
+        _keep_norms_narrow(model, model.half, device)
+    compiled = is_compiled(settings, device)
+    width = config.hidden_size // config.num_attention_heads
+    model.one_shape = device.type == "tpu"
+    model.unpadded = unpadded(device, model.half, width, settings.max_seq_len, compiled)
+    if model.unpadded:
+        model.hub.set_attn_implementation(NAME)
+    if settings.fp8:
+        use_fp8(model, device)
+    if fuse is None:
+        fuse = device.type != "cpu" and settings.zero_stage < 3
+    if fuse:
+        for layer in model.hub.base_model.encoder.layer:
+            own = layer.attention.self
+            own.forward = MethodType(_attend_fused, own)
+    if compiled:
+        model.compiles = True
+        if world == 1 or model.one_shape:
+            compile_whole(model)
+        else:
+            compile_layers(model)
+
+
+def is_compiled(settings: PretrainSettings, device: torch.device) -> bool:
+    """Return whether a run compiles its model on a device: the setting, or where there is none, what is faster."""
+    if settings.compile is not None:
+        return settings.compile
+    return device.type in ("cuda", "tpu") and settings.zero_stage < 3
+
+
+def compile_whole(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:
+    """Compile the model as one graph; its cross-entropy, a function of our own, may come from the compiler's cache.
+
+    Args:
+        model: changed in place.
+        backend: of `torch.compile`.
+    """
+    functorch_config.autograd_cache_allow_custom_autograd_functions = True
+    model.sums = torch.compile(model.sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
+
+
+def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "inductor") -> None:
+    """Compile embeddings, layers and head each for itself.
+
+    The backward pass of a model that is compiled as a whole hands over all gradients when it ends. Of single layers
+    they come one layer after the other, and are averaged over the processes while it goes on. The layers share a graph.
+
+    Args:
+        model: changed in place.
+        backend: of `torch.compile`.
+    """
+    base = model.hub.base_model
+    if model.unpadded:  # what is marked in the batch is not marked in what is computed of it
+        base.register_forward_pre_hook(_mark_texts, with_kwargs=True)
+        base.encoder.register_forward_pre_hook(lambda _, inputs: torch._dynamo.mark_dynamic(inputs[0], 1))
+    for part in (base.embeddings, *base.encoder.layer):
+        part.compile(dynamic=False, backend=backend)
+    model.head_sums = torch.compile(model.head_sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
+
+
+def _mark_texts(_: torch.nn.Module, __: tuple[Any, ...], inputs: dict[str, Any]) -> None:
+    """Mark the length of texts side by side as one that differs from batch to batch."""
+    for value in inputs.values():
+        if isinstance(value, Tensor) and value.shape == inputs["input_ids"].shape:
+            torch._dynamo.mark_dynamic(value, 1)
+
+
+def load_compiled(out: Path) -> None:
+    """Hand the compiler what a run has kept, so that a resumed run does not compile again.
+
+    The compiler's caches are folders of the node, as torch places them: processes of several nodes that write into one
+    shared folder disturb each other (PyTorch issue 173679, Triton issue 11512).
+
+    Args:
+        out: the run's folder.
+    """
+    os.environ.setdefault("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT", str((out / COMPILED / "tpu").absolute()))
+    file = out / ARTIFACTS
+    if file.is_file() and file.stat().st_uid == os.geteuid():  # torch unpickles it: nobody else's
+        torch.compiler.load_cache_artifacts(file.read_bytes())
+
+
+def save_compiled(out: Path) -> None:
+    """Keep beside a run's logs what has been compiled so far; the first process calls it.
+
+    Args:
+        out: the run's folder.
+    """
+    made, file = torch.compiler.save_cache_artifacts(), out / ARTIFACTS
+    if made and not (file.is_file() and file.read_bytes() == made[0]):
+        with atomic_write(file, "wb") as stream:
+            stream.write(made[0])
+
+
+def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.device) -> None:
+    """Make layer norms return 16 bits. Autocast returns them in fp32, which keeps everything between the layers in fp32
+    as well, at twice the memory traffic.
+
+    On a TPU autocast leaves them alone, and TorchTPU lowers no norm of 16 bits with weights of 32: there they are
+    handed single precision, as autocast does on a GPU.
+    """
+    for module in model.modules():
+        if isinstance(module, torch.nn.LayerNorm):
+            if device.type == "tpu":
+                module.register_forward_pre_hook(lambda _module, inputs: (inputs[0].float(), *inputs[1:]))
+            module.register_forward_hook(lambda _module, _inputs, output: output.to(half))
+
+
+def _attend_fused(
+    self: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None, **more: Any
+) -> tuple[Tensor, Any]:
+    """Return what a self-attention of transformers does, from one matrix product instead of three."""
+    parts = (self.query, self.key, self.value)
+    weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+    shape = (*hidden_states.shape[:-1], 3, self.num_attention_heads, self.attention_head_size)
+    query, key, value = functional.linear(hidden_states, weight, bias).view(shape).unbind(-3)
+    interface = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, attend)
+    out, weights = interface(
+        self, query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attention_mask,
+        dropout=self.dropout.p if self.training else 0.0, scaling=self.scaling, **more,
+    )  # fmt: skip
+    return out.reshape(*hidden_states.shape[:-1], -1).contiguous(), weights
+
+
+def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False) -> None:
+    """Compute the feed-forward layers' matrix products in 8 bits, a scale per tensor found at every step (torchao).
+
+    They are two thirds of the layers' products. The attention's are narrower and gain nothing; left alone, queries,
+    keys and values stay one product.
+
+    Args:
+        model: changed in place; the weights stay fp32.
+        device: that it will be on.
+        emulate: by products of wider numbers, for devices without 8 bits: no faster, the same rounding.
+
+    Raises:
+        UserError: torchao is not installed, or the device has no 8-bit products.
+    """
+    try:
+        from torchao.float8 import Float8LinearConfig, convert_to_float8_training
+    except ImportError:
+        raise UserError(
+            "pretrain.fp8 needs torchao, which is not installed", remedy="pip install -c constraints.txt -e '.[fp8]'"
+        ) from None
+    if not emulate and not (device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 9)):
+        raise UserError(
+            f"pretrain.fp8 on {device}", "8-bit products need a GPU from Ada or Hopper on", "set pretrain.fp8=false"
+        )
+
+    def fits(module: torch.nn.Module, name: str) -> bool:
+        wide = isinstance(module, torch.nn.Linear) and not module.in_features % 16 and not module.out_features % 16
+        return wide and "attention" not in name
+
+    convert_to_float8_training(
+        model.hub.base_model.encoder, config=Float8LinearConfig(emulate=emulate), module_filter_fn=fits
+    )

@@ -1,0 +1,1 @@
+"""Encoders, a file an architecture, and what all of them share."""

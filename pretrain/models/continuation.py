@@ -1,0 +1,240 @@
+"""Further pretraining: a run that begins with the weights of a published model, its vocabulary extended or as it is."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel
+
+from common.errors import UserError
+from common.names import find, with_prefix
+from pretrain.models.encoder import first_position, model_class
+from pretrain.models.positions import Longer, lengthen
+from pretrain.settings import ModelSettings, PretrainSettings
+from tokenizer.pipeline import CONTINUATION
+
+SHAPE = {
+    "layers": "num_hidden_layers",
+    "hidden": "hidden_size",
+    "heads": "num_attention_heads",
+    "intermediate": "intermediate_size",
+}
+"""Settings of the model → names in a transformers configuration."""
+
+
+def load_model(
+    source: str,
+    config: PreTrainedConfig,
+    settings: PretrainSettings,
+    vocabulary: list[str],
+    tell: Callable[[str], None] = lambda _: None,
+) -> PreTrainedModel:
+    """Return a model with the weights of `source` that takes the run's vocabulary and length.
+
+    Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
+    far (their embeddings and their output biases). A run that is longer than the model has positions goes on from these
+    as they go on from each other (`lengthen`); where they show no such order, they are repeated (Beltagy et
+    al. 2020, section 5), and the run learns to tell them apart.
+
+    Args:
+        source: a transformers folder, a run's folder, or a name on the hub.
+        config: the run's; dropout and special ids are taken from it, and its length is the least there will be.
+        settings: the run, with the shape that the recipe states.
+        vocabulary: the run's entries in the order of their ids.
+        tell: is told what begins otherwise than in the published model.
+
+    Raises:
+        UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
+            the recipe's, or its vocabulary does not begin the run's.
+    """
+    named, source = source, str(find(with_prefix(source), "model"))
+    theirs = _config(source, config.model_type)
+    _check_shape(source, theirs, settings.model)
+    _check_kind(source, theirs, config)
+    known = _vocabulary(source)
+    if len(known) != theirs.vocab_size or known != vocabulary[: len(known)]:
+        raise UserError(
+            f"the vocabulary of {source} ({len(known):,} entries) is not the beginning of the run's "
+            f"({len(vocabulary):,})",
+            "an embedding belongs to one entry, so ids must stay as they are",
+            "use the model's own tokenizer, or one extended from it: hunmin tokenizer extend",
+        )
+    theirs.hidden_dropout_prob = settings.model.dropout
+    theirs.attention_probs_dropout_prob = settings.model.dropped_attention
+    theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
+    model = _weights(source, theirs, model_class(settings))
+    if len(vocabulary) > len(known):
+        _extend(model, known, vocabulary)
+        tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
+    if theirs.max_position_embeddings < config.max_position_embeddings:
+        there = theirs.max_position_embeddings - first_position(theirs)
+        model, longer = _lengthen(model, config.max_position_embeddings)
+        how = (
+            f"the others go on by a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
+            if longer.components
+            else "they are repeated, as no rotation goes on from them"
+        )
+        tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
+    return model
+
+
+def check_model(source: str, settings: PretrainSettings) -> None:
+    """Refuse a model that a run cannot go on from, as far as its configuration shows it; nothing else is read.
+
+    Args:
+        source: a transformers folder, a run's folder, or a name on the hub.
+        settings: the run, with the shape that the recipe states.
+
+    Raises:
+        UserError: there is none, or it has another kind or shape.
+    """
+    source = str(find(with_prefix(source), "model"))
+    _check_shape(source, _config(source, settings.model.type), settings.model)
+
+
+def _config(source: str, kind: str) -> Any:
+    try:
+        config = AutoConfig.from_pretrained(source, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        _refuse_own_code(source, error)
+        raise UserError(
+            f"{source} is no model that transformers can load: {_first_line(error)}",
+            "pretrain.init_from names a transformers folder, a run's folder, or a model on the hub (OWNER/NAME)",
+            "check the name; a gated model needs a login (hf auth login)",
+        ) from None
+    if config.model_type != kind:
+        raise UserError(
+            f"{source} is a {config.model_type}, the run trains a {kind}",
+            "a run goes on with a model of its own kind",
+            "set pretrain.model.type, or name another model",
+        )
+    return config
+
+
+def _check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings) -> None:
+    differing = {
+        "feed_forward" if name == "intermediate" else name: getattr(config, theirs)
+        for name, theirs in SHAPE.items()
+        if getattr(config, theirs) != getattr(settings, name)
+    }
+    if differing:
+        remedy = " ".join(f"pretrain.model.{name}={value}" for name, value in differing.items())
+        raise UserError(f"{source} has another shape than the recipe", "weights fit one shape", f"set {remedy}")
+
+
+def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
+    """Refuse a model that computes something else than the run's would with the same weights."""
+    for name in ("hidden_act", "layer_norm_eps", "type_vocab_size", "pad_token_id"):
+        theirs, wanted = getattr(config, name), getattr(ours, name)
+        if theirs != wanted:
+            raise UserError(
+                f"{source} has {name} = {theirs}, the run {wanted}",
+                "the exported model must compute what was trained",
+                "go on with another model" if name != "pad_token_id" else "use the model's own tokenizer",
+            )
+
+
+def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel]) -> PreTrainedModel:
+    """Return the model, all of whose weights are there: transformers would begin missing ones at random."""
+    try:
+        model, found = kind.from_pretrained(
+            source, config=config, dtype=torch.float32, output_loading_info=True, local_files_only=True,
+            trust_remote_code=False,
+        )  # fmt: skip
+    except (OSError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError, SafetensorError) as error:
+        raise _not_whole(source, "weights", error) from None
+    missing = sorted(found["missing_keys"])
+    if missing:
+        raise UserError(
+            f"{source} lacks {len(missing)} weights of a {kind.__name__}: {', '.join(missing[:3])}",
+            "a run goes on with all weights, those of the heads too",
+            "name a checkpoint of pretraining, not one for another task, or another pretrain.objective",
+        )
+    return model
+
+
+def _not_whole(source: str, part: str, error: Exception) -> UserError:
+    return UserError(
+        f"{source} has no {part} that transformers can load: {_first_line(error)}",
+        "pretrain.init_from holds configuration, weights and tokenizer",
+        "fetch the whole model again",
+    )
+
+
+def _vocabulary(source: str) -> list[str]:
+    """Return the entries of a model's tokenizer in the order of their ids, those added to it too."""
+    try:
+        ids: dict[str, int] = AutoTokenizer.from_pretrained(
+            source, local_files_only=True, trust_remote_code=False
+        ).get_vocab()
+    except (OSError, ValueError) as error:
+        _refuse_own_code(source, error)
+        raise _not_whole(source, "tokenizer", error) from None
+    return sorted(ids, key=ids.__getitem__)
+
+
+def _refuse_own_code(source: str, error: Exception) -> None:
+    """Refuse a folder whose classes stand in Python files of its own (`auto_map`)."""
+    if "trust_remote_code" in str(error):
+        raise UserError(
+            f"{source} brings Python code of its own (auto_map), which is not run",
+            "a model is loaded by the classes of transformers alone",
+            "name a model of an architecture that transformers has",
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+@torch.no_grad()
+def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> None:
+    """Give the model rows for the entries beyond the known ones."""
+    ids = {entry: index for index, entry in enumerate(known)}
+    embeddings_VH, bias_V = model.get_input_embeddings().weight.clone(), model.get_output_embeddings().bias.clone()
+    model.resize_token_embeddings(len(vocabulary), mean_resizing=False)
+    weights: tuple[tuple[Tensor, Tensor], ...] = (
+        (model.get_input_embeddings().weight, embeddings_VH),
+        (model.get_output_embeddings().bias, bias_V),
+    )
+    for row in range(len(known), len(vocabulary)):
+        pieces = cut(vocabulary[row], ids)
+        for new, old in weights:
+            new[row] = old[pieces].mean(0) if pieces else old.mean(0)
+
+
+@torch.no_grad()
+def _lengthen(model: PreTrainedModel, rows: int) -> tuple[PreTrainedModel, Longer]:
+    """Return the model with a position table of so many rows, and how the new ones came about."""
+    state = model.state_dict()
+    (name,) = (name for name in state if name.endswith(".position_embeddings.weight"))
+    first = first_position(model.config)
+    longer = lengthen(state[name][first:], rows - first)
+    state[name] = torch.cat([state[name][:first], longer.table_LH])
+    model.config.max_position_embeddings = rows
+    lengthened = type(model)(model.config)
+    lengthened.load_state_dict(state)
+    return lengthened, longer
+
+
+def cut(entry: str, ids: dict[str, int]) -> list[int]:
+    """Return the ids of the pieces that WordPiece cuts an entry into, the longest first; none where one is missing.
+
+    >>> cut("##에서는", {"##에서": 7, "##는": 8, "에": 9})
+    [7, 8]
+    """
+    text, start = entry.removeprefix(CONTINUATION), 0
+    found: list[int] = []
+    while start < len(text):
+        prefix = CONTINUATION if start or entry.startswith(CONTINUATION) else ""
+        end = next((end for end in range(len(text), start, -1) if prefix + text[start:end] in ids), None)
+        if end is None:
+            return []
+        found.append(ids[prefix + text[start:end]])
+        start = end
+    return found

@@ -1,0 +1,77 @@
+"""The device of a process: its GPU, its TPU core, or the CPU; and by what the processes of a run exchange tensors.
+
+TPUs are reached through TorchTPU (https://github.com/google-pytorch/torch_tpu), which follows PyTorch/XLA: where it is
+installed and the machine has a TPU, `import torch` registers the device type "tpu".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import torch
+
+from common.errors import UserError
+from pretrain.parallel.world import WorldInfo
+from pretrain.settings import PretrainSettings
+
+TPU_VARIABLES = ("TORCH_TPU_TOPOLOGY", "TORCH_TPU_SLICEBUILDER_ADDRESSES")
+"""By which the processes on a TPU slice find each other; the launcher sets them, the same for all."""
+GROUPS = {"cuda": "nccl", "tpu": "cpu:gloo,tpu:tpu_dist", "cpu": "gloo"}
+"""Type of the device → what its tensors are exchanged by."""
+
+
+def accelerator() -> str:
+    """Return what this machine computes on: "cuda", "tpu" or "cpu"."""
+    if torch.cuda.is_available():
+        return "cuda"
+    found = torch.accelerator.current_accelerator(check_available=True)
+    return "tpu" if found is not None and found.type == "tpu" else "cpu"
+
+
+def device_of(info: WorldInfo, environment: Mapping[str, str] = os.environ) -> torch.device:
+    """Return the device of a process.
+
+    Args:
+        info: where the process stands.
+        environment: of the process.
+
+    Raises:
+        UserError: there are more processes on this machine than GPUs, or processes on TPUs that cannot find each other.
+    """
+    kind = accelerator()
+    if kind == "cuda":
+        return torch.device(kind, info.device_index(torch.cuda.device_count()))
+    missing = [name for name in TPU_VARIABLES if not environment.get(name)]
+    addresses = environment.get(TPU_VARIABLES[1], "").split(",")
+    if kind == "tpu" and info.world > 1 and (missing or len(addresses) != info.world):
+        raise UserError(
+            f"{info.world} processes on TPUs without {' and '.join(missing)}"
+            if missing
+            else f"{info.world} processes on TPUs with {len(addresses)} addresses in {TPU_VARIABLES[1]}",
+            "each process has a chip of its own, and finds those of the others by their addresses",
+            "start them with hunmin launch --launcher xla, or set what `python -m torch.tpu.distributed` prints",
+        )
+    return torch.device(kind)  # of a TPU's cores a process sees its own one alone
+
+
+def check_device(settings: PretrainSettings, device: torch.device) -> None:
+    """Refuse what a device does not compute.
+
+    Args:
+        settings: the run.
+        device: of this process.
+
+    Raises:
+        UserError: the settings ask for DeepSpeed or fp16 on a TPU.
+    """
+    if device.type != "tpu":
+        return
+    if settings.chosen_engine == "deepspeed":
+        raise UserError(
+            f"pretrain.engine={settings.engine} with pretrain.zero_stage={settings.zero_stage} on a TPU",
+            "DeepSpeed does not know TPUs",
+            "set pretrain.engine=auto and pretrain.zero_stage=0",
+        )
+    if settings.dtype == "fp16":
+        raise UserError("pretrain.dtype=fp16 on a TPU", "a TPU's matrix products take bf16", "set pretrain.dtype=auto")

@@ -1,0 +1,101 @@
+"""The plain engine: every process holds everything, and gradients are averaged while the backward pass goes on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
+from torch.nn.parallel import DistributedDataParallel
+
+from pretrain.models.encoder import MaskedRowsModel, Sums
+from pretrain.parallel.buckets import bucket_elements
+from pretrain.parallel.engine import (
+    MOMENTS,
+    Engine,
+    OptimizerState,
+    fresh_state,
+    make_optimizer,
+    prepare_update,
+    updates,
+)
+from pretrain.settings import PretrainSettings
+
+
+class TorchEngine(Engine):
+    """torch's DistributedDataParallel around the model, AdamW beside it."""
+
+    def __init__(
+        self, model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, state: OptimizerState | None
+    ) -> None:
+        self.model, self.device = model.to(device).train(), device
+        self._shared = self.world > 1
+        self._forward: torch.nn.Module = model
+        if self._shared:
+            with warnings.catch_warnings():
+                # torch 2.13 renames `broadcast_buffers`, which 2.11 knows by this name alone
+                warnings.simplefilter("ignore", FutureWarning)
+                self._forward = DistributedDataParallel(
+                    model,
+                    device_ids=[device] if device.type == "cuda" else None,
+                    broadcast_buffers=False,
+                    bucket_cap_mb=bucket_elements(settings, sum(p.numel() for p in model.parameters())) * 4 / 2**20,
+                    gradient_as_bucket_view=True,  # averaged where they are added up, without a copy
+                )
+                if settings.grad_reduce_dtype == "bf16":
+                    # by another name: on a CPU, whose gloo takes bf16 as well, torch refuses the hook by its own
+                    self._forward.register_comm_hook(None, lambda group, bucket: bf16_compress_hook(group, bucket))
+        self._optimizer = make_optimizer(model, settings)
+        for name, weight in self.named_weights():
+            if state:
+                held = self._optimizer.state[weight] = fresh_state(weight, state.steps)
+                for moment in MOMENTS:
+                    held[moment].copy_(state.moments[moment][name])
+
+    def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
+        """Compute a micro-batch; the averaging begins with the first gradients of the last one that are ready."""
+        apart = self._forward.no_sync() if self._shared and not last else nullcontext()  # type: ignore[operator]
+        with apart:
+            sums: Sums = self._forward(**inputs)
+            loss = objective(sums)
+            if last:
+                self.before_waiting()
+            loss.backward()  # type: ignore[no-untyped-call]
+        return sums
+
+    def settle(self, inputs: dict[str, Tensor]) -> None:
+        """Fix the layout of the gradient buckets, which torch does after the first backward pass.
+
+        Sums over more than two processes depend on the order of their terms, which differs from place to place in a
+        bucket: a resumed run would take its first step with other buckets than a run that was never stopped.
+        """
+        if self._shared:
+            self.micro_step(inputs, lambda sums: 0.0 * (sums.loss + sums.pair_loss), last=True)
+            self._optimizer.zero_grad(set_to_none=True)
+
+    def gradient_norm(self) -> Tensor:
+        """Return the norm of the averaged gradient."""
+        gradients = [weight.grad for _, weight in self.named_weights() if weight.grad is not None]
+        return torch.nn.utils.get_total_norm(gradients)
+
+    def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
+        """Update the weights."""
+        prepare_update(self._optimizer, lr, divisor, skip)
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights; every process has them all."""
+        return self.gathered(lambda weight: weight)
+
+    def optimizer_state(self) -> OptimizerState:
+        """Return the state; every process has all of it."""
+        state = self._optimizer.state
+        moments = {
+            moment: self.gathered(lambda weight, moment=moment: state[weight][moment])  # type: ignore[misc]
+            for moment in MOMENTS
+        }
+        return OptimizerState(updates(self._optimizer), moments)

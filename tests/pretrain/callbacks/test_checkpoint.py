@@ -1,0 +1,183 @@
+"""Which checkpoint a run goes on from: the newest that is whole, readable and its own."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from common.errors import HunminError, UserError
+from common.files import xxh3_file
+from pretrain.callbacks import checkpoint
+from pretrain.callbacks.checkpoint import (
+    FORMAT,
+    METADATA,
+    check_metadata,
+    complete_checkpoints,
+    newest_checkpoint,
+    remove_unfinished,
+    step_folder,
+)
+from pretrain.parallel.engines import OptimizerState
+
+FACTS: dict[str, Any] = {"fingerprint": "f", "settings": {"seed": 1}, "dtype": "fp32"}
+
+
+def write(folder: Path, step: int, **changed: Any) -> Path:
+    """Write a whole checkpoint of one file and return that file's path."""
+    path = step_folder(folder, step)
+    path.mkdir()
+    state = path / "state.bin"
+    state.write_bytes(bytes([step]) * 100)
+    files = {state.name: [100, xxh3_file(state)]}
+    (path / METADATA).write_text(
+        json.dumps({"format": FORMAT, "step": step, "files": files, **FACTS, **changed}), encoding="utf-8"
+    )
+    return state
+
+
+def chosen(folder: Path, **changed: Any) -> str | None:
+    """Return the name of the checkpoint that a run with these facts goes on from."""
+    path, mark = newest_checkpoint(folder)
+    if path:
+        check_metadata(path, mark, {**FACTS, **changed})
+    assert (path is None) == (mark == {})
+    return path and path.name
+
+
+def test_the_newest_is_taken(tmp_path: Path) -> None:
+    assert chosen(tmp_path) is None
+    for step in (5, 20, 10):
+        write(tmp_path, step)
+    assert chosen(tmp_path) == "step-00000020"
+
+
+def test_what_is_damaged_gives_way_to_the_one_before(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    first, second, third, fourth = (write(tmp_path, step) for step in (1, 2, 3, 4))
+    fourth.write_bytes(b"short")
+    assert chosen(tmp_path) == "step-00000003"
+    third.unlink()
+    assert chosen(tmp_path) == "step-00000002"
+    assert [step for step, _ in complete_checkpoints(tmp_path)] == [1, 2]
+    second.write_bytes(second.read_bytes()[:-1] + b"?")  # the size is right
+    assert chosen(tmp_path) == "step-00000001"
+    (first.parent / METADATA).write_text("{")
+    with pytest.raises(UserError, match="none of the checkpoints"):  # it would begin at step 0, after all that work
+        chosen(tmp_path)
+    said = capfd.readouterr().err
+    assert "step-00000002 is damaged" in said
+    assert "step-00000001 is not whole" in said
+
+
+def test_what_cannot_be_read_gives_way_to_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, 1)
+    bad = write(tmp_path, 2)
+
+    def read(path: Path) -> str:
+        if path == bad:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return xxh3_file(path)
+
+    monkeypatch.setattr(checkpoint, "xxh3_file", read)
+    assert chosen(tmp_path) == "step-00000001"
+
+
+def test_another_runs_is_refused_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, 1, fingerprint="other", settings={"seed": 2})
+    with pytest.raises(UserError, match="seed"):
+        chosen(tmp_path)
+    with pytest.raises(UserError, match="the corpus"):
+        chosen(tmp_path, settings={"seed": 2})
+
+
+def test_another_numeric_type_is_refused_with_both(tmp_path: Path) -> None:
+    """dtype=auto is bf16 on one device and fp32 on another: a run must not change over unasked."""
+    write(tmp_path, 1, dtype="bf16")
+    with pytest.raises(UserError, match=r"(?s)was computed in bf16.*go on in fp32.*branch_from"):
+        chosen(tmp_path)
+
+
+def test_an_earlier_versions_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, 1, format=1)
+    with pytest.raises(UserError, match="earlier version"):
+        chosen(tmp_path)
+
+
+class Engine:
+    """What holds weights and state."""
+
+    first = True
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        return {"weight": torch.arange(20.0)}
+
+    def optimizer_state(self) -> OptimizerState:
+        return OptimizerState(3, {name: {"weight": torch.ones(20)} for name in ("exp_avg", "exp_avg_sq")})
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    save(tmp_path, 1, keep_last=1)
+    state = checkpoint.load_optimizer(step_folder(tmp_path, 1))
+    assert state.steps == 3 and torch.equal(state.moments["exp_avg_sq"]["weight"], torch.ones(20))
+    model = torch.nn.Module()
+    model.weight = torch.nn.Parameter(torch.zeros(20))
+    checkpoint.load_weights(step_folder(tmp_path, 1), model)
+    assert torch.equal(model.weight, torch.arange(20.0))
+    model.other = torch.nn.Parameter(torch.zeros(1))
+    with pytest.raises(HunminError, match=r"missing.*other"):
+        checkpoint.load_weights(step_folder(tmp_path, 1), model)
+
+
+def save(folder: Path, step: int, keep_last: int, keep_every: int | None = None) -> None:
+    checkpoint.save_checkpoint(Engine(), folder, step, FACTS, keep_last, keep_every)
+
+
+def steps(folder: Path) -> list[int]:
+    return [step for step, _ in complete_checkpoints(folder)]
+
+
+def test_the_last_ones_and_every_nth_are_kept(tmp_path: Path) -> None:
+    for step in range(1, 11):
+        save(tmp_path, step, keep_last=2, keep_every=4)
+    assert steps(tmp_path) == [4, 8, 9, 10] and chosen(tmp_path) == "step-00000010"
+
+
+@pytest.mark.parametrize("keep_last", [1, 2])
+def test_a_damaged_later_checkpoint_never_costs_the_new_one(keep_last: int, tmp_path: Path) -> None:
+    """A run goes on from before a damaged checkpoint: what it saves on the way stays, and counts."""
+    for step in (10, 14):
+        save(tmp_path, step, keep_last=1, keep_every=10)
+    later = step_folder(tmp_path, 14) / "weights.safetensors"
+    later.write_bytes(later.read_bytes()[:-1] + b"?")
+    assert chosen(tmp_path) == "step-00000010"
+    for step in (12, 13):
+        save(tmp_path, step, keep_last, keep_every=10)
+    assert steps(tmp_path) == ([10, 13, 14] if keep_last == 1 else [10, 12, 13, 14])
+    assert chosen(tmp_path) == "step-00000013"
+    save(tmp_path, 14, keep_last, keep_every=10)
+    assert chosen(tmp_path) == "step-00000014"
+
+
+def test_a_checkpoint_killed_amid_its_removal_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path, 1, keep_last=1)
+    remove = checkpoint.shutil.rmtree
+
+    def killed(path: Path, **how: Any) -> None:
+        if how:
+            return remove(path, **how)
+        (path / "weights.safetensors").unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, 2, keep_last=1)
+    monkeypatch.undo()
+    assert steps(tmp_path) == [2] and "not whole" not in capfd.readouterr().err
+    remove_unfinished(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000002"]

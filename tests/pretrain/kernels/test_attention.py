@@ -1,0 +1,258 @@
+"""Texts side by side are computed as transformers computes each one alone.
+
+On a GPU that takes a kernel of torch: `tests/pretrain/test_gpu.py` compares it there with the same truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from pretrain.batches.inputs import RECTANGLES, InputForm, model_inputs, prepare
+from pretrain.batches.masking import IGNORE, MaskedBatch
+from pretrain.batches.samples import Batch
+from pretrain.kernels import attention
+from pretrain.kernels.attention import FILL, NAME
+from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
+from pretrain.models.encoder import MaskedRowsModel, Sums, build_config, build_model, recompute_layers
+from pretrain.settings import ModelSettings, PretrainSettings
+
+SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+LENGTH, ROWS = 24, 4
+CPU = torch.device("cpu")
+
+
+def slow_loop(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int, dropout: float,
+    scaling: float | None,
+) -> torch.Tensor:  # fmt: skip
+    """Attention of each text by its definition."""
+    ends = borders.tolist()
+    assert ends[0] == 0 and ends[-1] == len(query) and ends == sorted(ends) and borders.dtype == torch.int32
+    out = torch.zeros_like(query)
+    for start, end in pairwise(ends):
+        assert end - start <= longest
+        scores = torch.einsum("qad,kad->aqk", query[start:end], key[start:end]) * scaling
+        out[start:end] = torch.einsum("aqk,kad->qad", functional.dropout(scores.softmax(-1), dropout), value[start:end])
+    return out
+
+
+def make(kind: str = "roberta", **changes: Any) -> tuple[MaskedRowsModel, PretrainSettings]:
+    shape = ModelSettings(type=kind, layers=2, hidden=32, heads=2, dropout=0.0)  # type: ignore[arg-type]
+    settings = PretrainSettings(**{"model": shape, "max_seq_len": LENGTH, "steps": 10**5, **changes})
+    return MaskedRowsModel(build_model(settings, build_config(settings, 50, SPECIAL))), settings
+
+
+def batch_of(samples: str, sizes: list[list[int]], seed: int = 0) -> tuple[Batch, MaskedBatch]:
+    """A batch whose samples hold texts of these sizes; special tokens are as good as others here."""
+    rng = np.random.default_rng(seed)
+    shape = (len(sizes), LENGTH)
+    ids, texts = np.full(shape, SPECIAL["pad"]), np.full(shape, -1)
+    rows, labels = np.zeros((len(sizes), ROWS), np.int64), np.full((len(sizes), ROWS), IGNORE)
+    for b, each in enumerate(sizes):
+        texts[b, : sum(each)] = np.repeat(np.arange(len(each)), each)
+        ids[b, : sum(each)] = rng.integers(5, 50, sum(each))
+        count = int(rng.integers(1, min(ROWS, sum(each)) + 1))
+        rows[b, :count] = np.sort(rng.choice(sum(each), count, replace=False))
+        labels[b, :count] = rng.integers(5, 50, count)
+    lengths = np.array([sum(each) for each in sizes])
+    follows = rng.random(len(sizes)) < 0.5
+    counted = np.ones(len(sizes), np.bool_)
+    if samples == "sentence-pairs":
+        counted[-1] = False
+    batch = Batch(ids, lengths, texts, np.zeros(shape, np.bool_), follows, counted)
+    return batch, MaskedBatch(ids, rows, labels, 1.0)
+
+
+def each_alone(model: MaskedRowsModel, batch: Batch, masked: MaskedBatch, samples: str) -> torch.Tensor:
+    """The loss by transformers' own model, called on one text at a time."""
+    total = torch.zeros(())
+    for b in range(len(batch.ids_BS)):
+        size = int(batch.lengths_B[b])
+        texts = batch.segment_ids_BS[b, :size]
+        groups = [texts == t for t in np.unique(texts)] if samples == "packed" else [texts >= 0]
+        for group in groups:
+            at = np.flatnonzero(group)
+            given: dict[str, Any] = {"input_ids": torch.from_numpy(masked.ids_BS[b, at])[None]}
+            if samples == "sentence-pairs":
+                given["token_type_ids"] = torch.from_numpy(texts)[None]
+            out = model.hub(**given)
+            logits = getattr(out, "logits", None)
+            logits = out.prediction_logits if logits is None else logits
+            for row, label in zip(masked.rows_BM[b], masked.labels_BM[b], strict=True):
+                if label != IGNORE and row in at:
+                    place = int(np.flatnonzero(at == row)[0])
+                    total = total + functional.cross_entropy(logits[0, place], torch.tensor(label))
+            if samples == "sentence-pairs" and batch.counted_B[b]:
+                label = torch.tensor(int(not batch.follows_B[b]))
+                total = total + functional.cross_entropy(out.seq_relationship_logits[0], label)
+    return total
+
+
+CASES: list[tuple[str, str, list[list[int]]]] = [
+    ("full-sentences", "roberta", [[24], [20], [23]]),
+    ("doc-sentences", "roberta", [[3], [24], [11], [1]]),
+    ("contiguous", "roberta", [[24], [9]]),
+    ("packed", "roberta", [[7, 10], [3, 4, 13], [24], [1, 1, 1]]),
+    ("packed", "bert", [[5, 5, 5, 5, 4], [12, 11]]),
+    ("doc-sentences", "bert", [[12], [24]]),
+    ("sentence-pairs", "bert", [[8, 12], [5, 5], [20, 4], [1, 2]]),
+]
+
+
+@pytest.mark.parametrize(("samples", "kind", "sizes"), CASES)
+@pytest.mark.parametrize("recomputed", [False, True])
+def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[int]], recomputed: bool) -> None:
+    pairs = {"objective": "mlm+nsp", "packing": samples} if samples == "sentence-pairs" else {}
+    model, _ = make(kind, **pairs)
+    model.eval()
+    batch, masked = batch_of(samples, sizes)
+    truth = each_alone(model, batch, masked, samples)
+    truth.backward()
+    wanted = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    dense = model(**prepare(batch, masked, samples, RECTANGLES).inputs)
+    torch.testing.assert_close(dense.loss + dense.pair_loss, truth, atol=1e-4, rtol=0)
+    if recomputed:
+        recompute_layers(model.hub)
+        model.train()
+    model.hub.set_attn_implementation(NAME)
+    inputs = prepare(batch, masked, samples, InputForm(texts=True)).inputs
+    assert not {"lengths_B", "segment_ids_BS"} & inputs.keys() and inputs["ids_BS"].shape[1] % FILL == 0
+    sums: Sums = model(**inputs)
+    (sums.loss + sums.pair_loss).backward()
+    torch.testing.assert_close(sums.loss + sums.pair_loss, truth, atol=1e-4, rtol=0)
+    for name, p in model.named_parameters():
+        if name in wanted:
+            torch.testing.assert_close(p.grad, wanted[name], atol=1e-4, rtol=1e-4, msg=name)
+    for field in ("correct", "predicted", "pairs_correct", "pairs"):
+        assert getattr(sums, field) == getattr(dense, field)
+
+
+def test_texts_on_a_cpu_against_the_definition() -> None:
+    torch.manual_seed(0)
+    borders = torch.tensor([0, 3, 3, 10, 11, 16, 16], dtype=torch.int32)
+    results = []
+    for attend_texts in (slow_loop, attention.attend_texts):
+        torch.manual_seed(0)
+        inputs = [torch.randn(16, 2, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+        out = attend_texts(*inputs, borders, 10, 0.0, 0.3)
+        (out * torch.arange(256.0).view(16, 2, 8).sin()).sum().backward()
+        results.append([out, *(x.grad for x in inputs)])
+    torch.testing.assert_close(results[0], results[1])
+    ones = torch.ones(16, 2, 8)
+    dropped = attention.attend_texts(ones, ones, ones, borders, 10, 0.5, 0.3)
+    assert (dropped != 1).any() and abs(float(dropped.mean()) - 1) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("length", "changes", "taken"),
+    [(511, {}, False), (512, {}, True), (512, {"compile": True}, False), (512, {"dtype": "bf16"}, True)],
+)
+def test_a_cpu_takes_long_texts_one_after_the_other(length: int, changes: dict[str, Any], taken: bool) -> None:
+    model, settings = make(**changes, max_seq_len=length)
+    speed_up(model, settings, CPU)
+    assert model.unpadded == taken
+    assert (model.hub.config._attn_implementation == NAME) == taken
+
+
+def test_local_attention_is_refused() -> None:
+    """Taken as global, a ModernBERT would train otherwise than its export computes."""
+    given = torch.zeros(1, 1, 4, 8)
+    with pytest.raises(NotImplementedError, match="local attention over 2"):
+        attention.attend(torch.nn.Module(), given, given, given, None, sliding_window=2)
+
+
+def test_shapes_repeat_and_little_is_filled() -> None:
+    rng = np.random.default_rng(0)
+    shapes = set()
+    for seed in range(20):
+        sizes = [[int(rng.integers(18, 25))] for _ in range(64)]
+        batch, masked = batch_of("full-sentences", sizes, seed)
+        arrays = model_inputs(batch, masked, "full-sentences", InputForm(texts=True))
+        filled = arrays["ids_BS"].size - int(batch.lengths_B.sum())
+        assert 0 <= filled < FILL
+        shapes.add((arrays["cu_seqlens_K"].shape, arrays["rows_BM"].shape))
+    assert shapes == {((66,), (1, 64 * ROWS))}
+
+
+@pytest.mark.parametrize("kind", ["roberta", "bert"])
+def test_one_product_for_queries_keys_and_values_changes_nothing(kind: str) -> None:
+    plain, settings = make(kind)
+    fused, _ = make(kind)
+    speed_up(fused, settings, CPU, fuse=True)
+    batch, masked = batch_of("doc-sentences", [[12], [24]])
+    results = []
+    for model in (plain, fused):
+        sums = model(**prepare(batch, masked, "doc-sentences", RECTANGLES).inputs)
+        sums.loss.backward()
+        results.append((sums.loss, {n: p.grad for n, p in model.named_parameters() if p.grad is not None}))
+    torch.testing.assert_close(results[0][0], results[1][0])
+    for name, gradient in results[0][1].items():
+        torch.testing.assert_close(gradient, results[1][1][name], atol=1e-5, rtol=1e-4)
+    assert plain.state_dict().keys() == fused.state_dict().keys()
+
+
+def test_nothing_of_it_is_exported() -> None:
+    model, settings = make(dtype="bf16")
+    model.half = torch.bfloat16
+    before = model.hub.config.to_dict()
+    speed_up(model, settings, torch.device("meta"))
+    assert model.unpadded and NAME in str(model.hub.config._attn_implementation)
+    assert NAME not in str(model.hub.config.to_dict().values()) and model.hub.config.to_dict() == before
+
+
+class Counting:
+    """A compiler that only counts its graphs and the sizes that it is asked for."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+
+    def __call__(self, graph: Any, _: Any) -> Callable[..., Any]:
+        self.graphs += 1
+        return graph  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("by_layers", [False, True])
+@pytest.mark.parametrize(("samples", "kind"), [("full-sentences", "roberta"), ("packed", "bert")])
+def test_one_graph_serves_batches_of_all_sizes(
+    samples: str, kind: str, by_layers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @torch.library.custom_op("hunmin_test::attend_texts", mutates_args=())
+    def attend_texts(
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int,
+        dropout: float, scaling: float,
+    ) -> torch.Tensor:  # fmt: skip
+        return slow_loop(query, key, value, borders, longest, dropout, scaling)
+
+    attend_texts.register_fake(lambda query, *_: torch.empty_like(query))
+    monkeypatch.setattr(attention, "attend_texts", attend_texts)
+    model, settings = make(kind)
+    speed_up(model, settings, CPU, fuse=True)
+    model.hub.set_attn_implementation(NAME)
+    model.unpadded = model.compiles = True
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    counting = Counting()
+    if by_layers:
+        compile_layers(model.eval(), backend=counting)
+    else:
+        compile_whole(model.eval(), counting)
+    with torch.no_grad():
+        shapes = set()
+        for seed, size in enumerate((20, 24, 5, 12)):
+            sizes = [[size // (2 + seed)] * (2 + seed) if samples == "packed" else [size]] * 12
+            made = prepare(*batch_of(samples, sizes, seed), samples, InputForm(texts=True))
+            inputs = model.on_device(made.inputs, CPU)
+            shapes.add((inputs["ids_BS"].shape, inputs["cu_seqlens_K"].shape))
+            model(**inputs)
+        assert len(shapes) >= 3
+    # embeddings, head, and the layers' one
+    assert counting.graphs == (3 if by_layers else 1) and not torch._dynamo.utils.counters["graph_break"]
+    torch._dynamo.reset()

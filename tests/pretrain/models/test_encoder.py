@@ -1,0 +1,201 @@
+"""The model: a head on masked rows gives the loss of the full head; positions count from pad + 1."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from pretrain.batches.masking import IGNORE
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.models.flops import flops_per_token, parameters
+from pretrain.optim.schedules import rate_factor
+from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
+
+SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+SHAPE = ModelSettings(layers=2, hidden=16, heads=2, dropout=0.0)
+BERT = SHAPE.model_copy(update={"type": "bert"})
+PAIRS = {"objective": "mlm+nsp", "packing": "sentence-pairs"}
+
+
+def make(seed: int = 0) -> MaskedRowsModel:
+    return build(seed=seed)
+
+
+def build(**settings: Any) -> MaskedRowsModel:
+    run = PretrainSettings(**{"model": SHAPE, "max_seq_len": 20, **settings})
+    return MaskedRowsModel(build_model(run, build_config(run, 50, SPECIAL))).eval()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_masked_rows_give_the_loss_of_the_full_head(padded: bool) -> None:
+    model = make()
+    ids = torch.randint(5, 50, (3, 20), generator=torch.Generator().manual_seed(1))
+    lengths = torch.tensor([20, 12, 20]) if padded else None
+    if padded:
+        ids[1, 12:] = SPECIAL["pad"]
+    rows = torch.tensor([[2, 5, 7], [1, 3, 0], [4, 6, 0]])
+    labels = torch.tensor([[9, 8, 0], [7, 6, IGNORE], [5, 11, IGNORE]])
+    loss, _, count, *_ = model(ids, rows, labels, lengths)
+    attention = (ids != SPECIAL["pad"]).long() if padded else None
+    logits = model.hub(input_ids=ids, attention_mask=attention).logits
+    full = torch.full((3, 20), IGNORE)
+    for b in range(3):
+        for row, label in zip(rows[b], labels[b], strict=True):
+            if label != IGNORE:
+                full[b, row] = label
+    expected = functional.cross_entropy(logits.view(-1, 50), full.view(-1), ignore_index=IGNORE, reduction="sum")
+    assert count == 7  # the label 0 counts
+    torch.testing.assert_close(loss, expected)
+
+
+def test_same_seed_same_weights_and_random_state_untouched() -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    one, two, other = make(1), make(1), make(2)
+    assert torch.equal(before, torch.get_rng_state())
+    first = list(one.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(first, two.parameters(), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(first, other.parameters(), strict=True))
+
+
+def test_positions_count_from_pad_plus_one_and_all_are_usable() -> None:
+    model = make()
+    assert model.hub.config.max_position_embeddings == 22
+    ids = torch.full((1, 20), 7)
+    seen: list[torch.Tensor] = []
+    hook = model.hub.roberta.embeddings.position_embeddings.register_forward_pre_hook(
+        lambda module, inputs: seen.append(inputs[0])
+    )
+    model(ids, torch.zeros(1, 1, dtype=torch.long), torch.full((1, 1), 7))
+    hook.remove()
+    assert seen[0].tolist() == [list(range(2, 22))]
+
+
+def test_flops_and_parameters_of_roberta_base() -> None:
+    base = ModelSettings()
+    assert flops_per_token(base, 32_000, 512, 0.15) == pytest.approx(588.9e6, rel=1e-4)
+    assert flops_per_token(base, 32_000, 512, 1.0) == pytest.approx(717.2e6, rel=1e-3)
+    assert parameters(SHAPE, 50, 22) == make().hub.num_parameters()
+    assert parameters(BERT, 50, 20) == build(model=BERT).hub.num_parameters()
+    assert parameters(BERT, 50, 20, nsp=True) == build(model=BERT, **PAIRS).hub.num_parameters()
+
+
+def test_linear_schedule() -> None:
+    settings = OptimizerSettings(warmup_steps=10)
+    values = [rate_factor(step, 100, settings) for step in range(100)]
+    assert values[0] == 0.1 and values[9] == 1.0 and values[10] == 1.0
+    assert values[-1] == pytest.approx(1 / 90) and max(values) == 1.0
+    assert rate_factor(0, 10, OptimizerSettings(warmup_steps=0)) == 1.0
+
+
+def test_warmup_stable_decay() -> None:
+    settings = OptimizerSettings(warmup_steps=10, schedule="warmup-stable-decay", decay_share=0.2)
+    values = [rate_factor(step, 100, settings) for step in range(100)]
+    assert values[:10] == pytest.approx([(n + 1) / 10 for n in range(10)])
+    assert values[10:81] == [1.0] * 71 and values[81] == pytest.approx(19 / 20) and values[-1] == pytest.approx(1 / 20)
+    assert all(before >= after for before, after in pairwise(values[10:]))
+
+
+@given(
+    steps=st.integers(1, 300),
+    warmup=st.integers(0, 400),
+    schedule=st.sampled_from(["linear", "warmup-stable-decay"]),
+    share=st.floats(0.01, 1),
+)
+def test_the_rate_never_leaves_its_range(steps: int, warmup: int, schedule: str, share: float) -> None:
+    settings = OptimizerSettings(warmup_steps=warmup, schedule=schedule, decay_share=share)
+    values = [rate_factor(step, steps, settings) for step in range(steps)]
+    assert all(0 < value <= 1 for value in values)
+    assert all(before <= after for before, after in pairwise(values[:warmup]))
+    assert all(before >= after for before, after in pairwise(values[warmup:]))
+
+
+@pytest.mark.parametrize("shape", [SHAPE, BERT])
+def test_packed_texts_give_the_logits_of_each_alone(shape: ModelSettings) -> None:
+    """Block-diagonal attention and positions of their own: a packed text is computed as if it stood alone."""
+    model = build(model=shape)
+    ids = torch.randint(5, 50, (2, 20), generator=torch.Generator().manual_seed(1))
+    lengths = [[7, 10], [3, 4, 13]]
+    texts = torch.full((2, 20), -1)
+    rows, labels = torch.zeros(2, 6, dtype=torch.long), torch.full((2, 6), IGNORE)
+    alone = torch.zeros(())
+    for b, sizes in enumerate(lengths):
+        start = 0
+        for text, size in enumerate(sizes):
+            texts[b, start : start + size] = text
+            rows[b, text], labels[b, text] = start + size - 1, 9
+            logits = model.hub(input_ids=ids[b : b + 1, start : start + size]).logits[0, -1]
+            alone = alone + functional.cross_entropy(logits, torch.tensor(9))
+            start += size
+    together = model(ids, rows, labels, segment_ids_BS=texts)
+    assert together.predicted == 5 and not together.pairs
+    torch.testing.assert_close(together.loss, alone, atol=1e-4, rtol=0)
+    different = ids.clone()
+    different[:, 0] = 49  # in the first text alone
+    others = torch.where(torch.tensor([[False] + [True] * 5] * 2), labels, IGNORE)
+    kept, changed = (model(each, rows, others, segment_ids_BS=texts).loss for each in (ids, different))
+    assert torch.equal(kept, changed) and not torch.equal(
+        model(different, rows, labels, segment_ids_BS=texts).loss, alone
+    )
+
+
+def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
+    model = build(model=BERT, **PAIRS)
+    ids = torch.randint(5, 50, (4, 20), generator=torch.Generator().manual_seed(1))
+    texts = torch.where(torch.arange(20) < 8, 0, 1).repeat(4, 1)
+    lengths, follows = torch.tensor([20, 15, 20, 11]), torch.tensor([True, False, False, True])
+    for b, size in enumerate(lengths):
+        texts[b, size:], ids[b, size:] = -1, SPECIAL["pad"]
+    rows, labels = torch.tensor([[2, 9]] * 4), torch.tensor([[7, 8], [9, IGNORE], [10, 11], [12, IGNORE]])
+    pairs = (~follows).long()
+    sums = model(ids, rows, labels, lengths, segments_BS=texts.clamp(min=0), pairs_P=pairs)
+    full = torch.full((4, 20), IGNORE).scatter(1, rows, labels)
+    theirs = model.hub(
+        input_ids=ids,
+        attention_mask=(texts >= 0).long(),
+        token_type_ids=texts.clamp(min=0),
+        labels=full,
+        next_sentence_label=(~follows).long(),
+    )
+    torch.testing.assert_close(sums.loss / 6 + sums.pair_loss / 4, theirs.loss)
+    assert sums.predicted == 6 and sums.pairs == 4
+    fewer = model(ids, rows, labels, lengths, segments_BS=texts.clamp(min=0), pairs_P=pairs.where(follows, IGNORE))
+    assert fewer.pairs == 2 and fewer.pair_loss < sums.pair_loss  # samples that only fill a batch do not count
+    assert sums.pairs_correct == (theirs.seq_relationship_logits.argmax(-1) == (~follows).long()).sum()
+
+
+def test_pairs_belong_to_their_objective_and_to_bert() -> None:
+    for change in ({"objective": "mlm+nsp"}, {"packing": "sentence-pairs"}):
+        with pytest.raises(ValueError, match="does not go with"):
+            PretrainSettings(**change)
+    with pytest.raises(ValueError, match=r"needs model\.type=bert"):
+        PretrainSettings(**PAIRS)
+
+
+def test_a_start_of_its_own_and_given_weights_exclude_each_other() -> None:
+    with pytest.raises(ValueError, match="leave one of them out"):
+        PretrainSettings(init_from="some/model", model=ModelSettings(initialisation="local"))
+
+
+def test_batches_that_do_not_divide_are_refused_with_the_values() -> None:
+    with pytest.raises(ValueError, match=r"global_batch \(100\) must be divisible .*32 × 1 = 32.*micro_batch=25"):
+        PretrainSettings(global_batch=100, micro_batch=32)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"threads": 0}, {"seed": -1}, {"seed": 2**64}, {"model": {"feed_forward": 0}}, {"model": {"feed_forward": -5}}],
+)
+def test_values_out_of_range_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="Input should be"):
+        PretrainSettings.model_validate(change)
+
+
+def test_off_is_a_word_though_yaml_takes_it_for_a_truth_value() -> None:
+    assert PretrainSettings.model_validate({"wandb": False}).wandb == "off"
