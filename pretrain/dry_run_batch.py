@@ -7,7 +7,9 @@ from torch import Tensor
 
 from common.errors import UserError
 from pretrain.models.encoder import MaskedRowsModel
+from pretrain.optim.registry import OPTIMIZERS
 from pretrain.parallel.buckets import bucket_elements
+from pretrain.parallel.engine import nothing
 from pretrain.settings import PretrainSettings
 
 
@@ -18,7 +20,7 @@ def rehearse(
     world: int,
     device: torch.device,
 ) -> None:
-    """Compute micro-batches forwards and backwards, beside the room that AdamW will take, and forget them.
+    """Compute micro-batches forwards and backwards, beside the room that the optimizer will take, and forget them.
 
     Gradients are kept from the first one on, so that a later one finds as little room as in a run. At ZeRO stage 3,
     where no process ever holds the whole model, its engine rehearses (`Engine.settle`).
@@ -37,7 +39,7 @@ def rehearse(
         return
     model.to(device).train()
     weights = sum(p.numel() for p in model.parameters())
-    held = 2 * weights  # moments
+    held = OPTIMIZERS[settings.optimizer.type].state_numbers(settings, weights)
     if settings.zero_stage:  # a part of them, of the weights and of the gradients, and what is being averaged
         held = -(-4 * weights // world) + 2 * min(weights, bucket_elements(settings, weights))
     elif world > 1:
@@ -47,9 +49,7 @@ def rehearse(
         for weight in model.parameters():  # a first batch would be computed without the gradients of one before
             weight.grad = torch.zeros_like(weight)
         for inputs in batches:
-            sums = model(**inputs)
-            (sums.loss + sums.pair_loss).backward()  # type: ignore[no-untyped-call]
-            del sums
+            nothing(model(**inputs)).backward()  # type: ignore[no-untyped-call]
         with torch.no_grad():
             model.eval()  # validation: compiled for itself
             for inputs in batches:

@@ -27,7 +27,7 @@ class ModelSettings(Settings):
     heads: int = Field(12, ge=1)
     """Attention heads; must divide `hidden`."""
     feed_forward: int | None = Field(None, ge=1)
-    """Width of the feed-forward layer; None is 4 × hidden."""
+    """Width of the feed-forward layer; None is the original's, 4 × hidden."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout of hidden states and attention, 0.1 as in the originals."""
     attention_dropout: float | None = Field(None, ge=0, lt=1)
@@ -52,7 +52,9 @@ class ModelSettings(Settings):
     @property
     def intermediate(self) -> int:
         """Width of the feed-forward layer."""
-        return 4 * self.hidden if self.feed_forward is None else self.feed_forward
+        from pretrain.models.registry import ARCHITECTURES
+
+        return ARCHITECTURES[self.type].feed_forward(self.hidden) if self.feed_forward is None else self.feed_forward
 
 
 class MaskingSettings(Settings):
@@ -116,10 +118,12 @@ class MaskingSettings(Settings):
 
 
 class OptimizerSettings(Settings):
-    """AdamW and its schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
+    """Optimizer and schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate", "clip": "max_grad_norm"}
 
+    type: Literal["adamw"] = "adamw"
+    """Optimizer."""
     learning_rate: float = Field(1e-4, gt=0)
     """Peak learning rate (KLUE paper, Table 31: 1e-4)."""
     beta1: float = Field(0.9, ge=0, lt=1)
@@ -139,6 +143,15 @@ class OptimizerSettings(Settings):
     """Share of all steps over which `warmup-stable-decay` falls to 0."""
     max_grad_norm: float = Field(1.0, ge=0)
     """Largest gradient norm; 0 clips nothing."""
+
+
+class FirstPhaseSettings(Settings):
+    """Another objective for the first steps of a run."""
+
+    objective: Literal["mlm", "clm"] = "clm"
+    """What is learned first, as `pretrain.objective`."""
+    steps: int = Field(ge=1)
+    """Steps of the phase, fewer than all of the run's. Learning rate and data go on over its end."""
 
 
 class BatchWarmupSettings(Settings):
@@ -171,8 +184,11 @@ class PretrainSettings(Settings):
     """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
     data, and goes on under another learning rate, schedule, number of steps, batch, numeric type or ZeRO stage. Not
     with `init_from`."""
-    objective: Literal["mlm", "mlm+nsp"] = "mlm"
-    """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT)."""
+    objective: Literal["mlm", "mlm+nsp", "clm"] = "mlm"
+    """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT). `clm`:
+    each token from those before it, a first phase from which a run with `mlm` branches; it has no KLUE scores."""
+    first_phase: FirstPhaseSettings | None = None
+    """Another objective for the first steps. None: one objective from the first step to the last."""
     masking: MaskingSettings = MaskingSettings()
     """What is masked and how."""
     optimizer: OptimizerSettings = OptimizerSettings()
@@ -265,13 +281,25 @@ class PretrainSettings(Settings):
 
     @model_validator(mode="after")
     def _objective_has_its_samples(self) -> PretrainSettings:
-        if (self.objective == "mlm+nsp") != (self.packing == "sentence-pairs"):
+        from pretrain.objectives.registry import OBJECTIVES
+
+        for name in self.objectives:
+            if fault := OBJECTIVES[name].fault(self):
+                raise ValueError(fault)
+        if self.first_phase and self.first_phase.steps >= self.steps:
             raise ValueError(
-                f"objective={self.objective} does not go with packing={self.packing}: next-sentence prediction "
-                "(mlm+nsp) is learned from packing=sentence-pairs, and nothing else is"
+                f"first_phase.steps ({self.first_phase.steps}) must be less than steps ({self.steps}); to end with "
+                f"it, set objective={self.first_phase.objective}"
             )
-        if self.objective == "mlm+nsp" and self.model.type != "bert":
-            raise ValueError(f"objective=mlm+nsp needs model.type=bert: {self.model.type} has no head for it")
+        return self
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> PretrainSettings:
+        from pretrain.models.registry import ARCHITECTURES
+        from pretrain.optim.registry import OPTIMIZERS
+
+        if fault := ARCHITECTURES[self.model.type].fault(self.model) or OPTIMIZERS[self.optimizer.type].fault(self):
+            raise ValueError(fault)
         return self
 
     @model_validator(mode="after")
@@ -334,6 +362,15 @@ class PretrainSettings(Settings):
         start, steps = self.batch_warmup.start, self.batch_warmup.steps
         stairs = self.global_batch // start
         return start * sum(max(0, step - stair * steps // stairs) for stair in range(stairs))
+
+    def objective_at(self, step: int) -> str:
+        """Return what is learned from the global batch of a step."""
+        return self.first_phase.objective if self.first_phase and step < self.first_phase.steps else self.objective
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """What is learned over the run, the last one first."""
+        return tuple(dict.fromkeys((self.objective, self.objective_at(0))))
 
     @property
     def chosen_engine(self) -> str:

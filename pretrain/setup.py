@@ -34,8 +34,9 @@ from pretrain.kernels.compile import is_compiled, speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.continuation import load_model
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
+from pretrain.objectives.registry import OBJECTIVES
 from pretrain.parallel.accelerator import check_device
-from pretrain.parallel.engines import Engine, engine_name, start_engine
+from pretrain.parallel.engine import Engine, start_engine
 from pretrain.parallel.processes import Process, require_shared_folder
 from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
@@ -97,16 +98,17 @@ def begin(
     metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
     plans = out / PLANS.replace("*", metadata["fingerprint"][:12])
     process.on_first("the plan of its samples", lambda: _plan(settings, tokens, plans, out))
-    hub = _hub_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
-    metadata["positions"] = hub.config.max_position_embeddings
-    metadata["config"] = hub.config.to_diff_dict()
-    model = MaskedRowsModel(hub, half_type(settings.dtype))
+    hf_model = _hf_model(settings, TokenShards(tokens), tokenizer, source, saved, process)
+    metadata["positions"] = hf_model.config.max_position_embeddings
+    metadata["config"] = hf_model.config.to_diff_dict()
+    step = min(int(saved.get("step", 0)), settings.steps - 1)
+    model = MaskedRowsModel(hf_model, half_type(settings.dtype), OBJECTIVES[settings.objective_at(step)])
     speed_up(model, settings, process.device, world=process.world)
     loader = Loader(
         settings, tokens, tokenizer, plans, process.rank, process.world, metadata["first_sample"] or 0,
         model.input_form(process.device),
     )  # fmt: skip
-    inputs = rehearsed_inputs(loader, model, process.device)
+    inputs = rehearsed_inputs(loader, model, process.device, step)
     rehearse(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None
     engine = start_engine(model, settings, process.device, state)
@@ -119,7 +121,7 @@ def begin(
 
 def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dict[str, Any]:
     tree, compiled = dump_settings(settings), is_compiled(settings, process.device)
-    device, engine = device_name(process.device), engine_name(settings)
+    device, engine = device_name(process.device), settings.chosen_engine
     changing = dump_settings(settings, "secret").keys() - tree.keys() - {"processes"}
     free = {name: value for name, value in dump_settings(settings, "secret").items() if name in changing}
     return {
@@ -163,16 +165,19 @@ def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> N
     plan_samples(settings, tokens, plans)
 
 
-def rehearsed_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device) -> list[dict[str, Any]]:
+def rehearsed_inputs(
+    loader: Loader, model: MaskedRowsModel, device: torch.device, step: int = 0
+) -> list[dict[str, Any]]:
     """Return the model's arguments for a micro-batch without padding, which no other is larger than, and where they
     differ in form for one with padding: the few of the other form then find their kernels compiled."""
-    batch, masked = loader.masked_batches(0)[0]
+    batch, masked = loader.masked_batches(step)[0]
     full, padded = filled(batch), batch
     if not batch.padded:
         lengths_B = batch.lengths_B.copy()
         lengths_B[-1] -= 1  # a [SEP], which is never predicted
         padded = replace(batch, lengths_B=lengths_B)
-    made = [prepare(variant, masked, loader.settings.packing, loader.form) for variant in (full, padded)]
+    form, objective = loader.form, loader.objective(step)
+    made = [prepare(one, masked, loader.settings.packing, form, objective) for one in (full, padded)]
     if {name: value.shape for name, value in made[0].inputs.items()} == {
         name: value.shape for name, value in made[1].inputs.items()
     }:
@@ -188,7 +193,7 @@ def _changes(saved: dict[str, Any], metadata: dict[str, Any]) -> list[str]:
     ]
 
 
-def _hub_model(
+def _hf_model(
     settings: PretrainSettings,
     shards: TokenShards,
     tokenizer: Path,
@@ -200,12 +205,12 @@ def _hub_model(
     config = build_config(settings, shards.vocab_size, shards.special_ids)
     if settings.init_from and not source:
         tell = say if process.first else lambda _: None
-        hub = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
+        hf_model = load_model(settings.init_from, config, settings, read_vocabulary(tokenizer), tell)
     else:
         config.max_position_embeddings = saved.get("positions", config.max_position_embeddings)
-        hub = build_model(settings, config)
+        hf_model = build_model(settings, config)
     if source:
-        load_weights(source, hub)
+        load_weights(source, hf_model)
     if settings.gradient_checkpointing:
-        recompute_layers(hub)
-    return hub
+        recompute_layers(hf_model)
+    return hf_model

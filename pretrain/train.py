@@ -67,16 +67,16 @@ def train(
         process: this one, which has met the others, inside its monitor; None meets them here.
 
     Raises:
-        HunminError: see `begin` and `Loop.run`; or the memory does not hold a micro-batch.
+        HunminError: see `begin` and `TrainingRun.run`; or the memory does not hold a micro-batch.
     """
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # a process that is lost is named, without its C++ stack
     stop = StopFlag()  # before the imports, in whose seconds a signal would end the process
     from pretrain.kernels.attention import fastest_kernels
     from pretrain.kernels.compile import load_compiled
-    from pretrain.loop import Loop
     from pretrain.parallel import processes
     from pretrain.parallel.monitor import HEARTBEAT
     from pretrain.setup import begin
+    from pretrain.trainer import TrainingRun
 
     held: AbstractContextManager[Any] = nullcontext()
     if process is None:
@@ -85,8 +85,8 @@ def train(
     load_compiled(out)
     reporting = process.monitor.reporting(out / "logs" / HEARTBEAT, settings.steps)
     with held, reporting, processes.memory_errors(), fastest_kernels(settings.model.dropped_attention):
-        loop = Loop(begin(settings, tokens, tokenizer, out, process, parent), out)
-        counts = loop.finish(tokenizer) if loop.run(lambda: stop.asked) else None
+        run = TrainingRun(begin(settings, tokens, tokenizer, out, process, parent), out)
+        counts = run.finish(tokenizer) if run.run(lambda: stop.asked) else None
         if counts is None and process.first:
             (out / "logs" / STOPPED_MARK).touch()
         process.meet("the end")  # nobody is left waiting for something of a process that has gone

@@ -1,32 +1,60 @@
-"""One optimizer step of a run, and its validation loss."""
+"""A run: its steps, lines of its log, validation and checkpoints, up to the model that it leaves."""
 
 from __future__ import annotations
 
+import gc
+import json
 import math
-from functools import partial
-from typing import NamedTuple
+import shutil
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from common.errors import HunminError
+from common.files import atomic_write
+from common.progress import say
 from pretrain.batches.inputs import MicroBatch
 from pretrain.batches.loader import Loader
 from pretrain.batches.random_numbers import key_of
-from pretrain.callbacks.guard import StepGuard
-from pretrain.models.encoder import Sums
-from pretrain.parallel.engines import Engine
+from pretrain.callbacks.checkpoint import save_checkpoint, step_folder
+from pretrain.callbacks.guard import GuardFigures, StepGuard
+from pretrain.callbacks.log_window import LogWindow
+from pretrain.callbacks.training_log import Journal
+from pretrain.export import load_hf_model, save_hf_model
+from pretrain.export.check import check_folder
+from pretrain.kernels.compile import COMPILED, save_compiled
+from pretrain.objectives.objective import Objective, Sums
+from pretrain.objectives.registry import OBJECTIVES
+from pretrain.optim.schedules import rate_factor
+from pretrain.parallel.engine import Engine
+from pretrain.parallel.stragglers import gather_own, spread_of
+from pretrain.settings import PretrainSettings
+from pretrain.setup import PLANS, Run
 
-TOTALS = (*Sums._fields, "tokens", "positions")
-"""What a step adds up: the model's sums, positions that hold text, and all positions, padding too."""
+COUNTS = ("tokens", "positions")
+"""What a step adds up beside its objective's sums: positions that hold text, and all positions, padding too."""
+VOTE_STEPS = 2
+"""Steps after which a GPU's count of processes that were asked to stop is read: the device still has the work of as
+many steps to do then, so waiting for it leaves no gap."""
 
 
 class StepResult(NamedTuple):
     """What a step did, on the device."""
 
     totals: Tensor
-    """`TOTALS` over all processes, float64; zeros when the batch was skipped."""
+    """The trainer's `names` over all processes, float64; zeros when the batch was skipped."""
     asked: Tensor
     """How many processes were asked to stop, float64."""
+
+
+def names_of(settings: PretrainSettings) -> tuple[str, ...]:
+    """Return what a run adds up over its steps: the sums of its objectives, and `COUNTS`."""
+    return (*dict.fromkeys(name for one in settings.objectives for name in OBJECTIVES[one].sums), *COUNTS)
 
 
 class Trainer:
@@ -40,13 +68,13 @@ class Trainer:
 
     def __init__(self, engine: Engine, loader: Loader, guard: StepGuard) -> None:
         self.engine, self.loader, self.guard, self.settings = engine, loader, guard, loader.settings
+        self.names = names_of(loader.settings)
 
     def step(self, step: int, lr: float, micro_batches: list[MicroBatch], asked: bool = False) -> StepResult:
         """Do one optimizer step; the host only hands work to the device and waits for none of it.
 
-        The gradient is that of `objective`, a sum over the global batch divided by constants, so every predicted token
-        weighs the same, whatever micro-batch or process it is in. Dropout is drawn from (seed, step, place of the
-        micro-batch), so a resumed run repeats nothing and stores no random state.
+        Dropout is drawn from (seed, step, place of the micro-batch), so a resumed run repeats nothing and stores no
+        random state.
 
         Args:
             step: its number.
@@ -54,7 +82,8 @@ class Trainer:
             micro_batches: this process's, of the loader.
             asked: whether this process was asked to stop.
         """
-        engine, totals = self.engine, torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
+        engine, totals = self.engine, self._zeros()
+        objective = engine.model.objective = self.loader.objective(step)
         host = torch.tensor([step, asked], dtype=torch.float64)
         host = host.pin_memory() if engine.device.type == "cuda" else host
         this_step, vote = host.to(engine.device, non_blocking=True).split(1)
@@ -63,46 +92,269 @@ class Trainer:
             place = number * self.loader.world + self.loader.rank
             torch.manual_seed(key_of(self.settings.seed, 3, step, place) % 2**63)
             inputs = engine.model.on_device(batch.inputs, engine.device)
-            loss = partial(objective, batch=batch, weight=weight)
+
+            def loss(sums: Sums, batch: MicroBatch = batch) -> Tensor:
+                return objective.loss(sums, batch) * weight
+
             sums = engine.micro_step(inputs, loss, last=number + 1 == len(micro_batches))
-            totals += _count(sums, batch)
+            totals += self._count(sums, batch)
         totals = engine.sum(torch.cat([totals, vote]))
-        verdict = self.guard.judge(this_step[0], _mean_loss(totals), engine.gradient_norm())
+        mean = objective.judged(dict(zip(self.names, totals, strict=False)))
+        verdict = self.guard.judge(this_step[0], mean, engine.gradient_norm())
         engine.apply(lr, verdict.divisor, verdict.skip)
         return StepResult(torch.where(verdict.skip > 0, 0.0, totals[:-1]), totals[-1])
 
     @torch.no_grad()
-    def validate(self) -> Tensor:
-        """Return `TOTALS` over the held-out samples of all processes; draws no random number."""
-        model = self.engine.model.eval()
-        totals = torch.zeros(len(TOTALS), dtype=torch.float64, device=self.engine.device)
-        for batch in self.loader.validation():
-            totals += _count(model(**model.on_device(batch.inputs, self.engine.device)), batch)
+    def validate(self, step: int) -> Tensor:
+        """Return `names` over the held-out samples of all processes; draws no random number.
+
+        Args:
+            step: whose objective is validated.
+        """
+        model, totals = self.engine.model.eval(), self._zeros()
+        model.objective = self.loader.objective(step)
+        for batch in self.loader.validation(step):
+            totals += self._count(model(**model.on_device(batch.inputs, self.engine.device)), batch)
         model.train()
         return self.engine.sum(totals)
 
+    def _zeros(self) -> Tensor:
+        return torch.zeros(len(self.names), dtype=torch.float64, device=self.engine.device)
 
-def objective(sums: Sums, batch: MicroBatch, weight: Tensor | float = 1.0) -> Tensor:
-    """Return the loss of a micro-batch: the mean of a predicted token, and beside it that of a pair.
+    def _count(self, sums: Sums, batch: MicroBatch) -> Tensor:
+        """Return a micro-batch's `names` on the device; nothing waits for it."""
+        counts, zero = batch.counts.to(self.engine.device, non_blocking=True), torch.zeros_like(sums["loss"])
+        own = [sums.get(name, zero).detach().double() for name in self.names[: -len(COUNTS)]]
+        return torch.cat([torch.stack(own), counts])
 
-    The first is over as many tokens as such a micro-batch predicts on average, so that it takes no count of all
-    processes; BERT adds the two means (Devlin et al. 2019, appendix A.2).
+
+class TrainingRun(Trainer):
+    """A run from its next step to its last one.
 
     Args:
-        sums: what the model returned.
-        batch: the micro-batch.
-        weight: of the micro-batch in its step, times the loss scale.
+        run: what `begin` returned.
+        out: the run's folder.
     """
-    return (sums.loss / batch.expected + sums.pair_loss / batch.size) * weight
+
+    def __init__(self, run: Run, out: Path) -> None:
+        super().__init__(run.engine, run.loader, run.guard)
+        self._run, self._out = run, out
+        self._done = self._saved = run.step
+        self._window = LogWindow(run.engine.device, self.names, run.saved)
+        run.engine.before_waiting = self._window.own.end_alone
+        self._journal = Journal(run, out) if run.process.first else None
+        self._votes: deque[Callable[[], float]] = deque()
+        self._warned = run.guard.figures().faults
+
+    def run(self, asked: Callable[[], bool]) -> bool:
+        """Take the steps and return whether the last one is done; if not, a stop was asked for and the state is saved.
+
+        Args:
+            asked: returns whether this process was asked to stop.
+
+        Raises:
+            HunminError: too many batches were skipped, or the last weights give no finite loss.
+            DiskFullError: no space for a checkpoint; earlier ones stay.
+        """
+        s, stopped, due = self.settings, False, False
+        validation: dict[str, float] = {}
+        with ExitStack() as stack:
+            stack.enter_context(_collections_between_steps())
+            batches = stack.enter_context(closing(self.loader.ahead(self._done)))
+            if self._journal:
+                stack.enter_context(self._journal)
+            if self._done == 0:
+                self._validate()
+            self._window.restart()
+            own, before = self._window.own, self._done
+            self._run.process.monitor.follow(lambda: before + own.parts())
+            while self._done < s.steps and not (stopped and self._saved == self._done):
+                with self._window.waiting():
+                    micro_batches = next(batches)
+                lr = s.optimizer.learning_rate * rate_factor(self._done, s.steps, s.optimizer)
+                step = self.step(self._done, lr, micro_batches, asked())
+                self._window.add(step.totals)
+                self._done += 1
+                last = self._done == s.steps
+                stopped = stopped or self._stop_is_asked(asked(), step.asked)
+                due = due or stopped or self._done % s.checkpoint_every == 0 or last
+                if self._journal:
+                    self._journal.advance()
+                if self._done % s.log_every == 0 or last:
+                    self._log(lr)
+                if self._done % s.validate_every == 0 or last:
+                    validation = self._validate()
+                # weights that a batch has just failed on must not replace good ones: the next good step saves
+                if due and self._check_skipped().last == "accepted":
+                    self._save()
+                    due = False
+            if self._done == s.steps and due:
+                self._save_last(validation)
+            if self._journal and self._done < s.steps:
+                say(
+                    f"stopped as asked after step {self._done} of {s.steps}; "
+                    f"the checkpoint of step {self._saved} is complete"
+                )
+        return self._done == s.steps
+
+    def finish(self, tokenizer: Path) -> dict[str, Any]:
+        """Write the model, as transformers reads it, into `out/model` and return the run's counts, written beside it.
+
+        Args:
+            tokenizer: tokenizer folder that goes with the model.
+        """
+        run, loader = self._run, self.loader
+        guard = self.guard.figures()
+        counts = {
+            "steps": self.settings.steps,
+            "tokens": self._window.tokens,
+            "samples": len(loader.samples),
+            "validation_samples": len(loader.validation_ids),
+            "epochs": round(loader.epochs, 4),
+            "padding": round(loader.samples.padding, 6),
+            "skipped": guard.faults + guard.overflows,
+        }
+        if run.metadata["parent"]:
+            counts["parent"] = run.metadata["parent"]
+        weights = run.engine.weights()  # of all processes together
+
+        def write() -> None:
+            for leftover in (*self._out.glob(PLANS), self._out / COMPILED):
+                shutil.rmtree(leftover, ignore_errors=True)
+            hf_model = load_hf_model(self.settings, run.engine.model.hf_model.config, weights)
+            hf_model.eval()
+            save_hf_model(hf_model, tokenizer, self._out / "model", lambda folder: check_folder(folder, hf_model))
+            with atomic_write(self._out / "counts.json") as stream:
+                json.dump(counts, stream, indent=1, sort_keys=True)
+
+        run.process.on_first("the final model", write)
+        return counts
+
+    def _stop_is_asked(self, here: bool, everywhere: Tensor) -> bool:
+        """Return whether any process was asked to stop: of the same step on all of them, so that they leave together.
+
+        Args:
+            here: whether this one was.
+            everywhere: how many were when the step began, on the device.
+        """
+        if self._run.process.world == 1:
+            return here
+        self._votes.append(self.engine.later(everywhere))
+        if len(self._votes) <= (0 if self.engine.device.type == "cpu" else VOTE_STEPS):
+            return False
+        return self._votes.popleft()() > 0
+
+    def _log(self, lr: float) -> None:
+        guard = self._check_skipped()
+        figures = self._window.line(self._last_objective().figures)
+        spread = self._spread()
+        if self._journal:
+            self._journal.write(self._done, lr, figures, guard, spread)
+        gc.collect()  # recomputed layers leave cycles behind
+
+    def _spread(self) -> dict[str, Any]:
+        """Return how far the processes' own work in the steps since the last line differs; {} of one process."""
+        process, own = self._run.process, self._window.own
+        own_seconds, step_seconds = own.take()
+        if process.world == 1 or self.engine.device.type == "tpu":  # the host's clock does not see a TPU's work
+            return {}
+        spread = spread_of(gather_own(self.engine, process.rank, own_seconds).tolist(), step_seconds)
+        own.begin()  # processes have waited for each other
+        figures: dict[str, Any] = {
+            "step_seconds": step_seconds,
+            "own_seconds_fastest": spread.fastest,
+            "own_seconds_median": spread.median,
+            "own_seconds_slowest": spread.slowest,
+        }
+        figures = {name: round(value, 6) for name, value in figures.items()}
+        if spread.rank is not None:
+            figures |= {"slowest_rank": spread.rank, "slowest_host": process.monitor.hosts[spread.rank]}
+        return figures
+
+    def _check_skipped(self) -> GuardFigures:
+        """Return the guard's figures; warn of batches that were skipped since, and stop after too many."""
+        guard, most = self.guard.figures(), self.settings.max_skipped
+        if self._journal:
+            for step in guard.skipped[self._warned :]:
+                say(f"warning: batch {step} is skipped: its loss is not finite, or leaps up", style="yellow")
+        self._warned = len(guard.skipped)
+        if guard.faults > most:
+            raise HunminError(
+                f"{guard.faults} batches had no finite loss, or one more than {self.settings.spike} times the mean: "
+                f"{', '.join(map(str, guard.skipped))}{' …' if guard.faults > len(guard.skipped) else ''}",
+                f"a run passes over at most {most} (pretrain.max_skipped)",
+                self._remedy(),
+            )
+        return guard
+
+    def _remedy(self) -> str:
+        """Return what to do about a run that diverges, as a command where there is a checkpoint to go on from."""
+        if not self._saved:
+            return (
+                "lower pretrain.optimizer.learning_rate or lengthen the warm-up, and begin anew in another `out` folder"
+            )
+        source = step_folder(self._out / "checkpoints", self._saved)
+        s = self.settings
+        half = (
+            s.optimizer.learning_rate * rate_factor(self._done - 1, s.steps, s.optimizer) / 2
+        )  # of the rate that was too high
+        return (
+            f"the checkpoint of step {self._saved} is kept; go on from it with a lower rate: hunmin pretrain RECIPE "
+            f"pretrain.branch_from={source} pretrain.optimizer.learning_rate={half:.2g}"
+        )
+
+    def _last_objective(self) -> Objective:
+        return self.loader.objective(max(0, self._done - 1))
+
+    def _validate(self) -> dict[str, float]:
+        """Write the figures of the held-out samples and return them; {} when none are held out."""
+        figures: dict[str, float] = {}
+        if len(self.loader.validation_ids):
+            totals = self.validate(max(0, self._done - 1)).tolist()
+            figures = self._last_objective().figures(dict(zip(self.names, totals, strict=True)))
+            if self._journal:
+                self._journal.write_validation(self._done, figures)
+            self._window.restart()
+        return figures
+
+    def _save(self) -> None:
+        guard = self.guard.figures()._asdict()
+        metadata = {
+            **self._run.metadata,
+            **self._window.state(),
+            "guard": {name: value for name, value in guard.items() if name not in ("last", "gradient_norm")},
+            "samples_seen": self.loader.first_sample + self.settings.samples_before(self._done),
+        }
+        keep_last, keep_every = self.settings.keep_last, self.settings.keep_every
+        folder, beside = self._out / "checkpoints", self._run.vocabulary
+        save_checkpoint(self.engine, folder, self._done, metadata, keep_last, keep_every, beside)
+        if self._run.process.first:
+            save_compiled(self._out)
+        self._saved = self._done
+        self._window.restart()
+
+    def _save_last(self, validation: dict[str, float]) -> None:
+        """Save after a last step whose batch was skipped, if the weights are not to blame: by their validation, or as
+        only the loss scale was too large."""
+        overflowed = self.guard.figures().last == "overflow"
+        if not (overflowed or math.isfinite(validation.get("loss", math.nan))):
+            raise HunminError(
+                f"the last batch was skipped, and no held-out text shows that the weights after step {self._done} "
+                "are sound",
+                "a run ends with weights that give a finite loss",
+                self._remedy(),
+            )
+        self._save()
 
 
-def _mean_loss(totals: Tensor) -> Tensor:
-    """Return the loss a predicted token; NaN where that of the pairs is not finite."""
-    loss, predicted, pair_loss = (totals[TOTALS.index(name)] for name in ("loss", "predicted", "pair_loss"))
-    return torch.where(pair_loss.isfinite(), loss / predicted, math.nan)
+class _collections_between_steps:
+    """Collections amid a step cost a few percent; what is there now stays to the end, so none need look at it."""
 
+    def __enter__(self) -> None:
+        gc.collect()
+        gc.freeze()
+        gc.disable()
 
-def _count(sums: Sums, batch: MicroBatch) -> Tensor:
-    """Return a micro-batch's `TOTALS` on the device; nothing waits for it."""
-    counts = batch.counts.to(sums.loss.device, non_blocking=True)
-    return torch.cat([torch.stack([value.detach().double() for value in sums]), counts])
+    def __exit__(self, *_: object) -> None:
+        gc.enable()
+        gc.unfreeze()

@@ -127,7 +127,7 @@ def loop_of(options: argparse.Namespace, row: dict[str, Any], settings: Pretrain
 
 def compile_layers_once(model: MaskedRowsModel) -> None:
     """Have a model that is compiled as one graph share what is compiled of its layers."""
-    layers = model.hub.base_model.encoder.layer
+    layers = model.hf_model.base_model.encoder.layer
     shared = torch.compiler.nested_compile_region(type(layers[0]).forward)
     for layer in layers:
         layer.forward = MethodType(shared, layer)

@@ -42,11 +42,10 @@ from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
-from pretrain.models.flops import flops_per_token
 from pretrain.parallel import processes
-from pretrain.parallel.engines import start_engine
+from pretrain.parallel.engine import start_engine
 from pretrain.settings import PretrainSettings
-from pretrain.trainer import TOTALS, Trainer
+from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 
 BAR = 1.5
@@ -86,12 +85,12 @@ class Ours:
         unpadded: bool | None = None, world: int = 1, prepare: Callable[[MaskedRowsModel], None] | None = None,
     ) -> None:  # fmt: skip
         shards = TokenShards(tokens)
-        hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-        model = MaskedRowsModel(hub, half_type(settings.dtype))
+        hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+        model = MaskedRowsModel(hf_model, half_type(settings.dtype))
         speed_up(model, settings, device(), world=world)
         if unpadded is not None:
             model.unpadded = unpadded
-            hub.set_attn_implementation(NAME if unpadded else "sdpa")
+            hf_model.set_attn_implementation(NAME if unpadded else "sdpa")
         if prepare:
             prepare(model)
         with tempfile.TemporaryDirectory() as plans:
@@ -99,7 +98,7 @@ class Ours:
             self.loader = Loader(settings, tokens, tokenizer, Path(plans), 0, 1, form=model.input_form(device()))
         guard = StepGuard(settings, resolve_dtype(settings.dtype) == "fp16", device())
         self._trainer = Trainer(start_engine(model, settings, device()), self.loader, guard)
-        self.flops = flops_per_token(
+        self.flops = model.architecture.flops_per_token(
             settings.model, shards.vocab_size, self.loader.samples.attention_span, settings.masking.rate
         )
         """Floating point operations a token."""
@@ -113,7 +112,7 @@ class Ours:
         self.waited += time.perf_counter() - began
         lr = self._trainer.settings.optimizer.learning_rate
         self._number += 1
-        return self._trainer.step(self._number - 1, lr, batches).totals[TOTALS.index("tokens")]
+        return self._trainer.step(self._number - 1, lr, batches).totals[self._trainer.names.index("tokens")]
 
     def take_turn(self) -> None:
         """Forget the batches that were made while others had their turn, and take a step."""

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pretrain.batches.masking import IGNORE, MaskedBatch
+from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch
 from pretrain.kernels.attention import FILL
+from pretrain.objectives.objective import Objective
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class MicroBatch:
     """Tokens that such a batch predicts on average."""
     size: int
     """Samples."""
+    objective: Objective
+    """What it is for."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ RECTANGLES = InputForm()
 """Rectangles of samples, padded where they are shorter."""
 
 
-def prepare(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm) -> MicroBatch:
+def prepare(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm, objective: Objective) -> MicroBatch:
     """Return a micro-batch as the model takes it, still on the host.
 
     Args:
@@ -59,35 +62,33 @@ def prepare(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm) -> Mi
         masked: the same batch, masked.
         kind: of the samples.
         form: of the model's inputs.
+        objective: what it is for.
     """
-    arrays = model_inputs(batch, masked, kind, form)
+    arrays = model_inputs(batch, masked, kind, form, objective)
     inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
     counts = torch.tensor([batch.tokens, batch.ids_BS.size], dtype=torch.float64)
     if form.pinned:
         inputs, counts = {name: tensor.pin_memory() for name, tensor in inputs.items()}, counts.pin_memory()
-    return MicroBatch(inputs, counts, masked.expected, len(batch.ids_BS))
+    return MicroBatch(inputs, counts, masked.expected, len(batch.ids_BS), objective)
 
 
-def model_inputs(batch: Batch, masked: MaskedBatch, kind: str, form: InputForm) -> dict[str, np.ndarray]:
+def model_inputs(
+    batch: Batch, masked: MaskedBatch, kind: str, form: InputForm, objective: Objective
+) -> dict[str, np.ndarray]:
     """Return the arguments of `MaskedRowsModel` for a micro-batch; see `prepare`."""
-    if form.texts and (kind != "contiguous" or batch.padded):
-        return _side_by_side(batch, masked, kind)
+    if form.texts and (kind != "contiguous" or batch.padded or objective.causal):
+        return _unpadded(batch, masked, kind, objective)
     arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
     if kind == "packed":
         arrays["segment_ids_BS"] = batch.segment_ids_BS
     elif batch.padded or form.one_shape:
         arrays["lengths_B"] = batch.lengths_B
     if kind == "sentence-pairs":
-        arrays |= {"segments_BS": np.maximum(batch.segment_ids_BS, 0), "pairs_P": _pair_labels(batch)}
-    return arrays
+        arrays["segments_BS"] = np.maximum(batch.segment_ids_BS, 0)
+    return arrays | objective.inputs(batch, None)
 
 
-def _pair_labels(batch: Batch) -> np.ndarray:
-    """Return BertForPreTraining's labels: 0 "follows", 1 "does not", IGNORE for samples that do not count."""
-    return np.where(batch.counted_B, (~batch.follows_B).astype(np.int64), IGNORE)
-
-
-def _side_by_side(batch: Batch, masked: MaskedBatch, kind: str) -> dict[str, np.ndarray]:
+def _unpadded(batch: Batch, masked: MaskedBatch, kind: str, objective: Objective) -> dict[str, np.ndarray]:
     count, length = batch.ids_BS.shape
     real_BS = np.arange(length) < batch.lengths_B[:, None]
     sample_starts_B = np.concatenate(([0], np.cumsum(batch.lengths_B)[:-1]))
@@ -116,5 +117,5 @@ def _side_by_side(batch: Batch, masked: MaskedBatch, kind: str) -> dict[str, np.
     if kind == "sentence-pairs":
         segments_T = np.zeros(size, np.int64)
         segments_T[:total] = batch.segment_ids_BS[real_BS]
-        arrays |= {"segments_BS": segments_T[None], "pairs_P": _pair_labels(batch), "starts_P": sample_starts_B}
-    return arrays
+        arrays["segments_BS"] = segments_T[None]
+    return arrays | objective.inputs(batch, sample_starts_B)

@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from common.errors import HunminError
-from pretrain.batches.budgets import mean_budget
 from pretrain.batches.inputs import RECTANGLES, InputForm, MicroBatch, prepare
-from pretrain.batches.masking import IGNORE, VALIDATION_EPOCH, MaskedBatch, MaskTable, mask_batch, rows_for
+from pretrain.batches.masking import VALIDATION_EPOCH, MaskTable
 from pretrain.batches.order import SampleOrder
 from pretrain.batches.plans import plan_samples, read_by_ordinary_tokens, read_parts
+from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch, SampleSet
-from pretrain.optim.schedules import masking_rate
-from pretrain.settings import MaskingSettings, PretrainSettings
+from pretrain.objectives.objective import Corpus, Objective
+from pretrain.objectives.registry import OBJECTIVES
+from pretrain.settings import PretrainSettings
 from tokenizer.shards import TokenShards
 
 __all__ = ["Loader", "mask_table", "plan_samples", "read_vocabulary"]
@@ -92,26 +93,24 @@ class Loader:
             self.validation_ids = np.arange(count) * len(self._held_out) // max(1, count)  # from all shards alike
         else:
             self.validation_ids = self.order.validation()
-        self._by_ordinary = read_by_ordinary_tokens(settings, shards, plans, parts)
-        if not min(
-            mean_budget(self._by_ordinary, rate) for rate in (settings.masking.rate, settings.masking.last_rate)
-        ):
-            raise HunminError(
-                f"at pretrain.masking.rate={settings.masking.rate} no sample of {tokens} is long enough to predict a "
-                "token of",
-                "the share of a sample's tokens, rounded, is at least 1 in some of them",
-                "raise pretrain.masking.rate or pretrain.max_seq_len, or give the corpus stage longer texts",
-            )
-        self._rows = rows_for(length, settings.masking.largest_rate)  # shapes stay the same at any rate
+        corpus = Corpus(
+            settings, self.table, self.samples, lambda: read_by_ordinary_tokens(settings, shards, plans, parts)
+        )
+        self._predict = {name: OBJECTIVES[name].predict(corpus) for name in settings.objectives}
 
     @property
     def epochs(self) -> float:
         """How often each training sample has been seen when the run ends, by those it branches from too."""
         return (self.first_sample + self.settings.samples_before(self.settings.steps)) / self.order.size
 
+    def objective(self, step: int) -> Objective:
+        """Return what is learned from global batch `step`."""
+        return OBJECTIVES[self.settings.objective_at(step)]
+
     def micro_batches(self, step: int) -> list[MicroBatch]:
         """Return this process's micro-batches of global batch `step`, in order, as the model takes them."""
-        return [prepare(*both, self.settings.packing, self.form) for both in self.masked_batches(step)]
+        objective = self.objective(step)
+        return [prepare(*both, self.settings.packing, self.form, objective) for both in self.masked_batches(step)]
 
     def masked_batches(self, step: int) -> list[tuple[Batch, MaskedBatch]]:
         """Return this process's micro-batches of global batch `step` before and after masking, in order.
@@ -119,13 +118,13 @@ class Loader:
         The global batch is cut into accumulation × world micro-batches; process r takes number a·world + r.
         """
         size, begin, end = self.settings.micro_batch, *map(self.settings.samples_before, (step, step + 1))
-        rate = masking_rate(step, self.settings.steps, self.settings.masking)
-        out = []
+        predict, out = self._predict[self.settings.objective_at(step)], []
         for first in range(begin + self.rank * size, end, self.world * size):
             ids, epochs = self.order.train(self.first_sample + first, size)
             if self.settings.masking.kind == "static":
                 epochs = epochs % (1 if self.pairs else self.settings.masking.dupe_factor)
-            out.append(self._masked(self.samples, ids, epochs, rate))
+            batch = self.samples.batch(ids)
+            out.append((batch, predict(batch, ids, epochs, step)))
         return out
 
     @property
@@ -134,39 +133,33 @@ class Loader:
         most = -(-len(self.validation_ids) // self.world)
         return -(-most // self.settings.micro_batch)
 
-    def validation(self) -> Iterator[MicroBatch]:
+    def validation(self, step: int = 0) -> Iterator[MicroBatch]:
         """Yield this process's share of the held-out samples as the model takes them; see `masked_validation`."""
-        for both in self.masked_validation():
-            yield prepare(*both, self.settings.packing, self.form)
+        objective = self.objective(step)
+        for both in self.masked_validation(step):
+            yield prepare(*both, self.settings.packing, self.form, objective)
 
-    def masked_validation(self) -> Iterator[tuple[Batch, MaskedBatch]]:
+    def masked_validation(self, step: int = 0) -> Iterator[tuple[Batch, MaskedBatch]]:
         """Yield this process's share of the held-out samples, always with the same masks, in `validation_batches`.
 
         All have the size of a micro-batch, so that no other shape has to be compiled. The last ones are filled up with
         samples that add to no sum: nothing is predicted of them, and `counted_B` is False.
+
+        Args:
+            step: of the run, whose objective they are for.
         """
         size, own = self.settings.micro_batch, self.validation_ids[self.rank :: self.world]
         fill = self.validation_batches * size - len(own)
         ids = np.concatenate([own, np.resize(self.validation_ids, fill)])
+        predict, epochs = self._predict[self.settings.objective_at(step)], np.full(size, VALIDATION_EPOCH, np.int64)
         for start in range(0, len(ids), size):
             counted_B = np.arange(start, start + size) < len(own)
-            epochs = np.full(size, VALIDATION_EPOCH, np.int64)
-            rate = self.settings.masking.last_rate
-            batch, masked = self._masked(self._held_out, ids[start : start + size], epochs, rate)
+            some = ids[start : start + size]
+            batch = self._held_out.batch(some)
+            masked = predict(batch, some, epochs, None)
             labels_BM = np.where(counted_B[:, None], masked.labels_BM, IGNORE)
             expected = masked.expected * counted_B.mean()
             yield replace(batch, counted_B=counted_B), replace(masked, labels_BM=labels_BM, expected=expected)
-
-    def _masked(
-        self, samples: SampleSet, ids: np.ndarray, epochs: np.ndarray, rate: float
-    ) -> tuple[Batch, MaskedBatch]:
-        batch = samples.batch(ids)
-        masking: MaskingSettings = self.settings.masking
-        masked = mask_batch(
-            batch.ids_BS, batch.barred_BS, ids, epochs, self.table, self.settings.seed,
-            rate, masking.mask_share, masking.random_share, masking.whole_word, masking.max_word_tokens, self._rows,
-        )  # fmt: skip
-        return batch, replace(masked, expected=len(ids) * mean_budget(self._by_ordinary, rate))
 
     def ahead(self, first_step: int, depth: int = 4) -> Generator[list[MicroBatch]]:
         """Yield `micro_batches` for first_step, first_step + 1 … to the last step, built ahead by a thread.

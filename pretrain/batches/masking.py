@@ -10,33 +10,11 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from pretrain.batches.predictions import IGNORE, MaskedBatch, rows_for
 from pretrain.batches.random_numbers import GOLDEN, below, key_of, mix, next_bits, unit
-
-IGNORE = -100
-"""Label of a row that is not predicted. Rows are told apart by this value, never by `label > 0`: id 0 is a label."""
 
 VALIDATION_EPOCH = 2**40
 """Epoch number under which validation masks are drawn: no training epoch reaches it."""
-
-
-@dataclass(frozen=True)
-class MaskedBatch:
-    """A batch ready for the model."""
-
-    ids_BS: np.ndarray
-    """int64: token ids after masking."""
-    rows_BM: np.ndarray
-    """int64: positions of the predicted tokens inside each sample, ascending; unused places hold 0."""
-    labels_BM: np.ndarray
-    """int64: original ids at those positions; IGNORE in unused places."""
-    expected: float
-    """Tokens that are predicted of such a batch: from `mask_batch`, if its samples hold nothing but ordinary tokens
-    between [CLS] and [SEP]; from a loader, the mean over the corpus. What the sum of the losses is divided by."""
-
-    @property
-    def predicted(self) -> int:
-        """Number of tokens predicted in the batch."""
-        return int((self.labels_BM != IGNORE).sum())
 
 
 @dataclass(frozen=True)
@@ -57,11 +35,6 @@ class MaskTable:
     def ordinary(self) -> np.ndarray:
         """Return the ids that may stand in as random replacements, int64, ascending."""
         return np.flatnonzero(~self.special_V)
-
-
-def rows_for(length: int, rate: float) -> int:
-    """Return the budget of a sample without padding; at a run's largest rate it is M, its fixed rows a sample."""
-    return max(1, int(rate * (length - 2) + 0.5))
 
 
 def mask_batch(

@@ -87,6 +87,11 @@ class SampleSet:
         return self._sums[0]
 
     @property
+    def texts(self) -> int:
+        """Runs of positions that see each other, over all samples."""
+        return sum(len(layout.every_span()[0]) if layout.apart else len(layout) for _, layout in self._parts)
+
+    @property
     def attention_span(self) -> float:
         """Mean over positions of how many positions theirs sees: E[length²] / E[length]."""
         return self._sums[1] / max(1, self._sums[0])

@@ -25,7 +25,8 @@ from common.files import atomic_write, disk_errors, follow_umask, fsync_folder, 
 from common.manifest import read_manifest
 from common.progress import say
 from common.settings import changed_keys, settings_hash
-from pretrain.parallel.engine import MOMENTS, Engine, OptimizerState
+from pretrain.optim.optimizer import OptimizerState
+from pretrain.parallel.engine import Engine
 from pretrain.settings import PretrainSettings
 
 METADATA = "complete.json"
@@ -149,27 +150,27 @@ def save_checkpoint(
     return final
 
 
-def load_weights(checkpoint: Path, hub: torch.nn.Module) -> None:
+def load_weights(checkpoint: Path, hf_model: torch.nn.Module) -> None:
     """Put the weights of a checkpoint into a model of transformers.
 
     Raises:
         HunminError: they are not those of this model.
     """
-    put_weights(load_file(checkpoint / WEIGHTS), hub, str(checkpoint))
+    put_weights(load_file(checkpoint / WEIGHTS), hf_model, str(checkpoint))
 
 
-def put_weights(held: dict[str, torch.Tensor], hub: torch.nn.Module, source: str) -> None:
+def put_weights(held: dict[str, torch.Tensor], hf_model: torch.nn.Module, source: str) -> None:
     """Put weights into a model of transformers.
 
     Args:
         held: by the names of transformers, each once: tied ones under their first name.
-        hub: the model.
+        hf_model: the model.
         source: where they come from, for the message.
 
     Raises:
         HunminError: they are not those of this model.
     """
-    wanted = dict(hub.named_parameters())
+    wanted = dict(hf_model.named_parameters())
     missing, unexpected = sorted(wanted.keys() - held.keys()), sorted(held.keys() - wanted.keys())
     shapes = [name for name in wanted.keys() & held.keys() if wanted[name].shape != held[name].shape]
     if missing or unexpected or shapes:
@@ -187,10 +188,10 @@ def load_optimizer(checkpoint: Path) -> OptimizerState:
     """Return the optimizer's state of a checkpoint, whole."""
     held = load_file(checkpoint / OPTIMIZER)
     updates = int(held.pop("updates"))
-    moments: dict[str, dict[str, torch.Tensor]] = {moment: {} for moment in MOMENTS}
+    moments: dict[str, dict[str, torch.Tensor]] = {}
     for key, value in held.items():
         moment, _, name = key.partition("/")
-        moments[moment][name] = value
+        moments.setdefault(moment, {})[name] = value
     return OptimizerState(updates, moments)
 
 

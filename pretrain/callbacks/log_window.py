@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from pretrain.parallel.stragglers import OwnWork
-from pretrain.trainer import TOTALS
+
+EARLIER = ("loss", "correct", "predicted", "pair_loss", "pairs_correct", "pairs", "tokens", "positions")
+"""Totals in the checkpoints of earlier versions."""
 
 
 class LogWindow:
@@ -18,11 +20,16 @@ class LogWindow:
 
     Args:
         device: of the steps' totals.
+        names: of these.
         saved: what `state` returned; {} at the beginning of a run.
     """
 
-    def __init__(self, device: torch.device, saved: dict[str, Any]) -> None:
-        self._sums = torch.tensor(saved.get("window", [0.0] * len(TOTALS)), dtype=torch.float64, device=device)
+    def __init__(self, device: torch.device, names: tuple[str, ...], saved: dict[str, Any]) -> None:
+        held = saved.get("window", {})
+        if isinstance(held, list):  # as earlier versions wrote it
+            held = dict(zip(EARLIER, held, strict=True))
+        self._names = names
+        self._sums = torch.tensor([held.get(name, 0.0) for name in names], dtype=torch.float64, device=device)
         self._timed = torch.zeros_like(self._sums)
         self.tokens = int(saved.get("tokens_logged", 0))
         """Tokens of the run up to the last line."""
@@ -44,27 +51,31 @@ class LogWindow:
         self._waited += time.perf_counter() - began
 
     def add(self, totals: torch.Tensor) -> None:
-        """Add a step's `TOTALS`; nothing waits for the device."""
+        """Add a step's totals; nothing waits for the device."""
         self._sums += totals
         self._timed += totals
         self.own.end()
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must hold of this; waits for the device."""
-        sums = self._sums.tolist()
-        tokens = round(dict(zip(TOTALS, sums, strict=True))["tokens"])
+        sums = dict(zip(self._names, self._sums.tolist(), strict=True))
+        tokens = round(sums["tokens"])
         return {"tokens": self.tokens + tokens, "tokens_logged": self.tokens, "window": sums}
 
-    def line(self) -> dict[str, Any]:
-        """Return the figures since the last line and begin anew; waits for the device."""
+    def line(self, means: Callable[[Mapping[str, float]], dict[str, float]]) -> dict[str, Any]:
+        """Return the figures since the last line and begin anew; waits for the device.
+
+        Args:
+            means: totals → loss and what else is said of them.
+        """
         sums, timed = torch.stack([self._sums, self._timed]).tolist()
         seconds = time.perf_counter() - self._began  # after the device has done it all
-        total, within = (dict(zip(TOTALS, values, strict=True)) for values in (sums, timed))
+        total, within = (dict(zip(self._names, values, strict=True)) for values in (sums, timed))
         self.tokens += round(total["tokens"])
         positions = total["positions"]
         figures = {
             "tokens": self.tokens,
-            **means(sums),
+            **means(total),
             "tokens_per_second": round(within["tokens"] / seconds, 1),
             "padding": round(1 - total["tokens"] / positions, 5) if positions else 0.0,
             "data_wait_share": round(self._waited / seconds, 5),
@@ -72,14 +83,3 @@ class LogWindow:
         self._sums.zero_()
         self.restart()
         return figures
-
-
-def means(sums: list[float]) -> dict[str, float]:
-    """Return loss and accuracy a predicted token, and a pair where there are pairs, from summed `TOTALS`."""
-    loss, correct, predicted, pair_loss, pairs_correct, pairs, *_ = sums
-    if not predicted:  # every batch was skipped
-        return {}
-    figures = {"loss": loss / predicted, "accuracy": correct / predicted}
-    if pairs:
-        figures |= {"pair_loss": pair_loss / pairs, "pair_accuracy": pairs_correct / pairs}
-    return figures

@@ -11,8 +11,6 @@ from common.settings import dump_settings
 from pretrain.callbacks.guard import GuardFigures
 from pretrain.callbacks.metrics import MetricsLog, note_start
 from pretrain.cost.peak import device_peak
-from pretrain.models.flops import flops_per_token
-from pretrain.optim.schedules import masking_rate
 from pretrain.setup import Run
 
 
@@ -27,9 +25,13 @@ class Journal:
     def __init__(self, run: Run, out: Path) -> None:
         settings = run.loader.settings
         self._settings, self._scaled = settings, run.metadata["dtype"] == "fp16"
-        vocab_size, span = run.engine.model.hub.config.vocab_size, run.loader.samples.attention_span
+        vocab_size, span = run.engine.model.hf_model.config.vocab_size, run.loader.samples.attention_span
         self._peak = device_peak(run.engine.device) * run.process.world
-        self._flops = lambda rate: flops_per_token(settings.model, vocab_size, span, rate)
+        architecture = run.engine.model.architecture
+        self._flops = lambda objective, rate: architecture.flops_per_token(
+            settings.model, vocab_size, objective.span(span), rate
+        )
+        self._loader = run.loader
         if run.parent:
             say(f"branching from {run.parent} at step {run.step} of {settings.steps}")
         elif run.step:
@@ -64,8 +66,9 @@ class Journal:
             spread: of the processes' own work; {} of one process.
         """
         s = self._settings
-        rate = masking_rate(done - 1, s.steps, s.masking)
-        flops = figures["tokens_per_second"] * self._flops(rate)
+        objective = self._loader.objective(done - 1)
+        rate = objective.rate(s, done - 1)
+        flops = figures["tokens_per_second"] * self._flops(objective, rate)
         row = {
             "step": done,
             **figures,

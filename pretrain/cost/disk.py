@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from pretrain.optim.registry import OPTIMIZERS
 from pretrain.settings import PretrainSettings
 
-CHECKPOINT_BYTES, EXPORT_BYTES = 12, 4
-"""A parameter: weights and two moments, all fp32; weights alone."""
+BYTES = 4
+"""Of a weight and of a number of the optimizer's state, fp32."""
 UINT16_VOCABULARY = 1 << 16
 """Largest vocabulary whose token ids take 2 bytes (`tokenizer.shards`)."""
 
@@ -40,11 +41,11 @@ def disk(settings: PretrainSettings, vocab_size: int, parameters: int, corpus_to
         parameters: of the model.
         corpus_tokens: tokens of the encoded corpus, None where it is not yet encoded.
     """
-    one = CHECKPOINT_BYTES * parameters
+    one = BYTES * (parameters + OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
     return Disk(
         checkpoint=one,
         checkpoints=most_checkpoints(settings) * one,
-        export=EXPORT_BYTES * parameters,
+        export=BYTES * parameters,
         tokens=None if corpus_tokens is None else corpus_tokens * token_bytes(vocab_size),
     )
 

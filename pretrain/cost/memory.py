@@ -49,6 +49,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives.registry import OBJECTIVES
+from pretrain.optim.registry import OPTIMIZERS
 from pretrain.parallel.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
@@ -116,12 +119,13 @@ def memory(
     """
     p, stage = float(parameters), settings.zero_stage
     accumulates = settings.global_batch > settings.micro_batch * devices
+    states = float(OPTIMIZERS[settings.optimizer.type].state_numbers(settings, parameters))
     own, bucket = p / devices, min(p, bucket_elements(settings, p))
     weights, gradients, moments, gathered = (
-        (p, p, 2 * p, 0.0),
-        (p + own, p, 2 * own, 0.0),
-        (p + own, own, 2 * own, 0.0),
-        (2 * own, own, 2 * own, min(p, KEPT_GATHERED)),
+        (p, p, states, 0.0),
+        (p + own, p, states / devices, 0.0),
+        (p + own, own, states / devices, 0.0),
+        (2 * own, own, states / devices, min(p, KEPT_GATHERED)),
     )[stage]
     if stage == 1:
         buckets = max((1 if arithmetic.kind == "cpu" else 2) * bucket, own)
@@ -156,9 +160,7 @@ def layer_bytes_per_token(settings: PretrainSettings, arithmetic: Arithmetic) ->
     model, w, on_cpu = settings.model, arithmetic.width, arithmetic.kind == "cpu"
     norm = FP32 if arithmetic.kind == "gpu" and not arithmetic.compiled else w
     mask = w if on_cpu else 1
-    total = float(6 * w * model.hidden + 2 * norm * model.hidden + 2 * w * model.intermediate + 4 * model.heads)
-    if model.dropout:
-        total += 2 * mask * model.hidden
+    total = ARCHITECTURES[model.type].layer_bytes(model, w, norm, mask)
     dropped = bool(model.dropped_attention)
     if arithmetic.kind == "tpu" or (on_cpu and dropped):
         total += (w + (mask + w if dropped else 0)) * model.heads * settings.max_seq_len
@@ -176,7 +178,7 @@ def _activations(settings: PretrainSettings, arithmetic: Arithmetic) -> float:
     ends = tokens * (FP32 + w + mask) * model.hidden
     copies = 0.0
     if w < FP32 and not arithmetic.compiled:
-        weights = 4 * model.hidden**2 + 2 * model.hidden * model.intermediate
+        weights = ARCHITECTURES[model.type].layer_products(model)
         copies = float(w * weights * (1 if settings.gradient_checkpointing else model.layers))
     return kept + ends + copies
 
@@ -193,8 +195,8 @@ def _head(settings: PretrainSettings, vocab_size: int, arithmetic: Arithmetic) -
 
 
 def rows_of_sample(settings: PretrainSettings) -> int:
-    """Return how many positions of a sample the head computes, whatever the step (`rows_for` of masking)."""
-    return max(1, int(settings.masking.largest_rate * (settings.max_seq_len - 2) + 0.5))
+    """Return how many positions of a sample the head computes, whatever the step."""
+    return max(OBJECTIVES[name].rows(settings) for name in settings.objectives)
 
 
 def largest_micro_batch(

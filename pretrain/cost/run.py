@@ -13,7 +13,8 @@ from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, Memory, largest_dividing, largest_micro_batch, memory
 from pretrain.cost.scaling import Row, counts, nodes_of, verdict
 from pretrain.cost.step import Step, micro_batch_flops, step
-from pretrain.models.flops import flops_per_token, parameters
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives.registry import OBJECTIVES
 from pretrain.parallel.buckets import bucket_elements
 from pretrain.settings import PretrainSettings
 
@@ -51,10 +52,10 @@ def run_cost(
     """
     model, device, engine = settings.model, machines.device, settings.chosen_engine
     arithmetic = arithmetic_of(settings, device)
-    positions = settings.max_seq_len + (2 if model.type == "roberta" else 0)
-    count = parameters(model, vocab_size, positions, settings.objective == "mlm+nsp")
-    masked = (settings.masking.rate + settings.masking.last_rate) / 2
-    per_token = flops_per_token(model, vocab_size, settings.max_seq_len, masked)
+    architecture, objective = ARCHITECTURES[model.type], OBJECTIVES[settings.objective]
+    count = architecture.parameters(model, vocab_size, settings.max_seq_len) + objective.parameters(model)
+    predicted = objective.predicted_share(settings)
+    per_token = architecture.flops_per_token(model, vocab_size, objective.span(settings.max_seq_len), predicted)
     room = USABLE * device.memory
 
     def held(devices: int, **changes: Any) -> Memory:

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 
 from pretrain.cost.communication import Cluster, all_gather, all_reduce, reduce_scatter
 from pretrain.cost.memory import FP32, KEPT_GATHERED
-from pretrain.models.flops import flops_per_token
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 
 DEEPSPEED_BUCKET = 2_000_000_000
@@ -63,11 +64,13 @@ def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
         settings: the run.
         vocab_size: entries of the vocabulary.
     """
-    share = (settings.masking.rate + settings.masking.last_rate) / 2
+    share = OBJECTIVES[settings.objective].predicted_share(settings)
+    architecture = ARCHITECTURES[settings.model.type]
     tokens = settings.micro_batch * settings.max_seq_len
-    per_token = flops_per_token(settings.model, vocab_size, settings.max_seq_len, share)
+    span = OBJECTIVES[settings.objective].span(settings.max_seq_len)
+    per_token = architecture.flops_per_token(settings.model, vocab_size, span, share)
     if settings.gradient_checkpointing:
-        per_token += flops_per_token(settings.model, vocab_size, settings.max_seq_len, 0.0) / 3
+        per_token += architecture.flops_per_token(settings.model, vocab_size, span, 0.0) / 3
     return per_token * tokens
 
 

@@ -6,8 +6,8 @@ from pretrain.export.checkpoint import (
     export_checkpoint,
     is_export_of,
     load_checkpoint,
-    load_hub_model,
-    save_hub_model,
+    load_hf_model,
+    save_hf_model,
 )
 
 __all__ = [
@@ -16,6 +16,6 @@ __all__ = [
     "export_checkpoint",
     "is_export_of",
     "load_checkpoint",
-    "load_hub_model",
-    "save_hub_model",
+    "load_hf_model",
+    "save_hf_model",
 ]

@@ -21,7 +21,7 @@ from transformers import (
 from transformers.utils import logging as hub_logging
 
 from common.errors import HunminError, UserError
-from pretrain.models.encoder import first_position
+from pretrain.models.registry import usable_positions
 from tokenizer.encoder import Encoder
 from tokenizer.save import load_tokenizer
 
@@ -42,7 +42,7 @@ def check_folder(folder: Path, model: PreTrainedModel) -> None:
     the pipeline fill-mask gives the words that the logits give.
 
     Args:
-        folder: written by `save_hub_model`.
+        folder: written by `save_hf_model`.
         model: what it should hold, in the type of its weights.
 
     Raises:
@@ -100,7 +100,7 @@ def _check_weights(folder: Path, model: PreTrainedModel) -> None:
 def _inputs(model: PreTrainedModel) -> Iterator[dict[str, torch.Tensor]]:
     """Yield two batches of fixed ids, the second one padded."""
     generator = torch.Generator().manual_seed(0)
-    length = min(64, model.config.max_position_embeddings - first_position(model.config))
+    length = min(64, usable_positions(model.config))
     ids = torch.randint(5, model.config.vocab_size, (2, length), generator=generator)
     yield {"input_ids": ids}
     mask = torch.ones_like(ids)
@@ -137,22 +137,22 @@ def _check_models(folder: Path, model: PreTrainedModel) -> None:
 
 def _check_tokenizer(folder: Path, model: PreTrainedModel) -> None:
     """Refuse a tokenizer whose ids are not those of training, and a fill-mask pipeline that gives other words."""
-    hub = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     encoder = Encoder(load_tokenizer(folder), folder)
-    if encoder.vocab_size != model.config.vocab_size or len(hub) != model.config.vocab_size:
-        raise _fail(f"{len(hub)} entries of the tokenizer, {model.config.vocab_size} of the model")
+    if encoder.vocab_size != model.config.vocab_size or len(theirs) != model.config.vocab_size:
+        raise _fail(f"{len(theirs)} entries of the tokenizer, {model.config.vocab_size} of the model")
     for text in TEXTS:
         trained = encoder.encode(pa.array([[text]])).tokens_T.tolist()
-        ids = hub(text, add_special_tokens=False)["input_ids"]
+        ids = theirs(text, add_special_tokens=False)["input_ids"]
         if trained != [*ids, encoder.special_ids["sep"]]:
             raise _fail(f"{text!r} has other ids than in training")
-    words = f"{hub.mask_token} {TEXTS[0]}"
-    encoded = hub(words, return_tensors="pt", truncation=True)
+    words = f"{theirs.mask_token} {TEXTS[0]}"
+    encoded = theirs(words, return_tensors="pt", truncation=True)
     logits = model(encoded["input_ids"], attention_mask=encoded["attention_mask"])[0]
-    place = int((encoded["input_ids"][0] == hub.mask_token_id).nonzero()[0])
+    place = int((encoded["input_ids"][0] == theirs.mask_token_id).nonzero()[0])
     odds = logits[0, place].softmax(-1)
     masked = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True, trust_remote_code=False, dtype="auto")
-    fill = pipeline("fill-mask", model=masked, tokenizer=hub, device="cpu")
+    fill = pipeline("fill-mask", model=masked, tokenizer=theirs, device="cpu")
     filled = fill(words, top_k=5, tokenizer_kwargs={"truncation": True})
     # in 16 bits some are alike, and any of those may come first
     if not torch.equal(odds[[entry["token"] for entry in filled]], odds.topk(5).values):

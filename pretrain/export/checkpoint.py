@@ -30,7 +30,8 @@ from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.onnx import check_onnx, refuse_onnx, write_onnx
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
 from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
-from pretrain.models.encoder import CLASSES, first_position, model_class
+from pretrain.models.encoder import model_class
+from pretrain.models.registry import ARCHITECTURES, usable_positions
 from pretrain.settings import PretrainSettings
 
 hub_logging.disable_progress_bar()  # weights go from file to file in a moment
@@ -45,7 +46,7 @@ LIBRARY_FILES = ("generation_config.json",)
 """What some versions of transformers write beside them."""
 
 
-def save_hub_model(
+def save_hf_model(
     model: PreTrainedModel, tokenizer: Path, out: Path, check: Callable[[Path], object] = lambda folder: None
 ) -> None:
     """Write weights (safetensors), configuration and tokenizer files into `out`, replacing it as a whole.
@@ -72,8 +73,9 @@ def save_hub_model(
         configuration = temporary / "tokenizer_config.json"
         if configuration.exists():
             settings = json.loads(configuration.read_bytes())
-            settings["model_max_length"] = model.config.max_position_embeddings - first_position(model.config)
-            if model.config.type_vocab_size < 2:  # the second text of a pair has no type that the model knows
+            settings["model_max_length"] = usable_positions(model.config)
+            # without two of them, the second text of a pair has no type that the model knows
+            if getattr(model.config, "type_vocab_size", 1) < 2:
                 names = settings.get("model_input_names", ["input_ids", "attention_mask"])
                 settings["model_input_names"] = [name for name in names if name != "token_type_ids"]
             with atomic_write(configuration) as stream:
@@ -88,7 +90,7 @@ def save_hub_model(
     temporary.rename(out)
 
 
-def load_hub_model(
+def load_hf_model(
     settings: PretrainSettings, config: PreTrainedConfig, weights: dict[str, torch.Tensor], source: str = "the run"
 ) -> PreTrainedModel:
     """Return a model of transformers, as anyone loads it, with these weights.
@@ -137,8 +139,8 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
             "a checkpoint is exported by what it holds",
             "let its run go on: the next checkpoint holds all",
         )
-    kinds = {kind.__name__: kind for kind in CLASSES.values()}
-    kind = kinds[saved["config"]["architectures"][0]]
+    architecture, (name,) = ARCHITECTURES[saved["config"]["model_type"]], saved["config"]["architectures"]
+    kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))
     model = kind(kind.config_class.from_dict(saved["config"]))
     put_weights(load_file(checkpoint / WEIGHTS), model, str(checkpoint))
     return model.eval()
@@ -177,7 +179,7 @@ def export_checkpoint(
             write_onnx(folder, model)
             check_onnx(folder, model)
 
-    save_hub_model(model, checkpoint, out, finish)
+    save_hf_model(model, checkpoint, out, finish)
     return model
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from common.errors import HunminError, UserError
-from pretrain.models.encoder import first_position
+from pretrain.models.registry import usable_positions
 
 FILE = "onnx/model.onnx"
 TOLERANCE = 1e-4
@@ -76,7 +76,7 @@ def write_onnx(folder: Path, model: PreTrainedModel) -> None:
     path = folder / FILE
     names = _input_names(_tokenizer(folder))
     path.parent.mkdir(exist_ok=True)
-    longest = model.config.max_position_embeddings - first_position(model.config)
+    longest = usable_positions(model.config)
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("sequence", max=longest)}
     model.set_attn_implementation("eager")
     with _quiet():
@@ -170,7 +170,7 @@ def check_onnx(folder: Path, model: PreTrainedModel) -> float:
             f"its tokenizer returns {', '.join(names)}",
             "export again",
         )
-    longest = model.config.max_position_embeddings - first_position(model.config)
+    longest = usable_positions(model.config)
     options = {"return_tensors": "pt", "padding": True, "truncation": True, "max_length": longest}
     batches = [dict(zip(names, _batch(model, size, length), strict=False)) for size, length in _sizes(longest)]
     batches += [dict(tokenizer(list(texts), **options)) for texts in (TEXTS[:1], TEXTS)]

@@ -12,7 +12,8 @@ from transformers import PreTrainedModel
 from common.errors import HunminError
 from pretrain.callbacks.checkpoint import complete_checkpoints
 from pretrain.export.checkpoint import export_checkpoint
-from pretrain.models.encoder import first_position, model_class
+from pretrain.models.encoder import model_class
+from pretrain.models.registry import usable_positions
 from pretrain.settings import PretrainSettings
 
 
@@ -52,7 +53,7 @@ def check_export(folder: Path, reference: PreTrainedModel) -> float:
     loaded = type(reference).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
     reference = reference.eval()
     generator = torch.Generator().manual_seed(0)
-    length = min(64, loaded.config.max_position_embeddings - first_position(loaded.config))
+    length = min(64, usable_positions(loaded.config))
     ids = torch.randint(5, loaded.config.vocab_size, (2, length), generator=generator)
     outputs = zip(loaded(input_ids=ids).values(), reference(input_ids=ids).values(), strict=True)
     difference = max((one - two).abs().max().item() for one, two in outputs)

@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
 from common.errors import HunminError
 from common.files import atomic_write
-from pretrain.models.encoder import first_position
+from pretrain.models.registry import usable_positions
 
 POOLING = "1_Pooling/config.json"
 TEXTS = ("오늘 날씨가 정말 좋네요!", "훈민정음은 세종대왕이 1443년에 창제한 문자이다.")
@@ -34,7 +34,7 @@ def write_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
             {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
         ],
         "sentence_bert_config.json": {
-            "max_seq_length": config.max_position_embeddings - first_position(config), "do_lower_case": False,
+            "max_seq_length": usable_positions(config), "do_lower_case": False,
         },
         "config_sentence_transformers.json": {"similarity_fn_name": "cosine"},
         POOLING: {
@@ -94,7 +94,7 @@ def _check_files(folder: Path, model: PreTrainedModel) -> None:
         width, longest = pooling["word_embedding_dimension"], bounds["max_seq_length"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _fail(f"{type(error).__name__}: {error}") from None
-    positions = model.config.max_position_embeddings - first_position(model.config)
+    positions = usable_positions(model.config)
     stated = (kinds, means, width, longest)
     if stated != (["Transformer", "Pooling"], ["pooling_mode_mean_tokens"], model.config.hidden_size, positions):
         raise _fail(f"they say {kinds}, {means}, width {width}, length {longest}")

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import AttentionInterface
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 FILL = 128
 """T is a multiple of this: matrix products are fastest so, and it is a fraction of a percent of a batch."""
@@ -42,6 +43,7 @@ def attend(
     cu_seq_lens_q: Tensor | None = None,
     max_length_q: int | None = None,
     sliding_window: int | None = None,
+    causal: bool = False,
     **_: Any,
 ) -> tuple[Tensor, None]:
     """Return the attention of a layer, as transformers' layers ask for it: (B, S, A, D), and no weights.
@@ -56,26 +58,34 @@ def attend(
         scaling: of the scores.
         cu_seq_lens_q: int32 borders of the texts that see themselves alone, from 0 to T; None: rows see themselves.
         max_length_q: tokens of the longest text.
-        sliding_window: of layers with local attention, which this function does not compute.
-
-    Raises:
-        NotImplementedError: a layer asks for local attention.
+        sliding_window: of layers with local attention: places from which on a token is too far away to be seen.
+        causal: whether a token of unpadded sequences sees those before it alone.
     """
-    if sliding_window is not None:
-        raise NotImplementedError(f"local attention over {sliding_window} tokens")
     if cu_seq_lens_q is None:
+        if sliding_window is not None and attention_mask is None:
+            attention_mask = near(query.shape[2], sliding_window, query.device)
         out = functional.scaled_dot_product_attention(
             query, key, value, attention_mask, dropout_p=dropout, scale=scaling
         )
         return out.transpose(1, 2), None
     assert max_length_q is not None
     query_TAD, key_TAD, value_TAD = (x.transpose(1, 2).squeeze(0) for x in (query, key, value))
-    return attend_texts(query_TAD, key_TAD, value_TAD, cu_seq_lens_q, max_length_q, dropout, scaling)[None], None
+    out_TAD = attend_texts(
+        query_TAD, key_TAD, value_TAD, cu_seq_lens_q, max_length_q, dropout, scaling, sliding_window, causal
+    )
+    return out_TAD[None], None
+
+
+def near(size: int, window: int, device: torch.device, causal: bool = False) -> Tensor:
+    """Return which positions of a text see which, (size, size) bool: those less than `window` places away."""
+    at_S = torch.arange(size, device=device)
+    away_SS = at_S[:, None] - at_S
+    return (away_SS < window) & (away_SS >= 0 if causal else away_SS > -window)
 
 
 def attend_texts(
     query_TAD: Tensor, key_TAD: Tensor, value_TAD: Tensor, cu_seqlens_K: Tensor, longest: int, dropout: float,
-    scaling: float | None,
+    scaling: float | None, window: int | None = None, causal: bool = False,
 ) -> Tensor:  # fmt: skip
     """Return the attention of texts that see themselves alone, (T, A, D); on a GPU by torch's FlashAttention kernel.
 
@@ -89,14 +99,19 @@ def attend_texts(
         longest: tokens of the longest text, or more.
         dropout: share of the weights that is dropped.
         scaling: of the scores.
+        window: places from which on a token is too far away to be seen; None sees the whole text.
+        causal: whether a token sees those before it alone.
     """
     if query_TAD.device.type == "cpu":
         texts = []
         for start, end in pairwise(cu_seqlens_K.tolist()):
             if end > start:
                 query, key, value = (x[start:end].transpose(0, 1) for x in (query_TAD, key_TAD, value_TAD))
+                mask = None if window is None else near(end - start, window, query.device, causal)
                 texts.append(
-                    functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout, scale=scaling)
+                    functional.scaled_dot_product_attention(
+                        query, key, value, mask, dropout, is_causal=causal and mask is None, scale=scaling
+                    )
                 )
         return torch.cat(texts, 1).transpose(0, 1)
     out: Tensor = torch.ops.aten._flash_attention_forward(
@@ -108,14 +123,32 @@ def attend_texts(
         longest,
         longest,
         dropout,
-        False,
+        causal,
         False,
         scale=scaling,
+        window_size_left=None if window is None else window - 1,
+        window_size_right=None if window is None else 0 if causal else window - 1,
     )[0]
     return out
 
 
 AttentionInterface.register(NAME, attend)
+
+
+def attend_fused(
+    self: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None, **more: Any
+) -> tuple[Tensor, Any]:
+    """Return what BERT's self-attention of transformers does, from one matrix product instead of three."""
+    parts = (self.query, self.key, self.value)
+    weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+    shape = (*hidden_states.shape[:-1], 3, self.num_attention_heads, self.attention_head_size)
+    query, key, value = functional.linear(hidden_states, weight, bias).view(shape).unbind(-3)
+    interface = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, attend)
+    out, weights = interface(
+        self, query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attention_mask,
+        dropout=self.dropout.p if self.training else 0.0, scaling=self.scaling, **more,
+    )  # fmt: skip
+    return out.reshape(*hidden_states.shape[:-1], -1).contiguous(), weights
 
 
 def unpadded(device: torch.device, half: torch.dtype | None, width: int, length: int, compiled: bool) -> bool:

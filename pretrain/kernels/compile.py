@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from types import MethodType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._functorch import config as functorch_config
-from torch.nn import functional
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from common.errors import UserError
 from common.files import atomic_write
-from pretrain.kernels.attention import NAME, attend, unpadded
+from pretrain.kernels.attention import NAME, unpadded
 from pretrain.models.encoder import MaskedRowsModel
 from pretrain.settings import PretrainSettings
 
@@ -43,7 +40,7 @@ def speed_up(
             at ZeRO stage 3, which fetches each weight for its own layer.
         world: number of processes; several compile layer by layer, see `compile_layers`.
     """
-    config = model.hub.config
+    config = model.hf_model.config
     if model.half:
         _keep_norms_narrow(model, model.half, device)
     compiled = is_compiled(settings, device)
@@ -51,15 +48,13 @@ def speed_up(
     model.one_shape = device.type == "tpu"
     model.unpadded = unpadded(device, model.half, width, settings.max_seq_len, compiled)
     if model.unpadded:
-        model.hub.set_attn_implementation(NAME)
+        model.hf_model.set_attn_implementation(NAME)
     if settings.fp8:
         use_fp8(model, device)
     if fuse is None:
         fuse = device.type != "cpu" and settings.zero_stage < 3
     if fuse:
-        for layer in model.hub.base_model.encoder.layer:
-            own = layer.attention.self
-            own.forward = MethodType(_attend_fused, own)
+        model.architecture.fuse(model.hf_model)
     if compiled:
         model.compiles = True
         if world == 1 or model.one_shape:
@@ -96,11 +91,11 @@ def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "
         model: changed in place.
         backend: of `torch.compile`.
     """
-    base = model.hub.base_model
+    parts = model.architecture
     if model.unpadded:  # what is marked in the batch is not marked in what is computed of it
-        base.register_forward_pre_hook(_mark_texts, with_kwargs=True)
-        base.encoder.register_forward_pre_hook(lambda _, inputs: torch._dynamo.mark_dynamic(inputs[0], 1))
-    for part in (base.embeddings, *base.encoder.layer):
+        model.hf_model.base_model.register_forward_pre_hook(_mark_texts, with_kwargs=True)
+        parts.before_layers(model.hf_model, lambda tensor: torch._dynamo.mark_dynamic(tensor, 1))
+    for part in (parts.embeddings(model.hf_model), *parts.layers(model.hf_model)):
         part.compile(dynamic=False, backend=backend)
     model.head_sums = torch.compile(model.head_sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
 
@@ -153,22 +148,6 @@ def _keep_norms_narrow(model: MaskedRowsModel, half: torch.dtype, device: torch.
             module.register_forward_hook(lambda _module, _inputs, output: output.to(half))
 
 
-def _attend_fused(
-    self: Any, hidden_states: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None, **more: Any
-) -> tuple[Tensor, Any]:
-    """Return what a self-attention of transformers does, from one matrix product instead of three."""
-    parts = (self.query, self.key, self.value)
-    weight, bias = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
-    shape = (*hidden_states.shape[:-1], 3, self.num_attention_heads, self.attention_head_size)
-    query, key, value = functional.linear(hidden_states, weight, bias).view(shape).unbind(-3)
-    interface = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, attend)
-    out, weights = interface(
-        self, query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attention_mask,
-        dropout=self.dropout.p if self.training else 0.0, scaling=self.scaling, **more,
-    )  # fmt: skip
-    return out.reshape(*hidden_states.shape[:-1], -1).contiguous(), weights
-
-
 def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False) -> None:
     """Compute the feed-forward layers' matrix products in 8 bits, a scale per tensor found at every step (torchao).
 
@@ -196,8 +175,7 @@ def use_fp8(model: MaskedRowsModel, device: torch.device, emulate: bool = False)
 
     def fits(module: torch.nn.Module, name: str) -> bool:
         wide = isinstance(module, torch.nn.Linear) and not module.in_features % 16 and not module.out_features % 16
-        return wide and "attention" not in name
+        return wide and not name.startswith("att")
 
-    convert_to_float8_training(
-        model.hub.base_model.encoder, config=Float8LinearConfig(emulate=emulate), module_filter_fn=fits
-    )
+    for layer in model.architecture.layers(model.hf_model):
+        convert_to_float8_training(layer, config=Float8LinearConfig(emulate=emulate), module_filter_fn=fits)

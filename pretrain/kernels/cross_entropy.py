@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pretrain.batches.masking import IGNORE
+from pretrain.batches.predictions import IGNORE
 
 CPU_CHUNK_BYTES, CHUNK_BYTES = 32 << 20, 1 << 30
 """Logits at work, in fp32: what a last-level cache holds on a CPU; elsewhere large enough for full speed."""

@@ -13,8 +13,9 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrained
 
 from common.errors import UserError
 from common.names import find, with_prefix
-from pretrain.models.encoder import first_position, model_class
+from pretrain.models.encoder import model_class
 from pretrain.models.positions import Longer, lengthen
+from pretrain.models.registry import ARCHITECTURES, first_position, usable_positions
 from pretrain.settings import ModelSettings, PretrainSettings
 from tokenizer.pipeline import CONTINUATION
 
@@ -64,21 +65,22 @@ def load_model(
             "an embedding belongs to one entry, so ids must stay as they are",
             "use the model's own tokenizer, or one extended from it: hunmin tokenizer extend",
         )
-    theirs.hidden_dropout_prob = settings.model.dropout
-    theirs.attention_probs_dropout_prob = settings.model.dropped_attention
+    ARCHITECTURES[settings.model.type].set_dropout(theirs, settings.model)
     theirs.tokenizer_class, theirs.architectures = config.tokenizer_class, config.architectures
     model = _weights(source, theirs, model_class(settings))
     if len(vocabulary) > len(known):
         _extend(model, known, vocabulary)
         tell(f"{len(vocabulary) - len(known):,} new entries begin as the mean of their pieces in {named}")
     if theirs.max_position_embeddings < config.max_position_embeddings:
-        there = theirs.max_position_embeddings - first_position(theirs)
+        there = usable_positions(theirs)
         model, longer = _lengthen(model, config.max_position_embeddings)
-        how = (
-            f"the others go on by a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
-            if longer.components
-            else "they are repeated, as no rotation goes on from them"
-        )
+        how = "the others are computed, as those are"
+        if longer:
+            how = (
+                f"the others go on by a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
+                if longer.components
+                else "they are repeated, as no rotation goes on from them"
+            )
         tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
     return model
 
@@ -129,7 +131,7 @@ def _check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings)
 
 def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
     """Refuse a model that computes something else than the run's would with the same weights."""
-    for name in ("hidden_act", "layer_norm_eps", "type_vocab_size", "pad_token_id"):
+    for name in ARCHITECTURES[ours.model_type].alike:
         theirs, wanted = getattr(config, name), getattr(ours, name)
         if theirs != wanted:
             raise UserError(
@@ -209,13 +211,15 @@ def _extend(model: PreTrainedModel, known: list[str], vocabulary: list[str]) -> 
 
 
 @torch.no_grad()
-def _lengthen(model: PreTrainedModel, rows: int) -> tuple[PreTrainedModel, Longer]:
-    """Return the model with a position table of so many rows, and how the new ones came about."""
+def _lengthen(model: PreTrainedModel, rows: int) -> tuple[PreTrainedModel, Longer | None]:
+    """Return the model with so many positions, and how the rows of a table of them came about, if it has one."""
     state = model.state_dict()
-    (name,) = (name for name in state if name.endswith(".position_embeddings.weight"))
-    first = first_position(model.config)
-    longer = lengthen(state[name][first:], rows - first)
-    state[name] = torch.cat([state[name][:first], longer.table_LH])
+    table_PH, longer = ARCHITECTURES[model.config.model_type].position_table(model), None
+    if table_PH is not None:
+        (name,) = (name for name, weight in model.named_parameters() if weight is table_PH)
+        first = first_position(model.config)
+        longer = lengthen(table_PH[first:], rows - first)
+        state[name] = torch.cat([table_PH[:first], longer.table_LH])
     model.config.max_position_embeddings = rows
     lengthened = type(model)(model.config)
     lengthened.load_state_dict(state)

@@ -5,93 +5,49 @@ Shapes: B samples, S tokens a sample, M predicted rows a sample, H hidden width,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertForPreTraining,
-    PreTrainedConfig,
-    PreTrainedModel,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from pretrain.batches.inputs import InputForm
-from pretrain.batches.masking import IGNORE
 from pretrain.kernels.attention import FILL
 from pretrain.kernels.cross_entropy import linear_cross_entropy
 from pretrain.models.initialisation import begin_local
+from pretrain.models.registry import ARCHITECTURES, first_position, usable_positions
+from pretrain.objectives.objective import Objective, Sums
+from pretrain.objectives.registry import OBJECTIVES
 from pretrain.settings import PretrainSettings
 
-CLASSES: dict[tuple[str, str], type[PreTrainedModel]] = {
-    ("roberta", "mlm"): RobertaForMaskedLM,
-    ("bert", "mlm"): BertForMaskedLM,
-    ("bert", "mlm+nsp"): BertForPreTraining,
-}
-"""(type of the model, objective) → class of transformers."""
-
 DYNAMIC = {"ids_BS": 1, "position_ids_BS": 1, "segments_BS": 1, "cu_seqlens_K": 0}
-"""Arguments of texts side by side → the dimension that differs from batch to batch."""
+"""Arguments of unpadded sequences → the dimension that differs from batch to batch."""
 
 
-class Sums(NamedTuple):
-    """What a forward pass gives: scalars, each a sum over the batch."""
-
-    loss: Tensor
-    """−log probability of the masked tokens."""
-    correct: Tensor
-    predicted: Tensor
-    pair_loss: Tensor
-    """−log probability of whether the second text follows; 0 without that objective."""
-    pairs_correct: Tensor
-    pairs: Tensor
+def head_of(settings: PretrainSettings) -> str:
+    """Return the head of a run's model: that of its last objective."""
+    return OBJECTIVES[settings.objective].head
 
 
 def model_class(settings: PretrainSettings) -> type[PreTrainedModel]:
     """Return the class of transformers that a run trains."""
-    return CLASSES[settings.model.type, settings.objective]
+    return ARCHITECTURES[settings.model.type].model_class(head_of(settings))
 
 
-def build_config(settings: PretrainSettings, vocab_size: int, special_ids: dict[str, int]) -> PreTrainedConfig:
+def build_config(settings: PretrainSettings, vocab_size: int, special_ids: Mapping[str, int]) -> PreTrainedConfig:
     """Return the transformers configuration, as in the originals where the settings say nothing.
 
     Args:
-        settings: the run; its length is the number of usable positions (RoBERTa's table has pad id + 1 more rows,
-            since it counts from there).
+        settings: the run; its length is the number of usable positions.
         vocab_size: V.
         special_ids: ids of cls, pad, sep, unk, mask.
     """
-    model = settings.model
-    shape: dict[str, Any] = {
-        "vocab_size": vocab_size,
-        "hidden_size": model.hidden,
-        "num_hidden_layers": model.layers,
-        "num_attention_heads": model.heads,
-        "intermediate_size": model.intermediate,
-        "hidden_dropout_prob": model.dropout,
-        "attention_probs_dropout_prob": model.dropped_attention,
-        "initializer_range": model.initializer_range,
-        "pad_token_id": special_ids["pad"],
-        "tokenizer_class": "BertTokenizer",
-        "architectures": [model_class(settings).__name__],
-    }
-    if model.type == "bert":
-        return BertConfig(
-            **shape, max_position_embeddings=settings.max_seq_len, type_vocab_size=2, layer_norm_eps=1e-12
-        )
-    return RobertaConfig(
-        **shape,
-        max_position_embeddings=settings.max_seq_len + special_ids["pad"] + 1,
-        type_vocab_size=1,
-        layer_norm_eps=1e-5,
-        bos_token_id=special_ids["cls"],
-        eos_token_id=special_ids["sep"],
+    found: PreTrainedConfig = ARCHITECTURES[settings.model.type].config(
+        settings, head_of(settings), vocab_size, special_ids
     )
+    return found
 
 
 def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrainedModel:
@@ -109,40 +65,40 @@ def build_model(settings: PretrainSettings, config: PreTrainedConfig) -> PreTrai
     return model
 
 
-def recompute_layers(hub: PreTrainedModel) -> None:
+def recompute_layers(hf_model: PreTrainedModel) -> None:
     """Have a model compute its layers again in the backward pass instead of keeping what they gave."""
     # renamed after transformers 5.17; later ones warn of the older name
-    enable = getattr(hub, "activation_checkpointing_enable", hub.gradient_checkpointing_enable)
+    enable = getattr(hf_model, "activation_checkpointing_enable", hf_model.gradient_checkpointing_enable)
     enable({"use_reentrant": False})
 
 
-def first_position(config: PreTrainedConfig) -> int:
-    """Return the position id of a sample's first token: 0, or pad id + 1 in RoBERTa."""
-    return config.pad_token_id + 1 if config.model_type == "roberta" else 0
-
-
 class MaskedRowsModel(nn.Module):
-    """A masked language model whose head sees the predicted rows alone: B·M rows instead of B·S.
+    """An encoder whose head sees the predicted rows alone: B·M rows instead of B·S.
 
-    The weights stay in `self.hub`, an unchanged transformers model.
+    The weights stay in `self.hf_model`, an unchanged transformers model.
 
     Args:
-        hub: the model.
+        hf_model: the model.
         half: 16-bit type that it computes in (autocast); None is fp32.
+        objective: what its batches are for; None is the first that its head is made for.
     """
 
     unpadded = False
-    """Whether it is given texts side by side, without padding; see `pretrain.kernels.compile`."""
+    """Whether it is given unpadded sequences; see `pretrain.kernels.compile`."""
     one_shape = False
     """Whether all its batches must have the same arguments, of the same shapes: it is compiled for each combination."""
     compiles = False
     """Whether it is compiled."""
 
-    def __init__(self, hub: PreTrainedModel, half: torch.dtype | None = None) -> None:
+    def __init__(
+        self, hf_model: PreTrainedModel, half: torch.dtype | None = None, objective: Objective | None = None
+    ) -> None:
         super().__init__()
-        self.hub, self.half = hub, half
-        self._first = first_position(hub.config)
-        self._longest = hub.config.max_position_embeddings - self._first
+        self.hf_model, self.half, self.architecture = hf_model, half, ARCHITECTURES[hf_model.config.model_type]
+        heads = {name: head for head, name in self.architecture.classes.items()}
+        head = heads[type(hf_model).__name__]
+        self.objective = objective or next(one for one in OBJECTIVES.values() if one.head == head)
+        self._first, self._longest = first_position(hf_model.config), usable_positions(hf_model.config)
 
     def forward(self, ids_BS: Tensor, *more: Tensor, **named: Tensor) -> Sums:
         """Return the sums of a batch, computed in the model's numeric type.
@@ -165,71 +121,68 @@ class MaskedRowsModel(nn.Module):
         lengths_B: Tensor | None = None,
         segment_ids_BS: Tensor | None = None,
         segments_BS: Tensor | None = None,
-        pairs_P: Tensor | None = None,
         position_ids_BS: Tensor | None = None,
         cu_seqlens_K: Tensor | None = None,
-        starts_P: Tensor | None = None,
+        **own: Tensor,
     ) -> Sums:
         """Return the sums of the batch.
 
         Args:
-            ids_BS: int64 token ids after masking; (1, T) where the texts of all samples stand side by side.
+            ids_BS: int64 token ids after masking; (1, T) where the sequences of all samples are unpadded.
             rows_BM: int64 positions that are predicted.
             labels_BM: int64 labels, IGNORE where the row is unused.
             lengths_B: int64 real tokens a sample, or None when nothing is padded: then no attention mask is built.
             segment_ids_BS: int64 number of the text that a position belongs to, −1 for padding. The texts do not see
                 each other, and each has the positions of a sample of its own.
             segments_BS: int64 segment of each position, 0 or 1, of pairs.
-            pairs_P: int64 0 where the second segment follows the first, 1 where not, IGNORE where it does not count.
-            position_ids_BS: int64 place of each token in its text, of texts side by side.
+            position_ids_BS: int64 place of each token in its text, of unpadded sequences.
             cu_seqlens_K: int32 borders of those texts, from 0 to T.
-            starts_P: int64 first token of each pair, of texts side by side.
+            own: the objective's `arrays`.
         """
+        causal = self.objective.causal
         # layers that are recomputed would warn of the cache, which an encoder has not, and break the compiled graph
         inputs: dict[str, Any] = {"input_ids": ids_BS, "attention_mask": None, "use_cache": False}
-        if lengths_B is not None:
+        seen_BSS: Tensor | None = None
+        if segment_ids_BS is not None:  # padding sees padding, so that no row of attention is empty
+            seen_BSS = segment_ids_BS[:, :, None] == segment_ids_BS[:, None, :]
+            inputs["position_ids"] = self._first + _positions(segment_ids_BS)
+        elif lengths_B is not None:
             at_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
             inputs["attention_mask"] = (at_S < lengths_B[:, None]).long()
-        if segment_ids_BS is not None:
-            # padding sees padding, so that no row of attention is empty
-            inputs["attention_mask"] = (
-                segment_ids_BS[:, None, :, None] == segment_ids_BS[:, None, None, :]
-            ).contiguous()
-            inputs["position_ids"] = self._first + _positions(segment_ids_BS)
+        if causal and cu_seqlens_K is None:  # of what is behind them no position sees anything, so neither of padding
+            before_SS = torch.ones(ids_BS.shape[1:] * 2, dtype=torch.bool, device=ids_BS.device).tril()
+            seen_BSS = before_SS.expand(len(ids_BS), -1, -1) if seen_BSS is None else seen_BSS & before_SS
+        if seen_BSS is not None:
+            inputs["attention_mask"] = self.architecture.masks(self.hf_model, seen_BSS)
         if segments_BS is not None:
             inputs["token_type_ids"] = segments_BS
         if cu_seqlens_K is not None and position_ids_BS is not None:
             inputs["position_ids"] = self._first + position_ids_BS
             inputs |= {"cu_seq_lens_q": cu_seqlens_K, "max_length_q": max(FILL, self._longest)}
-            inputs.setdefault("token_type_ids", torch.zeros_like(ids_BS))
-        encoded = self.hub.base_model(**inputs)
+            if causal:
+                inputs["causal"] = True
+        encoded = self.hf_model.base_model(**self.architecture.arguments(inputs))
         hidden_BSH = encoded.last_hidden_state
         index = rows_BM[:, :, None].expand(-1, -1, hidden_BSH.shape[-1])
         hidden_RH = torch.gather(hidden_BSH, 1, index).flatten(0, 1)
-        pooled_PH = encoded.pooler_output if pairs_P is not None else None
-        if starts_P is not None:
-            pooled_PH = self.hub.base_model.pooler(hidden_BSH[0, starts_P][:, None])
-        return self.head_sums(hidden_RH, labels_BM.reshape(-1), pooled_PH, pairs_P)
+        gathered = self.objective.gather(self, encoded, **own)
+        return self.head_sums(hidden_RH, labels_BM.reshape(-1), **gathered)
 
-    def head_sums(
-        self, hidden_RH: Tensor, labels_R: Tensor, pooled_PH: Tensor | None = None, pairs_P: Tensor | None = None
-    ) -> Sums:
-        """Return the sums of predicted rows and of pairs.
+    def head_sums(self, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
+        """Return the sums of predicted rows, and of what else the objective has.
 
         Args:
             hidden_RH: the encoder's output where something is predicted.
             labels_R: int64 labels, IGNORE where the row is unused.
-            pooled_PH: the pooler's output for each pair; None without pairs.
-            pairs_P: as in `forward`.
+            gathered: of `Objective.gather`.
         """
-        decoder = self.hub.get_output_embeddings()
-        masked = linear_cross_entropy(self._transform(hidden_RH), decoder.weight, decoder.bias, labels_R)
-        if pooled_PH is None or pairs_P is None:
-            zero = masked[0].new_zeros(())
-            return Sums(*masked, zero, zero, zero)
-        logits_P2 = self.hub.cls.seq_relationship(pooled_PH).float()
-        pair_loss = functional.cross_entropy(logits_P2, pairs_P, ignore_index=IGNORE, reduction="sum")
-        return Sums(*masked, pair_loss, (logits_P2.argmax(-1) == pairs_P).sum(), (pairs_P != IGNORE).sum())
+        return self.objective.head_sums(self, hidden_RH, labels_R, **gathered)
+
+    def vocabulary_sums(self, hidden_RH: Tensor, labels_R: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return −log probability of the labels, rows predicted right, and rows predicted; see `head_sums`."""
+        decoder = self.hf_model.get_output_embeddings()
+        features_RH = self.architecture.features(self.hf_model, hidden_RH)
+        return linear_cross_entropy(features_RH, decoder.weight, decoder.bias, labels_R)
 
     def input_form(self, device: torch.device) -> InputForm:
         """Return the form in which the model takes its batches on a device."""
@@ -247,15 +200,6 @@ class MaskedRowsModel(nn.Module):
             for name in DYNAMIC.keys() & there:
                 torch._dynamo.mark_dynamic(there[name], DYNAMIC[name])
         return there
-
-    def _transform(self, hidden: Tensor) -> Tensor:
-        """Return the head's features before the projection on the vocabulary."""
-        if self.hub.config.model_type == "bert":
-            features: Tensor = self.hub.cls.predictions.transform(hidden)
-            return features
-        head = self.hub.lm_head
-        features = head.layer_norm(functional.gelu(head.dense(hidden)))
-        return features
 
 
 def _positions(segment_ids_BS: Tensor) -> Tensor:

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from pretrain.models.registry import ARCHITECTURES, first_position
+
 WAVELENGTHS = 50.0
 """Ratio of the longest wavelength of the positions to the shortest, 2π tokens: the likeness of two positions falls off
 within some ten tokens. With the 10,000 of Vaswani et al. all positions of a short text are much alike."""
@@ -30,17 +32,18 @@ def begin_local(model: PreTrainedModel, seed: int) -> None:
     config = model.config
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        table_PH = model.base_model.embeddings.position_embeddings.weight
-        first = config.pad_token_id + 1 if config.model_type == "roberta" else 0
+        architecture = ARCHITECTURES[config.model_type]
+        table_PH, first = architecture.position_table(model), first_position(config)
+        assert table_PH is not None  # settings refuse others
         table_PH[first:] = sinusoids(len(table_PH) - first, config.hidden_size) * config.initializer_range
         width = config.hidden_size // config.num_attention_heads
         size = config.initializer_range * config.hidden_size**0.5
-        for layer in model.base_model.encoder.layer:
-            attention = layer.attention.self
+        for layer in architecture.layers(model):
+            query_and_key = architecture.query_and_key(layer)
             for first_row in range(0, config.hidden_size, width):
                 rows_DH = orthogonal_rows(width, config.hidden_size, generator) * size
-                attention.query.weight[first_row : first_row + width] = rows_DH
-                attention.key.weight[first_row : first_row + width] = rows_DH
+                for weight in query_and_key:
+                    weight[first_row : first_row + width] = rows_DH
 
 
 def sinusoids(positions: int, hidden: int) -> Tensor:

@@ -1,8 +1,8 @@
-"""Schedules of the learning rate and the masking rate: pure functions of the step."""
+"""Schedules of the learning rate: pure functions of the step."""
 
 from __future__ import annotations
 
-from pretrain.settings import MaskingSettings, OptimizerSettings
+from pretrain.settings import OptimizerSettings
 
 
 def rate_factor(step: int, steps: int, settings: OptimizerSettings) -> float:
@@ -20,14 +20,3 @@ def rate_factor(step: int, steps: int, settings: OptimizerSettings) -> float:
     if settings.schedule == "warmup-stable-decay":
         first = max(warmup, steps - round(settings.decay_share * steps))
     return min(1.0, max(0.0, (steps - step) / max(1, steps - first)))
-
-
-def masking_rate(step: int, steps: int, settings: MaskingSettings) -> float:
-    """Return the share of tokens that is predicted at a step: from `rate` at the first to `rate_end` at the last.
-
-    Args:
-        step: index of the optimizer step, from 0.
-        steps: steps of the whole run.
-        settings: both rates.
-    """
-    return settings.rate + (settings.last_rate - settings.rate) * step / max(1, steps - 1)

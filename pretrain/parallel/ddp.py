@@ -11,22 +11,17 @@ from torch import Tensor
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
 from torch.nn.parallel import DistributedDataParallel
 
-from pretrain.models.encoder import MaskedRowsModel, Sums
+from pretrain.models.encoder import MaskedRowsModel
+from pretrain.objectives.objective import Sums
+from pretrain.optim.optimizer import OptimizerState
+from pretrain.optim.registry import OPTIMIZERS
 from pretrain.parallel.buckets import bucket_elements
-from pretrain.parallel.engine import (
-    MOMENTS,
-    Engine,
-    OptimizerState,
-    fresh_state,
-    make_optimizer,
-    prepare_update,
-    updates,
-)
+from pretrain.parallel.engine import Engine, nothing
 from pretrain.settings import PretrainSettings
 
 
 class TorchEngine(Engine):
-    """torch's DistributedDataParallel around the model, AdamW beside it."""
+    """torch's DistributedDataParallel around the model, the optimizer beside it."""
 
     def __init__(
         self, model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, state: OptimizerState | None
@@ -48,12 +43,10 @@ class TorchEngine(Engine):
                 if settings.grad_reduce_dtype == "bf16":
                     # by another name: on a CPU, whose gloo takes bf16 as well, torch refuses the hook by its own
                     self._forward.register_comm_hook(None, lambda group, bucket: bf16_compress_hook(group, bucket))
-        self._optimizer = make_optimizer(model, settings)
-        for name, weight in self.named_weights():
-            if state:
-                held = self._optimizer.state[weight] = fresh_state(weight, state.steps)
-                for moment in MOMENTS:
-                    held[moment].copy_(state.moments[moment][name])
+        self._kind = OPTIMIZERS[settings.optimizer.type]
+        self._optimizer = self._kind.build(model, settings)
+        if state:
+            self._kind.load(self._optimizer, dict(self.named_weights()), state)
 
     def micro_step(self, inputs: dict[str, Tensor], objective: Callable[[Sums], Tensor], last: bool) -> Sums:
         """Compute a micro-batch; the averaging begins with the first gradients of the last one that are ready."""
@@ -73,8 +66,8 @@ class TorchEngine(Engine):
         bucket: a resumed run would take its first step with other buckets than a run that was never stopped.
         """
         if self._shared:
-            self.micro_step(inputs, lambda sums: 0.0 * (sums.loss + sums.pair_loss), last=True)
-            self._optimizer.zero_grad(set_to_none=True)
+            self.micro_step(inputs, nothing, last=True)
+            self._optimizer.zero_grad()
 
     def gradient_norm(self) -> Tensor:
         """Return the norm of the averaged gradient."""
@@ -83,9 +76,9 @@ class TorchEngine(Engine):
 
     def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
         """Update the weights."""
-        prepare_update(self._optimizer, lr, divisor, skip)
+        self._kind.prepare(self._optimizer, lr, divisor, skip)
         self._optimizer.step()
-        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.zero_grad()
 
     def weights(self) -> dict[str, Tensor]:
         """Return the weights; every process has them all."""
@@ -93,9 +86,10 @@ class TorchEngine(Engine):
 
     def optimizer_state(self) -> OptimizerState:
         """Return the state; every process has all of it."""
-        state = self._optimizer.state
+        optimizer, kind = self._optimizer, self._kind
+        names = dict.fromkeys(name for _, weight in self.named_weights() for name in kind.states(optimizer, weight))
         moments = {
-            moment: self.gathered(lambda weight, moment=moment: state[weight][moment])  # type: ignore[misc]
-            for moment in MOMENTS
+            name: self.gathered(lambda weight, name=name: optimizer.state[weight].get(name))  # type: ignore[misc]
+            for name in names
         }
-        return OptimizerState(updates(self._optimizer), moments)
+        return OptimizerState(kind.updates(optimizer), moments)

@@ -1,31 +1,18 @@
-"""What training asks of an engine, and the optimizer that every engine uses."""
+"""What training asks of an engine: gradients over all processes, and their update."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from pretrain.models.encoder import MaskedRowsModel, Sums
+from pretrain.models.encoder import MaskedRowsModel
+from pretrain.objectives.objective import Sums
+from pretrain.optim.optimizer import OptimizerState
 from pretrain.settings import PretrainSettings
-
-MOMENTS = ("exp_avg", "exp_avg_sq")
-"""AdamW's moments, by torch's names."""
-
-
-@dataclass(frozen=True)
-class OptimizerState:
-    """AdamW's state, whole: the same whatever engine, ZeRO stage and number of processes it comes from or goes to."""
-
-    steps: int
-    """Updates so far, without those that were skipped."""
-    moments: dict[str, dict[str, Tensor]]
-    """Moment → name of the weight → its value, fp32."""
 
 
 class Engine(ABC):
@@ -71,7 +58,7 @@ class Engine(ABC):
 
     @abstractmethod
     def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
-        """Update the weights by AdamW, and forget the gradient; the host does not wait for it.
+        """Update the weights, and forget the gradient; the host does not wait for it.
 
         Args:
             lr: learning rate.
@@ -124,53 +111,44 @@ class Engine(ABC):
 
     def named_weights(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
         """Yield each weight once, with the name that transformers gives it, in the same order everywhere."""
-        yield from self.model.hub.named_parameters()
+        yield from self.model.hf_model.named_parameters()
 
-    def gathered(self, whole: Callable[[torch.nn.Parameter], Tensor]) -> dict[str, Tensor]:
-        """Return something of each weight on the CPU of the first process, {} elsewhere.
+    def gathered(self, whole: Callable[[torch.nn.Parameter], Tensor | None]) -> dict[str, Tensor]:
+        """Return something of each weight that has it on the CPU of the first process, {} elsewhere.
 
         Args:
-            whole: weight → what is wanted of it, whole; called in the same order by every process.
+            whole: weight → what is wanted of it, whole, or None; called in the same order by every process.
         """
         found: dict[str, Tensor] = {}
         for name, weight in self.named_weights():
             value = whole(weight)
-            if self.first:
+            if self.first and value is not None:
                 found[name] = value.detach().to("cpu", copy=True)
         return found
 
 
-def make_optimizer(model: torch.nn.Module, settings: PretrainSettings) -> torch.optim.AdamW:
-    """Return AdamW for a model on its device; biases and LayerNorm weights (every vector) have no decay.
+def nothing(sums: Sums) -> Tensor:
+    """Return 0, as a loss of which every weight has a gradient."""
+    return 0.0 * sum(value for value in sums.values() if value.requires_grad)  # type: ignore[return-value]
 
-    Fused, it takes a divisor of the gradient and a flag for skipping as tensors of the device, which
-    `update` hands it.
+
+def start_engine(
+    model: MaskedRowsModel,
+    settings: PretrainSettings,
+    device: torch.device,
+    state: OptimizerState | None = None,
+) -> Engine:
+    """Return the engine that trains a model; the processes of the run have met before.
+
+    Args:
+        model: holds the weights to begin with; it is moved to the device.
+        settings: the run.
+        device: of this process.
+        state: of the optimizer, whole; None begins with none.
     """
-    o = settings.optimizer
-    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim > 1]
-    plain = [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]
-    groups: list[dict[str, Any]] = [
-        {"params": decayed, "weight_decay": o.weight_decay}, {"params": plain, "weight_decay": 0.0}
-    ]  # fmt: skip
-    return torch.optim.AdamW(groups, lr=o.learning_rate, betas=(o.beta1, o.beta2), eps=o.eps, fused=True)
-
-
-def prepare_update(optimizer: torch.optim.AdamW, lr: float, divisor: Tensor, skip: Tensor) -> None:
-    """Set what AdamW's next step takes: learning rate, divisor of the gradient, and whether it is left out."""
-    # an XLA device would compile the update anew for each number; elsewhere a number is the cheaper one
-    rate = torch.tensor(lr, dtype=torch.float32).to(skip.device) if skip.device.type == "tpu" else lr
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    # what torch.amp.GradScaler hands a fused optimizer, by the same names
-    optimizer.grad_scale, optimizer.found_inf = divisor, skip  # type: ignore[attr-defined]
-
-
-def fresh_state(like: Tensor, steps: int) -> dict[str, Tensor]:
-    """Return AdamW's state of a tensor before its first update, but for the count of updates."""
-    moments = {name: torch.zeros_like(like, memory_format=torch.preserve_format) for name in MOMENTS}
-    return {"step": torch.tensor(float(steps), dtype=torch.float32, device=like.device), **moments}
-
-
-def updates(optimizer: torch.optim.AdamW) -> int:
-    """Return how many updates AdamW has made."""
-    return max((int(state["step"]) for state in optimizer.state.values() if "step" in state), default=0)
+    kind: type[Engine]
+    if settings.chosen_engine == "deepspeed":
+        from pretrain.parallel.zero import DeepSpeedEngine as kind
+    else:
+        from pretrain.parallel.ddp import TorchEngine as kind
+    return kind(model, settings, device, state)

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from pretrain.parallel.engines import Engine
+from pretrain.parallel.engine import Engine
 
 STANDS_OUT = 1.2
 """Times the median's own work from which a process is named …"""

@@ -19,17 +19,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from pretrain.models.encoder import MaskedRowsModel, Sums
+from pretrain.models.encoder import MaskedRowsModel
+from pretrain.objectives.objective import Sums
+from pretrain.optim.optimizer import OptimizerState
+from pretrain.optim.registry import OPTIMIZERS
 from pretrain.parallel.buckets import bucket_elements
-from pretrain.parallel.engine import (
-    MOMENTS,
-    Engine,
-    OptimizerState,
-    fresh_state,
-    make_optimizer,
-    prepare_update,
-    updates,
-)
+from pretrain.parallel.engine import Engine, nothing
 from pretrain.settings import PretrainSettings
 
 OVERRIDES = {
@@ -89,7 +84,7 @@ def import_deepspeed(device: torch.device) -> Any:
 
 
 class DeepSpeedEngine(Engine):
-    """DeepSpeed around the model, AdamW within it."""
+    """DeepSpeed around the model, an optimizer that updates number by number within it."""
 
     def __init__(
         self, model: MaskedRowsModel, settings: PretrainSettings, device: torch.device, state: OptimizerState | None
@@ -99,7 +94,9 @@ class DeepSpeedEngine(Engine):
         self._first = True  # whether the next micro-batch is the first of its step
         backend = "nccl" if device.type == "cuda" else "gloo"
         deepspeed.init_distributed(dist_backend=backend, auto_mpi_discovery=False, verbose=False)
-        self._optimizer = make_optimizer(model, settings)
+        self._kind = OPTIMIZERS[settings.optimizer.type]
+        self._optimizer = self._kind.build(model, settings)
+        self._states = self._kind.states(self._optimizer, next(model.parameters()))
         self._engine, *_ = deepspeed.initialize(
             model=model,
             optimizer=self._optimizer,
@@ -107,7 +104,7 @@ class DeepSpeedEngine(Engine):
             dist_init_required=False,
         )
         if self._stage == 3:
-            decoder = model.hub.get_output_embeddings()
+            decoder = model.hf_model.get_output_embeddings()
             for parameter in (decoder.weight, decoder.bias):  # the loss takes them from another module
                 deepspeed.zero.register_external_parameter(model, parameter)
         self._begin(state)
@@ -131,7 +128,7 @@ class DeepSpeedEngine(Engine):
     def settle(self, inputs: dict[str, Tensor]) -> None:
         """Rehearse a step at stage 3, where no process holds a model to rehearse with; it changes nothing."""
         if self._stage == 3:
-            self.micro_step(inputs, lambda sums: 0.0 * (sums.loss + sums.pair_loss), last=True)
+            self.micro_step(inputs, nothing, last=True)
             one = torch.ones((), dtype=torch.float32, device=self.device)
             self.apply(0.0, one, skip=one)
 
@@ -149,7 +146,7 @@ class DeepSpeedEngine(Engine):
 
     def apply(self, lr: float, divisor: Tensor, skip: Tensor) -> None:
         """Update the weights, each process its part, and have them all everywhere again."""
-        prepare_update(self._optimizer, lr, divisor, skip)
+        self._kind.prepare(self._optimizer, lr, divisor, skip)
         self._engine.step()
 
     def weights(self) -> dict[str, Tensor]:
@@ -173,9 +170,9 @@ class DeepSpeedEngine(Engine):
 
         moments = {
             moment: self.gathered(lambda weight, moment=moment: whole(weight, moment))  # type: ignore[misc]
-            for moment in MOMENTS
+            for moment in self._states
         }
-        return OptimizerState(updates(self._optimizer), moments)
+        return OptimizerState(self._kind.updates(self._optimizer), moments)
 
     def _begin(self, state: OptimizerState | None) -> None:
         """Make the optimizer's state, in the parts that ZeRO shares, fresh or from what is given."""
@@ -185,7 +182,7 @@ class DeepSpeedEngine(Engine):
         else:
             parts = [part for group in self._optimizer.param_groups for part in group["params"]]
         for part in parts:
-            self._optimizer.state[part] = fresh_state(part, state.steps if state else 0)
+            self._optimizer.state[part] = self._kind.fresh(part, self._states, state.steps if state else 0)
         if self._stage in (1, 2):
             zero._lazy_init_hp_params_optimizer_state()
         if state:
@@ -196,7 +193,7 @@ class DeepSpeedEngine(Engine):
         from deepspeed.utils import safe_set_full_optimizer_state, safe_set_local_optimizer_state
 
         for name, weight in self.named_weights():
-            for moment in MOMENTS:
+            for moment in self._states:
                 value = state.moments[moment][name].to(self.device)
                 if self._stage == 0:
                     self._optimizer.state[weight][moment].copy_(value)

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pretrain.objectives.objective import Objective
+from pretrain.objectives.registry import OBJECTIVES
 from tokenizer.shards import token_dtype, write_meta, write_shard
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 WORDS, PIECES = 60, 35
+
+
+def objective_of(packing: str) -> Objective:
+    """Return what an encoder learns from samples of a kind."""
+    return OBJECTIVES["mlm+nsp" if packing == "sentence-pairs" else "mlm"]
+
+
+def both_losses(sums: Any) -> Any:
+    """Return the sums of a batch's losses."""
+    return sum(value for name, value in sums.items() if name.endswith("loss"))
 
 
 def make_tokens(folder: Path, seed: int = 0, documents: int = 120, shards: int = 2) -> Path:

@@ -18,7 +18,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
 
 from common.errors import HunminError, UserError
 from pretrain.callbacks.checkpoint import complete_checkpoints
-from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hub_model, sentence_embeddings
+from pretrain.export import Dtype, export_checkpoint, is_export_of, load_checkpoint, save_hf_model, sentence_embeddings
 from pretrain.export import check as export_check
 from pretrain.export.check import check_folder
 from pretrain.export.sentence_embeddings import check_sentence_embeddings
@@ -190,12 +190,12 @@ def test_weights_that_are_not_finite_or_too_large(checkpoint: Path, tmp_path: Pa
         weight[0] = 1e5
     with pytest.raises(UserError, match=r"beyond 65,504.*\n.*\n.*bf16"):
         half = model.to(torch.float16)
-        save_hub_model(half, checkpoint, tmp_path / "half", lambda folder: check_folder(folder, half))
+        save_hf_model(half, checkpoint, tmp_path / "half", lambda folder: check_folder(folder, half))
     model = load_checkpoint(checkpoint)
     with torch.no_grad():
         model.get_parameter("lm_head.bias")[0] = torch.nan
     with pytest.raises(HunminError, match="not finite"):
-        save_hub_model(model, checkpoint, tmp_path / "nan", lambda folder: check_folder(folder, model))
+        save_hf_model(model, checkpoint, tmp_path / "nan", lambda folder: check_folder(folder, model))
     assert not list(tmp_path.iterdir())  # nothing of it has a name
 
 
@@ -298,7 +298,7 @@ def test_an_onnx_graph_takes_what_its_tokenizer_returns(
         onnx.check_onnx(folder, model)
 
     folder = tmp_path / "model"
-    save_hub_model(model, tmp_path / "tokenizer", folder, finish)
+    save_hf_model(model, tmp_path / "tokenizer", folder, finish)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     session = runtime.InferenceSession(str(folder / onnx.FILE))
     assert sorted(one.name for one in session.get_inputs()) == returned

@@ -19,7 +19,7 @@ PASSED_OVER = """
 import torch, pretrain.trainer as e
 step = e.Trainer.step
 def stepping(self, number, *a, **k):
-    nothing = e.StepResult(torch.zeros(len(e.TOTALS), dtype=torch.float64), torch.zeros((), dtype=torch.float64))
+    nothing = e.StepResult(torch.zeros(len(self.names), dtype=torch.float64), torch.zeros((), dtype=torch.float64))
     return nothing if number in (7, 23) else step(self, number, *a, **k)
 e.Trainer.step = stepping
 """
@@ -43,7 +43,7 @@ def test_a_batch_that_fails_changes_nothing(
     train(tmp_path / "without", tokens, tokenizer, patch=PASSED_OVER, **changes)
     run, patch = tmp_path / "run", FAULT.replace("FACTOR", factor)
     if factor == "GRADIENT":  # the loss is fine, its gradient is not
-        patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
+        patch = FAULT.replace('sums["loss"] * FACTOR', 'Wild.apply(sums["loss"])')
     first = start(run, tokens, tokenizer, patch=patch, **changes)
     wait_for(run / "checkpoints" / "step-00000010", first)
     first.send_signal(signal.SIGTERM)

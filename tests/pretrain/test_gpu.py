@@ -25,14 +25,15 @@ from pretrain.kernels.attention import attend_texts, fastest_kernels
 from pretrain.kernels.compile import speed_up
 from pretrain.kernels.precision import half_type
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
-from pretrain.parallel.engines import start_engine
+from pretrain.parallel.engine import start_engine
 from pretrain.parallel.stragglers import OwnWork
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
+from tests.pretrain.small_tokens import both_losses, objective_of
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_attention import CASES, batch_of, each_alone, make
+from kernels.test_attention import CASES, batch_of, each_alone, make
 from training_runs import RUN, finish, losses, start, wait_for
 
 pytestmark = [
@@ -53,14 +54,15 @@ def test_texts_side_by_side_are_each_alone(samples: str, kind: str, sizes: list[
     truth = each_alone(plain.eval(), batch, masked, samples)
     truth.backward()
     wanted = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None])
-    model = MaskedRowsModel(plain.hub, torch.bfloat16).to(GPU).eval()
+    model = MaskedRowsModel(plain.hf_model, torch.bfloat16).to(GPU).eval()
     speed_up(model, settings, GPU)
     assert model.unpadded
     model.zero_grad()
-    sums = model(**model.on_device(prepare(batch, masked, samples, model.input_form(GPU)).inputs, GPU))
-    (sums.loss + sums.pair_loss).backward()
+    made = prepare(batch, masked, samples, model.input_form(GPU), objective_of(samples))
+    sums = model(**model.on_device(made.inputs, GPU))
+    both_losses(sums).backward()
     found = torch.cat([p.grad.flatten() for p in plain.parameters() if p.grad is not None]).cpu()
-    assert float(sums.loss + sums.pair_loss) == pytest.approx(float(truth), rel=2e-2)
+    assert float(both_losses(sums)) == pytest.approx(float(truth), rel=2e-2)
     assert torch.nn.functional.cosine_similarity(found, wanted, dim=0) > 0.99
     torch._dynamo.reset()
 
@@ -99,8 +101,8 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, **chang
     )
     plan_samples(settings, tokens, plans)
     shards = TokenShards(tokens)
-    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = MaskedRowsModel(hub, half_type("bf16"))
+    hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hf_model, half_type("bf16"))
     speed_up(model, settings, GPU)
     loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(GPU))
     return Trainer(start_engine(model, settings, GPU), loader, StepGuard(settings, False, GPU))

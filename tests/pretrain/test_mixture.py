@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.pretrain.test_loader import KINDS, settings_of
 
 from common.errors import UserError
 from pretrain.batches.loader import Loader, plan_samples
+from tests.pretrain.batches.test_loader import KINDS, settings_of
 from tests.pretrain.small_tokens import make_tokens
 
 COPIES = {0: 0, 1: 1, 2: 3}

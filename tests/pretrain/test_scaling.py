@@ -96,7 +96,7 @@ def test_a_batch_without_a_finite_loss_is_no_overflow(
 
 def test_an_overflow_in_the_last_batch_ends_a_run_as_well(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     """Nothing was held out that could vouch for the weights; they are those of the step before."""
-    patch = FAULT.replace("loss=sums.loss * FACTOR", "loss=Wild.apply(sums.loss)")
+    patch = FAULT.replace('sums["loss"] * FACTOR', 'Wild.apply(sums["loss"])')
     errors = train(tmp_path, tokens, tokenizer, patch=patch, **{**HALF, "validation_samples": 0})
     assert "Traceback" not in errors, errors
     assert complete_checkpoints(tmp_path / "checkpoints")[-1][0] == 24

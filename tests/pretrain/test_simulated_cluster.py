@@ -223,7 +223,7 @@ def test_what_a_process_opens_at_the_start_does_not_grow(tokens: Path, tokenizer
     out = tmp_path / "out"
     engine = start(0, 1, kept, tokens, tokenizer, out).engine
     metadata = {**start(0, 1, kept, tokens, tokenizer, out).metadata, "guard": None}
-    for weight in engine.model.hub.parameters():
+    for weight in engine.model.hf_model.parameters():
         weight.grad = torch.zeros_like(weight)
     engine.apply(0.0, torch.ones(()), torch.zeros(()))
     counts: dict[tuple[int, int, int], Counter[str]] = {}
@@ -262,7 +262,7 @@ def engine_of(tokens: Path, **model: Any) -> TorchEngine:
     torch.manual_seed(0)
     model_ = MaskedRowsModel(build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)))
     engine = TorchEngine(model_, settings, torch.device("cpu"), None)
-    for weight in model_.hub.parameters():
+    for weight in model_.hf_model.parameters():
         weight.grad = torch.full_like(weight, 0.01)
     engine.apply(1e-3, torch.ones(()), torch.zeros(()))
     return engine

@@ -24,11 +24,10 @@ from pretrain.callbacks.guard import StepGuard
 from pretrain.callbacks.log_window import LogWindow
 from pretrain.kernels.attention import NAME
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
-from pretrain.loop import VOTE_STEPS, Loop
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
 from pretrain.parallel.ddp import TorchEngine
 from pretrain.settings import PretrainSettings
-from pretrain.trainer import TOTALS, Trainer
+from pretrain.trainer import VOTE_STEPS, Trainer, TrainingRun
 from tokenizer.shards import TokenShards
 
 META = torch.device("meta")
@@ -58,11 +57,11 @@ def trainer_of(samples: str, tokens: Path, tokenizer: Path, plans: Path, layers:
     )  # type: ignore[arg-type]  # fmt: skip
     plan_samples(settings, tokens, plans)
     shards = TokenShards(tokens)
-    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = MaskedRowsModel(hub)  # autocast does not know the stand-in
+    hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hf_model)  # autocast does not know the stand-in
     speed_up(model, settings, META)
     model.unpadded = True
-    hub.set_attn_implementation(NAME)
+    hf_model.set_attn_implementation(NAME)
     loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(META))
     # its list of devices with a fused kernel lacks the stand-in, for which the kernel has shapes nevertheless
     importlib.import_module("torch.optim.adam").__dict__["_device_dtype_check_for_fused"] = lambda *_, **__: None
@@ -76,12 +75,13 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
 ) -> None:
     trainer = trainer_of(samples, tokens, tokenizer, tmp_path)
     if recomputed:
-        recompute_layers(trainer.engine.model.hub)
+        recompute_layers(trainer.engine.model.hf_model)
     with Spy() as spy:
         for step in range(2):
             result = trainer.step(step, 1e-3, trainer.loader.micro_batches(step))
-        totals = trainer.validate()
-    assert result.totals.device == totals.device == META and result.totals.shape == totals.shape == (len(TOTALS),)
+        totals = trainer.validate(0)
+    assert result.totals.device == totals.device == META
+    assert result.totals.shape == totals.shape == (len(trainer.names),)
     assert sum(name in HOST_READS for name in spy.names) == 0
     forwards = 4 + trainer.loader.validation_batches
     kernel = "aten._flash_attention_forward.default"
@@ -96,12 +96,12 @@ def test_between_lines_of_the_log_the_host_reads_nothing(
 def test_between_lines_of_the_log_the_loop_reads_nothing(tokens: Path, tokenizer: Path, tmp_path: Path) -> None:
     """What stands around the steps, of two processes: the window of the log, votes to stop, the clocks."""
     trainer = trainer_of("full-sentences", tokens, tokenizer, tmp_path)
-    loop, votes = cast(Any, Loop.__new__(Loop)), []
+    loop, votes = cast(Any, TrainingRun.__new__(TrainingRun)), []
     trainer.engine.later = lambda value: lambda: votes.append(value) or 0.0  # type: ignore[method-assign, func-returns-value]
     process = SimpleNamespace(world=2, first=False, monitor=SimpleNamespace(follow=lambda progress: None))
-    loop._run = SimpleNamespace(engine=trainer.engine, loader=trainer.loader, process=process)
-    loop._settings, loop._trainer, loop._journal = trainer.settings, trainer, None
-    loop._window, loop._done, loop._saved, loop._votes = LogWindow(META, {}), 1, 0, deque()
+    Trainer.__init__(loop, trainer.engine, trainer.loader, trainer.guard)
+    loop._run, loop._journal = SimpleNamespace(process=process), None
+    loop._window, loop._done, loop._saved, loop._votes = LogWindow(META, loop.names, {}), 1, 0, deque()
     trainer.settings.__dict__.update(log_every=100, validate_every=100, checkpoint_every=100)
 
     class Enough(Exception):
@@ -207,7 +207,7 @@ inner = dist.all_reduce
 dist.all_reduce = lambda tensor, *a, **k: (sent.append(tensor.device.type), inner(tensor, *a, **k))[1]
 for step in range(2):
     trainer.step(step, 1e-3, trainer.loader.micro_batches(step), asked=True)
-trainer.validate()
+trainer.validate(0)
 assert sent == ["meta"] * 3, sent  # a step's sums, in one; the validation's
 from pretrain.parallel.stragglers import gather_own
 assert gather_own(trainer.engine, 0, 0.25).shape == (2,)
@@ -234,9 +234,9 @@ def test_a_vote_to_stop_is_read_when_the_device_has_more_to_do() -> None:
     def later(vote: tuple[int, float]) -> Any:
         return lambda: (read.append(vote[0]), vote[1])[1]
 
-    loop = cast(Any, Loop.__new__(Loop))
-    engine = SimpleNamespace(device=torch.device("meta"), later=later)
-    loop._run = SimpleNamespace(process=SimpleNamespace(world=2), engine=engine)
+    loop = cast(Any, TrainingRun.__new__(TrainingRun))
+    loop.engine = SimpleNamespace(device=torch.device("meta"), later=later)
+    loop._run = SimpleNamespace(process=SimpleNamespace(world=2))
     loop._votes = deque()
     answers, unread = [], []
     for step in range(7):

@@ -29,6 +29,7 @@ from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.parallel.accelerator import GROUPS, check_device, device_of
 from pretrain.parallel.world import world_info
 from pretrain.settings import PretrainSettings
+from tests.pretrain.small_tokens import both_losses, objective_of
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -86,7 +87,7 @@ def test_the_model_is_one_graph(
     assert model.compiles and model.one_shape and not model.unpadded
 
     def sums(batch: Any, masked: Any) -> Any:
-        made = prepare(batch, masked, samples, model.input_form(torch.device("cpu")))
+        made = prepare(batch, masked, samples, model.input_form(torch.device("cpu")), objective_of(samples))
         return model(**model.on_device(made.inputs, torch.device("cpu")))
 
     padded = set()
@@ -94,7 +95,7 @@ def test_the_model_is_one_graph(
         for batch, masked in loader.masked_batches(step):
             padded.add(bool(batch.padded))
             found = sums(batch, masked)
-            (found.loss + found.pair_loss).backward()
+            both_losses(found).backward()
     assert len(graphs) == 1, graphs
     model.eval()
     with torch.no_grad():
@@ -113,7 +114,7 @@ def test_without_one_shape_the_padded_batches_are_a_graph_of_their_own(
     loader = Loader(settings, tokens, tokenizer, tmp_path, 0, 1)
     for one_shape in (False, True):
         made = [
-            prepare(*masked, "full-sentences", InputForm(one_shape=one_shape))
+            prepare(*masked, "full-sentences", InputForm(one_shape=one_shape), objective_of("full-sentences"))
             for step in range(40)
             for masked in loader.masked_batches(step)
         ]
@@ -125,8 +126,8 @@ def test_lengths_of_a_batch_without_padding_change_nothing(tokens: Path, tokeniz
     settings = settings_of("full-sentences")
     plan_samples(settings, tokens, tmp_path)
     loader, shards = Loader(settings, tokens, tokenizer, tmp_path, 0, 1), TokenShards(tokens)
-    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = MaskedRowsModel(hub).eval()
+    hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hf_model).eval()
     compared = 0
     for step in range(40):
         for batch, masked in loader.masked_batches(step):
@@ -134,10 +135,10 @@ def test_lengths_of_a_batch_without_padding_change_nothing(tokens: Path, tokeniz
                 continue
             compared += 1
             with_lengths, without = (
-                model(**prepare(batch, masked, "full-sentences", InputForm(one_shape=one)).inputs)
+                model(**prepare(batch, masked, "full-sentences", InputForm(one_shape=one), model.objective).inputs)
                 for one in (True, False)
             )
-            torch.testing.assert_close(with_lengths.loss, without.loss, rtol=1e-6, atol=1e-5)
+            torch.testing.assert_close(with_lengths["loss"], without["loss"], rtol=1e-6, atol=1e-5)
     assert compared
 
 
@@ -150,8 +151,8 @@ def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
     settings = settings_of(samples, compile=False)
     plan_samples(settings, tokens, tmp_path)
     loader, shards = Loader(settings, tokens, tokenizer, tmp_path, 0, 1), TokenShards(tokens)
-    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = MaskedRowsModel(hub, torch.bfloat16)
+    hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hf_model, torch.bfloat16)
     speed_up(model, settings, TPU)
     seen, inner = [], torch.nn.functional.layer_norm
 
@@ -161,7 +162,7 @@ def test_norms_of_a_tpu_get_numbers_of_the_type_of_their_weights(
 
     monkeypatch.setattr(torch.nn.functional, "layer_norm", watch)
     (batch, masked), *_ = loader.masked_batches(0)
-    model(**prepare(batch, masked, samples, InputForm(one_shape=True)).inputs)
+    model(**prepare(batch, masked, samples, InputForm(one_shape=True), objective_of(samples)).inputs)
     assert len(seen) == 6 and set(seen) == {(torch.float32, torch.float32)}  # of embeddings, 2 layers, the head
 
 

@@ -122,8 +122,8 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path, validation: i
     plan_samples(settings, tokens, plans)
     shards = TokenShards(tokens)
     torch.nn.Module.to = lambda self, *_, **__: self  # type: ignore[method-assign,assignment]  # it is there already
-    hub = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
-    model = MaskedRowsModel(hub, half_type(settings.dtype))
+    hf_model = build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids))
+    model = MaskedRowsModel(hf_model, half_type(settings.dtype))
     speed_up(model, settings, device)
     loader = Loader(settings, tokens, tokenizer, plans, 0, 1, form=model.input_form(device))
     watch, by_step = Watch(), []

@@ -50,7 +50,7 @@ class Wild(torch.autograd.Function):
 forward, step, at = m.MaskedRowsModel.forward, e.Trainer.step, []
 def faulty(self, *a, **k):
     sums = forward(self, *a, **k)
-    return sums._replace(loss=sums.loss * FACTOR) if at[-1:] in ([7], [23]) and self.training else sums
+    return {**sums, "loss": sums["loss"] * FACTOR} if at[-1:] in ([7], [23]) and self.training else sums
 def stepping(self, number, *a, **k):
     at.append(number)
     return step(self, number, *a, **k)

@@ -77,8 +77,8 @@ def serve() -> None:
     import_deepspeed(torch.device("cpu"))
     import torch.distributed.elastic.agent.server.local_elastic_agent
 
-    import pretrain.loop
-    import pretrain.train  # noqa: F401
+    import pretrain.train
+    import pretrain.trainer  # noqa: F401
 
     running: dict[int, Path] = {}
     line = b""

@@ -25,6 +25,7 @@ from pretrain.batches.loader import Loader, plan_samples
 from pretrain.kernels.compile import compile_whole, speed_up
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
+from tests.pretrain.small_tokens import both_losses
 from tokenizer.shards import TokenShards
 
 
@@ -38,9 +39,9 @@ def main(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path)
     speed_up(model, settings, SimpleNamespace(type="tpu"))  # type: ignore[arg-type]
 
     def loss(batch: object, masked: object) -> torch.Tensor:
-        made = prepare(batch, masked, settings.packing, model.input_form(torch.device("cpu")))  # type: ignore
+        made = prepare(batch, masked, settings.packing, model.input_form(torch.device("cpu")), model.objective)  # type: ignore
         sums = model(**model.on_device(made.inputs, torch.device("cpu")))
-        return sums.loss + sums.pair_loss
+        return both_losses(sums)
 
     for step in range(3):
         for masked in loader.masked_batches(step):
@@ -49,7 +50,7 @@ def main(settings: PretrainSettings, tokens: Path, tokenizer: Path, plans: Path)
     with torch.no_grad():
         loss(*next(iter(loader.masked_validation())))
     found = [{**compiled_for_tpu(one), "kernel": b"tpu_custom_call" in one} for one in modules]
-    print(json.dumps({"parameters": sum(p.numel() for p in model.hub.parameters()), "graphs": found}))
+    print(json.dumps({"parameters": sum(p.numel() for p in model.hf_model.parameters()), "graphs": found}))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import torch
 from pretrain.batches.budgets import count_by_ordinary_tokens, mean_budget
 from pretrain.batches.inputs import RECTANGLES, InputForm
 from pretrain.batches.loader import Loader, plan_samples
-from pretrain.batches.masking import IGNORE, VALIDATION_EPOCH, mask_batch
+from pretrain.batches.masking import VALIDATION_EPOCH, mask_batch
 from pretrain.batches.plans import BY_ORDINARY, make_layout
+from pretrain.batches.predictions import IGNORE
 from pretrain.settings import PretrainSettings
 from pretrain.setup import rehearsed_inputs
 from tests.pretrain.small_tokens import SPECIAL, make_tokens

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pretrain.batches.loader import Loader
-from pretrain.batches.masking import IGNORE, MaskedBatch, MaskTable, mask_batch, rows_for
+from pretrain.batches.masking import MaskTable, mask_batch
+from pretrain.batches.predictions import IGNORE, MaskedBatch, masking_rate, rows_for
 from pretrain.batches.random_numbers import key_of, mix
-from pretrain.optim.schedules import masking_rate
 from pretrain.settings import MaskingSettings, PretrainSettings
 
 VOCABULARY = 300

@@ -10,15 +10,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pretrain.test_layouts import DOCUMENTS, offsets
 
 from pretrain.batches.inputs import RECTANGLES, prepare
 from pretrain.batches.loader import Loader, plan_samples
-from pretrain.batches.masking import IGNORE
 from pretrain.batches.pairs import draw_pairs, plan_pairs, read_pairs
+from pretrain.batches.predictions import IGNORE
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import ModelSettings, PretrainSettings
-from pretrain.trainer import objective
+from tests.pretrain.batches.test_layouts import DOCUMENTS, offsets
 from tokenizer.shards import TokenShards
 
 SHAPE = {"type": "bert", "layers": 1, "hidden": 8, "heads": 1}
@@ -131,15 +130,15 @@ def test_a_predicted_token_weighs_what_it_does_in_bert(tokens: Path, tokenizer: 
     ours, theirs = [], []
     for step in range(loader.order.size // 8):
         [(batch, masked)] = loader.masked_batches(step)
-        made = prepare(batch, masked, run.packing, RECTANGLES)
-        ours.append(float(objective(model(**made.inputs), made)))
+        made = prepare(batch, masked, run.packing, RECTANGLES, model.objective)
+        ours.append(float(model.objective.loss(model(**made.inputs), made)))
         ids = torch.from_numpy(masked.ids_BS)
         labels = torch.full_like(ids, IGNORE)
         for row, (places, wanted) in enumerate(zip(masked.rows_BM, masked.labels_BM, strict=True)):
             used = wanted != IGNORE
             labels[row, places[used]] = torch.from_numpy(wanted[used])
         theirs.append(
-            model.hub(
+            model.hf_model(
                 input_ids=ids,
                 attention_mask=torch.from_numpy((batch.segment_ids_BS >= 0).astype(np.int64)),
                 token_type_ids=torch.from_numpy(batch.segment_ids_BS.clip(min=0)),

@@ -22,7 +22,7 @@ from pretrain.callbacks.checkpoint import (
     remove_unfinished,
     step_folder,
 )
-from pretrain.parallel.engines import OptimizerState
+from pretrain.optim.optimizer import OptimizerState
 
 FACTS: dict[str, Any] = {"fingerprint": "f", "settings": {"seed": 1}, "dtype": "fp32"}
 

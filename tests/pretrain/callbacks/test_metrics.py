@@ -14,6 +14,7 @@ from common.errors import DiskFullError
 from pretrain.callbacks import metrics
 from pretrain.callbacks.log_window import LogWindow
 from pretrain.callbacks.metrics import MetricsLog, read_metrics
+from pretrain.objectives.registry import OBJECTIVES
 
 
 def test_a_wandb_that_dies_ends_nothing(
@@ -71,20 +72,21 @@ def test_wandb_is_sent_neither_the_command_line_nor_the_machine(
 
 def test_a_window_counts_what_was_accepted_and_goes_on_after_a_checkpoint() -> None:
     device = torch.device("cpu")
-    totals = torch.tensor([6.0, 1, 3, 0, 0, 0, 60, 64], dtype=torch.float64)
-    whole = LogWindow(device, {})
+    totals = torch.tensor([6.0, 1, 3, 60, 64], dtype=torch.float64)
+    names, means = ("loss", "correct", "predicted", "tokens", "positions"), OBJECTIVES["mlm"].figures
+    whole = LogWindow(device, names, {})
     for _ in range(3):
         whole.add(totals)
-    half = LogWindow(device, {})
+    half = LogWindow(device, names, {})
     half.add(totals)
     state = half.state()
     assert state["tokens"] == 60
-    rest = LogWindow(device, state)
+    rest = LogWindow(device, names, state)
     for _ in range(2):
         rest.add(totals)
-    lines = [window.line() for window in (whole, rest)]
+    lines = [window.line(means) for window in (whole, rest)]
     for line in lines:
         assert line["loss"] == 2 and line["tokens"] == 180 and line["padding"] == round(1 - 60 / 64, 5)
-    whole.add(torch.zeros(8, dtype=torch.float64))  # a batch that was skipped
-    assert whole.line()["tokens"] == 180
-    assert whole.line()["padding"] == 0 and "loss" not in whole.line()  # every batch was skipped
+    whole.add(torch.zeros(5, dtype=torch.float64))  # a batch that was skipped
+    assert whole.line(means)["tokens"] == 180
+    assert whole.line(means)["padding"] == 0 and "loss" not in whole.line(means)  # every batch was skipped

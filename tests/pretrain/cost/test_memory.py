@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pretrain.batches.masking import rows_for
+from pretrain.batches.predictions import rows_for
 from pretrain.cost import memory as costs
 from pretrain.cost.memory import Arithmetic, largest_micro_batch, layer_bytes_per_token, memory, rows_of_sample
 from pretrain.kernels import cross_entropy as loss
-from pretrain.models.flops import flops_per_token, parameters
+from pretrain.models.registry import ARCHITECTURES
 from pretrain.settings import ModelSettings, PretrainSettings
 
 V = 32_000
@@ -28,10 +28,10 @@ def run(**changes: Any) -> PretrainSettings:
 
 def test_the_shape_of_roberta_base() -> None:
     model = ModelSettings()
-    assert parameters(model, V, 514) == P
+    assert ARCHITECTURES["roberta"].parameters(model, V, 512) == P
     # 72 · (4 · 768² + 2 · 768 · 3072) = 509,607,936; 144 · 768 · 512 = 56,623,104;
     # 0.9 · (32,000 · 768 + 768²) = 22,649,241.6
-    assert flops_per_token(model, V, 512, 0.15) == pytest.approx(588_880_281.6)
+    assert ARCHITECTURES["roberta"].flops_per_token(model, V, 512, 0.15) == pytest.approx(588_880_281.6)
     assert 588_880_281.6 * run().tokens == pytest.approx(6.175e20, rel=1e-3)  # 1M steps × 2048 × 512 tokens
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pretrain.cost.memory import Arithmetic, memory
-from pretrain.models.flops import parameters
+from pretrain.models.registry import ARCHITECTURES
 from pretrain.settings import PretrainSettings
 
 VOCABULARY = 4000
@@ -35,8 +35,8 @@ from pathlib import Path
 
 import torch
 
-from pretrain.parallel.engines import start_engine
-from pretrain.batches.masking import rows_for
+from pretrain.parallel.engine import start_engine
+from pretrain.batches.predictions import rows_for
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
 from pretrain.settings import PretrainSettings
 from pretrain.kernels.compile import speed_up
@@ -65,7 +65,7 @@ def train(settings, steps):
                 "rows_BM": torch.randint(1, settings.max_seq_len - 1, (settings.micro_batch, rows)),
                 "labels_BM": torch.randint(5, vocabulary, (settings.micro_batch, rows)),
             }
-            engine.micro_step(inputs, lambda sums: sums.loss / rows, last=number == 1)
+            engine.micro_step(inputs, lambda sums: sums["loss"] / rows, last=number == 1)
         engine.gradient_norm()
         engine.apply(1e-4, torch.ones(()), torch.zeros(()))
     return sum(p.numel() for p in model.parameters())
@@ -100,7 +100,7 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
     """
     tree = {**SETTINGS, "zero_stage": stage, "global_batch": 8}
     settings = PretrainSettings.model_validate(tree)
-    count = parameters(settings.model, VOCABULARY, settings.max_seq_len + 2)
+    count = ARCHITECTURES["roberta"].parameters(settings.model, VOCABULARY, settings.max_seq_len)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         meeting = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
@@ -128,7 +128,7 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
 )
 def test_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
     settings = PretrainSettings.model_validate(SETTINGS)
-    count = parameters(settings.model, VOCABULARY, settings.max_seq_len + 2)
+    count = ARCHITECTURES["roberta"].parameters(settings.model, VOCABULARY, settings.max_seq_len)
     found = measured(SETTINGS, environment)
     assert found["parameters"] == count
     expected = memory(settings, VOCABULARY, count, 1, Arithmetic("cpu", 4, compiled=False), "torch")

@@ -15,13 +15,14 @@ import torch
 from torch.nn import functional
 
 from pretrain.batches.inputs import RECTANGLES, InputForm, model_inputs, prepare
-from pretrain.batches.masking import IGNORE, MaskedBatch
+from pretrain.batches.predictions import IGNORE, MaskedBatch
 from pretrain.batches.samples import Batch
 from pretrain.kernels import attention
 from pretrain.kernels.attention import FILL, NAME
 from pretrain.kernels.compile import compile_layers, compile_whole, speed_up
 from pretrain.models.encoder import MaskedRowsModel, Sums, build_config, build_model, recompute_layers
 from pretrain.settings import ModelSettings, PretrainSettings
+from tests.pretrain.small_tokens import both_losses, objective_of
 
 SPECIAL = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
 LENGTH, ROWS = 24, 4
@@ -82,7 +83,7 @@ def each_alone(model: MaskedRowsModel, batch: Batch, masked: MaskedBatch, sample
             given: dict[str, Any] = {"input_ids": torch.from_numpy(masked.ids_BS[b, at])[None]}
             if samples == "sentence-pairs":
                 given["token_type_ids"] = torch.from_numpy(texts)[None]
-            out = model.hub(**given)
+            out = model.hf_model(**given)
             logits = getattr(out, "logits", None)
             logits = out.prediction_logits if logits is None else logits
             for row, label in zip(masked.rows_BM[b], masked.labels_BM[b], strict=True):
@@ -117,22 +118,22 @@ def test_side_by_side_is_each_alone(samples: str, kind: str, sizes: list[list[in
     truth.backward()
     wanted = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
-    dense = model(**prepare(batch, masked, samples, RECTANGLES).inputs)
-    torch.testing.assert_close(dense.loss + dense.pair_loss, truth, atol=1e-4, rtol=0)
+    dense = model(**prepare(batch, masked, samples, RECTANGLES, objective_of(samples)).inputs)
+    torch.testing.assert_close(both_losses(dense), truth, atol=1e-4, rtol=0)
     if recomputed:
-        recompute_layers(model.hub)
+        recompute_layers(model.hf_model)
         model.train()
-    model.hub.set_attn_implementation(NAME)
-    inputs = prepare(batch, masked, samples, InputForm(texts=True)).inputs
+    model.hf_model.set_attn_implementation(NAME)
+    inputs = prepare(batch, masked, samples, InputForm(texts=True), objective_of(samples)).inputs
     assert not {"lengths_B", "segment_ids_BS"} & inputs.keys() and inputs["ids_BS"].shape[1] % FILL == 0
     sums: Sums = model(**inputs)
-    (sums.loss + sums.pair_loss).backward()
-    torch.testing.assert_close(sums.loss + sums.pair_loss, truth, atol=1e-4, rtol=0)
+    both_losses(sums).backward()
+    torch.testing.assert_close(both_losses(sums), truth, atol=1e-4, rtol=0)
     for name, p in model.named_parameters():
         if name in wanted:
             torch.testing.assert_close(p.grad, wanted[name], atol=1e-4, rtol=1e-4, msg=name)
-    for field in ("correct", "predicted", "pairs_correct", "pairs"):
-        assert getattr(sums, field) == getattr(dense, field)
+    for field in (name for name in sums if not name.endswith("loss")):
+        assert sums[field] == dense[field]
 
 
 def test_texts_on_a_cpu_against_the_definition() -> None:
@@ -159,14 +160,7 @@ def test_a_cpu_takes_long_texts_one_after_the_other(length: int, changes: dict[s
     model, settings = make(**changes, max_seq_len=length)
     speed_up(model, settings, CPU)
     assert model.unpadded == taken
-    assert (model.hub.config._attn_implementation == NAME) == taken
-
-
-def test_local_attention_is_refused() -> None:
-    """Taken as global, a ModernBERT would train otherwise than its export computes."""
-    given = torch.zeros(1, 1, 4, 8)
-    with pytest.raises(NotImplementedError, match="local attention over 2"):
-        attention.attend(torch.nn.Module(), given, given, given, None, sliding_window=2)
+    assert (model.hf_model.config._attn_implementation == NAME) == taken
 
 
 def test_shapes_repeat_and_little_is_filled() -> None:
@@ -175,7 +169,7 @@ def test_shapes_repeat_and_little_is_filled() -> None:
     for seed in range(20):
         sizes = [[int(rng.integers(18, 25))] for _ in range(64)]
         batch, masked = batch_of("full-sentences", sizes, seed)
-        arrays = model_inputs(batch, masked, "full-sentences", InputForm(texts=True))
+        arrays = model_inputs(batch, masked, "full-sentences", InputForm(texts=True), objective_of("full-sentences"))
         filled = arrays["ids_BS"].size - int(batch.lengths_B.sum())
         assert 0 <= filled < FILL
         shapes.add((arrays["cu_seqlens_K"].shape, arrays["rows_BM"].shape))
@@ -190,9 +184,9 @@ def test_one_product_for_queries_keys_and_values_changes_nothing(kind: str) -> N
     batch, masked = batch_of("doc-sentences", [[12], [24]])
     results = []
     for model in (plain, fused):
-        sums = model(**prepare(batch, masked, "doc-sentences", RECTANGLES).inputs)
-        sums.loss.backward()
-        results.append((sums.loss, {n: p.grad for n, p in model.named_parameters() if p.grad is not None}))
+        sums = model(**prepare(batch, masked, "doc-sentences", RECTANGLES, objective_of("doc-sentences")).inputs)
+        sums["loss"].backward()
+        results.append((sums["loss"], {n: p.grad for n, p in model.named_parameters() if p.grad is not None}))
     torch.testing.assert_close(results[0][0], results[1][0])
     for name, gradient in results[0][1].items():
         torch.testing.assert_close(gradient, results[1][1][name], atol=1e-5, rtol=1e-4)
@@ -202,10 +196,10 @@ def test_one_product_for_queries_keys_and_values_changes_nothing(kind: str) -> N
 def test_nothing_of_it_is_exported() -> None:
     model, settings = make(dtype="bf16")
     model.half = torch.bfloat16
-    before = model.hub.config.to_dict()
+    before = model.hf_model.config.to_dict()
     speed_up(model, settings, torch.device("meta"))
-    assert model.unpadded and NAME in str(model.hub.config._attn_implementation)
-    assert NAME not in str(model.hub.config.to_dict().values()) and model.hub.config.to_dict() == before
+    assert model.unpadded and NAME in str(model.hf_model.config._attn_implementation)
+    assert NAME not in str(model.hf_model.config.to_dict().values()) and model.hf_model.config.to_dict() == before
 
 
 class Counting:
@@ -235,7 +229,7 @@ def test_one_graph_serves_batches_of_all_sizes(
     monkeypatch.setattr(attention, "attend_texts", attend_texts)
     model, settings = make(kind)
     speed_up(model, settings, CPU, fuse=True)
-    model.hub.set_attn_implementation(NAME)
+    model.hf_model.set_attn_implementation(NAME)
     model.unpadded = model.compiles = True
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
@@ -248,7 +242,7 @@ def test_one_graph_serves_batches_of_all_sizes(
         shapes = set()
         for seed, size in enumerate((20, 24, 5, 12)):
             sizes = [[size // (2 + seed)] * (2 + seed) if samples == "packed" else [size]] * 12
-            made = prepare(*batch_of(samples, sizes, seed), samples, InputForm(texts=True))
+            made = prepare(*batch_of(samples, sizes, seed), samples, InputForm(texts=True), objective_of(samples))
             inputs = model.on_device(made.inputs, CPU)
             shapes.add((inputs["ids_BS"].shape, inputs["cu_seqlens_K"].shape))
             model(**inputs)

@@ -28,8 +28,8 @@ CPU = torch.device("cpu")
 
 def model_of(**changes: Any) -> tuple[MaskedRowsModel, PretrainSettings]:
     settings = PretrainSettings(**{"model": SHAPE, "max_seq_len": 16, **changes})
-    hub = build_model(settings, build_config(settings, 50, SPECIAL))
-    return MaskedRowsModel(hub, half_type(settings.dtype)), settings
+    hf_model = build_model(settings, build_config(settings, 50, SPECIAL))
+    return MaskedRowsModel(hf_model, half_type(settings.dtype)), settings
 
 
 def arguments() -> dict[str, torch.Tensor]:
@@ -44,14 +44,14 @@ def test_in_16_bits_nothing_between_the_layers_is_wider() -> None:
     fast, settings = model_of(dtype="bf16")
     speed_up(fast, settings, CPU)
     seen: list[torch.dtype] = []
-    for module in fast.hub.base_model.modules():
+    for module in fast.hf_model.base_model.modules():
         if isinstance(module, torch.nn.LayerNorm):
             module.register_forward_hook(lambda _module, given, output: seen.extend([given[0].dtype, output.dtype]))
     sums = fast(**arguments())
     assert seen[1:] == [torch.bfloat16] * 9  # five norms; what the first one reads are the embeddings
     exact = plain(**arguments())
-    assert sums.loss.item() == pytest.approx(exact.loss.item(), rel=1e-2)
-    sums.loss.backward()
+    assert sums["loss"].item() == pytest.approx(exact["loss"].item(), rel=1e-2)
+    sums["loss"].backward()
     assert {p.grad.dtype for p in fast.parameters() if p.grad is not None} == {torch.float32}
 
 
@@ -59,7 +59,7 @@ def test_in_32_bits_nothing_is_changed() -> None:
     plain, _ = model_of()
     fast, settings = model_of(dtype="fp32")
     speed_up(fast, settings, CPU)
-    assert torch.equal(fast(**arguments()).loss, plain(**arguments()).loss)
+    assert torch.equal(fast(**arguments())["loss"], plain(**arguments())["loss"])
 
 
 def test_a_compiler_that_fails_is_named_before_the_run() -> None:
@@ -105,8 +105,8 @@ def test_8_bits_are_near_and_weights_stay_what_they_are() -> None:
     use_fp8(model, CPU, emulate=True)
     assert sum("Float8" in type(module).__name__ for module in model.modules()) == 2 * 2  # feed-forward alone
     sums = model(**arguments())
-    sums.loss.backward()
-    assert sums.loss.item() == pytest.approx(plain(**arguments()).loss.item(), rel=0.02)
+    sums["loss"].backward()
+    assert sums["loss"].item() == pytest.approx(plain(**arguments())["loss"].item(), rel=0.02)
     assert list(model.state_dict()) == names and {p.dtype for p in model.parameters()} == {torch.float32}
 
 
@@ -127,11 +127,11 @@ def test_dropout_of_attention_alone() -> None:
 def test_a_model_whose_layers_are_computed_again_is_one_graph() -> None:
     """transformers warns, amid the forward pass, of a cache that an encoder has not: a break in the graph."""
     model, _ = model_of()
-    recompute_layers(model.hub)
+    recompute_layers(model.hf_model)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     compile_whole(model.train(), "aot_eager")
-    model(**arguments()).loss.backward()
+    model(**arguments())["loss"].backward()
     assert sum(torch._dynamo.utils.counters["graph_break"].values()) == 0
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
     torch._dynamo.reset()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from pretrain.batches.masking import IGNORE
+from pretrain.batches.predictions import IGNORE
 from pretrain.kernels import cross_entropy as losses
 from pretrain.kernels.cross_entropy import linear_cross_entropy
 

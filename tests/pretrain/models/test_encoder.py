@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from pretrain.batches.masking import IGNORE
+from pretrain.batches.predictions import IGNORE
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
-from pretrain.models.flops import flops_per_token, parameters
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives.registry import OBJECTIVES
 from pretrain.optim.schedules import rate_factor
 from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
 
@@ -41,17 +42,17 @@ def test_masked_rows_give_the_loss_of_the_full_head(padded: bool) -> None:
         ids[1, 12:] = SPECIAL["pad"]
     rows = torch.tensor([[2, 5, 7], [1, 3, 0], [4, 6, 0]])
     labels = torch.tensor([[9, 8, 0], [7, 6, IGNORE], [5, 11, IGNORE]])
-    loss, _, count, *_ = model(ids, rows, labels, lengths)
+    sums = model(ids, rows, labels, lengths)
     attention = (ids != SPECIAL["pad"]).long() if padded else None
-    logits = model.hub(input_ids=ids, attention_mask=attention).logits
+    logits = model.hf_model(input_ids=ids, attention_mask=attention).logits
     full = torch.full((3, 20), IGNORE)
     for b in range(3):
         for row, label in zip(rows[b], labels[b], strict=True):
             if label != IGNORE:
                 full[b, row] = label
     expected = functional.cross_entropy(logits.view(-1, 50), full.view(-1), ignore_index=IGNORE, reduction="sum")
-    assert count == 7  # the label 0 counts
-    torch.testing.assert_close(loss, expected)
+    assert sums["predicted"] == 7  # the label 0 counts
+    torch.testing.assert_close(sums["loss"], expected)
 
 
 def test_same_seed_same_weights_and_random_state_untouched() -> None:
@@ -66,10 +67,10 @@ def test_same_seed_same_weights_and_random_state_untouched() -> None:
 
 def test_positions_count_from_pad_plus_one_and_all_are_usable() -> None:
     model = make()
-    assert model.hub.config.max_position_embeddings == 22
+    assert model.hf_model.config.max_position_embeddings == 22
     ids = torch.full((1, 20), 7)
     seen: list[torch.Tensor] = []
-    hook = model.hub.roberta.embeddings.position_embeddings.register_forward_pre_hook(
+    hook = model.hf_model.roberta.embeddings.position_embeddings.register_forward_pre_hook(
         lambda module, inputs: seen.append(inputs[0])
     )
     model(ids, torch.zeros(1, 1, dtype=torch.long), torch.full((1, 1), 7))
@@ -79,11 +80,12 @@ def test_positions_count_from_pad_plus_one_and_all_are_usable() -> None:
 
 def test_flops_and_parameters_of_roberta_base() -> None:
     base = ModelSettings()
-    assert flops_per_token(base, 32_000, 512, 0.15) == pytest.approx(588.9e6, rel=1e-4)
-    assert flops_per_token(base, 32_000, 512, 1.0) == pytest.approx(717.2e6, rel=1e-3)
-    assert parameters(SHAPE, 50, 22) == make().hub.num_parameters()
-    assert parameters(BERT, 50, 20) == build(model=BERT).hub.num_parameters()
-    assert parameters(BERT, 50, 20, nsp=True) == build(model=BERT, **PAIRS).hub.num_parameters()
+    assert ARCHITECTURES["roberta"].flops_per_token(base, 32_000, 512, 0.15) == pytest.approx(588.9e6, rel=1e-4)
+    assert ARCHITECTURES["roberta"].flops_per_token(base, 32_000, 512, 1.0) == pytest.approx(717.2e6, rel=1e-3)
+    assert ARCHITECTURES["roberta"].parameters(SHAPE, 50, 20) == make().hf_model.num_parameters()
+    bert, pairs = ARCHITECTURES["bert"].parameters(BERT, 50, 20), OBJECTIVES["mlm+nsp"].parameters(BERT)
+    assert bert == build(model=BERT).hf_model.num_parameters()
+    assert bert + pairs == build(model=BERT, **PAIRS).hf_model.num_parameters()
 
 
 def test_linear_schedule() -> None:
@@ -130,18 +132,18 @@ def test_packed_texts_give_the_logits_of_each_alone(shape: ModelSettings) -> Non
         for text, size in enumerate(sizes):
             texts[b, start : start + size] = text
             rows[b, text], labels[b, text] = start + size - 1, 9
-            logits = model.hub(input_ids=ids[b : b + 1, start : start + size]).logits[0, -1]
+            logits = model.hf_model(input_ids=ids[b : b + 1, start : start + size]).logits[0, -1]
             alone = alone + functional.cross_entropy(logits, torch.tensor(9))
             start += size
     together = model(ids, rows, labels, segment_ids_BS=texts)
-    assert together.predicted == 5 and not together.pairs
-    torch.testing.assert_close(together.loss, alone, atol=1e-4, rtol=0)
+    assert together["predicted"] == 5
+    torch.testing.assert_close(together["loss"], alone, atol=1e-4, rtol=0)
     different = ids.clone()
     different[:, 0] = 49  # in the first text alone
     others = torch.where(torch.tensor([[False] + [True] * 5] * 2), labels, IGNORE)
-    kept, changed = (model(each, rows, others, segment_ids_BS=texts).loss for each in (ids, different))
+    kept, changed = (model(each, rows, others, segment_ids_BS=texts)["loss"] for each in (ids, different))
     assert torch.equal(kept, changed) and not torch.equal(
-        model(different, rows, labels, segment_ids_BS=texts).loss, alone
+        model(different, rows, labels, segment_ids_BS=texts)["loss"], alone
     )
 
 
@@ -156,18 +158,18 @@ def test_pairs_give_the_losses_of_bert_for_pretraining() -> None:
     pairs = (~follows).long()
     sums = model(ids, rows, labels, lengths, segments_BS=texts.clamp(min=0), pairs_P=pairs)
     full = torch.full((4, 20), IGNORE).scatter(1, rows, labels)
-    theirs = model.hub(
+    theirs = model.hf_model(
         input_ids=ids,
         attention_mask=(texts >= 0).long(),
         token_type_ids=texts.clamp(min=0),
         labels=full,
         next_sentence_label=(~follows).long(),
     )
-    torch.testing.assert_close(sums.loss / 6 + sums.pair_loss / 4, theirs.loss)
-    assert sums.predicted == 6 and sums.pairs == 4
+    torch.testing.assert_close(sums["loss"] / 6 + sums["pair_loss"] / 4, theirs.loss)
+    assert sums["predicted"] == 6 and sums["pairs"] == 4
     fewer = model(ids, rows, labels, lengths, segments_BS=texts.clamp(min=0), pairs_P=pairs.where(follows, IGNORE))
-    assert fewer.pairs == 2 and fewer.pair_loss < sums.pair_loss  # samples that only fill a batch do not count
-    assert sums.pairs_correct == (theirs.seq_relationship_logits.argmax(-1) == (~follows).long()).sum()
+    assert fewer["pairs"] == 2 and fewer["pair_loss"] < sums["pair_loss"]  # samples that only fill a batch do not count
+    assert sums["pairs_correct"] == (theirs.seq_relationship_logits.argmax(-1) == (~follows).long()).sum()
 
 
 def test_pairs_belong_to_their_objective_and_to_bert() -> None:

@@ -16,7 +16,7 @@ import torch
 from deepspeed.runtime.zero import partition_parameters, stage3, stage_1_and_2
 from packaging.specifiers import SpecifierSet
 
-from pretrain.parallel.engines import deepspeed_engine
+from pretrain.parallel import zero as deepspeed_engine
 from pretrain.parallel.zero import OVERRIDES, DeepSpeedEngine, deepspeed_config
 from pretrain.settings import PretrainSettings
 

@@ -42,7 +42,7 @@ mark.register_autograd(lambda context, gradient: seen(gradient))
 
 inner_speed_up = begin.speed_up
 def speed_up(model, *args, **kwargs):
-    for layer in model.hub.base_model.encoder.layer:  # of each: they share a graph
+    for layer in model.hf_model.base_model.encoder.layer:  # of each: they share a graph
         layer.output.register_forward_hook(lambda _, __, value: mark(value))
     inner_speed_up(model, *args, **kwargs)
 begin.speed_up = speed_up

@@ -1,0 +1,1 @@
+"""What a model learns from its batches, a file an objective."""

@@ -1,0 +1,66 @@
+"""Causal language modelling on an encoder's weights: every position predicts the token after it.
+
+A first phase of a run, from which masked language modelling goes on: each position learns, not 15% of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from common.errors import HunminError
+from pretrain.batches.predictions import IGNORE, MaskedBatch
+from pretrain.objectives.mlm import MaskedLanguageModelling
+from pretrain.objectives.objective import Corpus, Objective, Predict, Sums
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pretrain.batches.samples import Batch
+    from pretrain.models.encoder import MaskedRowsModel
+    from pretrain.settings import PretrainSettings
+
+
+class CausalLanguageModelling(Objective):
+    """The next token of a text is predicted from those before it; a text sees no other."""
+
+    name, sums = "clm", MaskedLanguageModelling.sums
+    causal, scored = True, False
+
+    def fault(self, settings: PretrainSettings) -> str:
+        """Return why the samples are none for it."""
+        if settings.packing != "sentence-pairs":
+            return ""
+        return (
+            f"objective={self.name} does not go with packing=sentence-pairs, which next-sentence prediction learns "
+            "from; set packing=packed"
+        )
+
+    def rows(self, settings: PretrainSettings) -> int:
+        """Return all positions but the last."""
+        return settings.max_seq_len - 1
+
+    def predicted_share(self, settings: PretrainSettings) -> float:
+        """Return 1."""
+        return 1.0
+
+    def predict(self, corpus: Corpus) -> Predict:
+        """Return what takes each position's next token as its label."""
+        samples = corpus.samples
+        mean = (samples.positions - samples.texts) / max(1, len(samples))
+        if not mean:
+            raise HunminError("no text of the corpus has a token after another", "a text is [CLS] … [SEP]", "add text")
+
+        def shift(batch: Batch, ids_B: np.ndarray, epochs_B: np.ndarray, step: int | None) -> MaskedBatch:
+            texts_BS = batch.segment_ids_BS
+            follows_BM = (texts_BS[:, 1:] == texts_BS[:, :-1]) & (texts_BS[:, 1:] >= 0)
+            rows_BM = np.where(follows_BM, np.arange(follows_BM.shape[1]), 0)
+            labels_BM = np.where(follows_BM, batch.ids_BS[:, 1:], IGNORE)
+            return MaskedBatch(batch.ids_BS, rows_BM, labels_BM, len(ids_B) * mean)
+
+        return shift
+
+    def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **_: Tensor) -> Sums:
+        """Return −log probability, tokens predicted right, and tokens predicted, by the same head."""
+        return dict(zip(self.sums, model.vocabulary_sums(hidden_RH, labels_R), strict=True))

@@ -1,0 +1,98 @@
+"""What an optimizer is: all that depends on its kind, so that one more is one file and a line in the registry.
+
+Settings and plans ask for facts alone: torch is imported where weights are updated.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from pretrain.models.encoder import MaskedRowsModel
+    from pretrain.settings import PretrainSettings
+
+
+@dataclass(frozen=True)
+class OptimizerState:
+    """An optimizer's state, whole: the same whatever engine, ZeRO stage and number of processes it comes from."""
+
+    steps: int
+    """Updates so far, without those that were skipped."""
+    moments: dict[str, dict[str, Tensor]]
+    """Name of a state → name of the weight → its value, fp32."""
+
+
+class OptimizerKind(ABC):
+    """Makes an optimizer, keeps its state, and hands it what one step takes.
+
+    What `build` returns has `state` (weight → its states and "step"), `step()` and `zero_grad()`. A step divides the
+    gradient by a scalar of the device and leaves all as it is where another one says so: the host waits for neither.
+    """
+
+    name: ClassVar[str]
+    """By which recipes call it."""
+    label: ClassVar[str]
+    """By which people call it."""
+
+    def fault(self, settings: PretrainSettings) -> str:
+        """Return why a run cannot use it, with what to set instead; "" where it can."""
+        return ""
+
+    def state_numbers(self, settings: PretrainSettings, parameters: int) -> int:
+        """Return how many numbers it keeps between steps, of a model of so many parameters."""
+        return 2 * parameters
+
+    @abstractmethod
+    def build(self, model: MaskedRowsModel, settings: PretrainSettings) -> Any:
+        """Return the optimizer of a model on its device; biases and norms (every vector) have no decay."""
+
+    @abstractmethod
+    def states(self, optimizer: Any, weight: nn.Parameter) -> tuple[str, ...]:
+        """Return the names of a weight's states."""
+
+    def fresh(self, like: Tensor, states: tuple[str, ...], steps: int) -> dict[str, Tensor]:
+        """Return a weight's states before its first update, but for the count of updates.
+
+        Args:
+            like: the weight, or a part of it.
+            states: their names.
+            steps: updates so far.
+        """
+        import torch
+
+        moments = {name: torch.zeros_like(like, memory_format=torch.preserve_format) for name in states}
+        return {"step": torch.tensor(float(steps), dtype=torch.float32, device=like.device), **moments}
+
+    def load(self, optimizer: Any, weights: Mapping[str, nn.Parameter], state: OptimizerState) -> None:
+        """Put a state into an optimizer.
+
+        Args:
+            optimizer: from `build`.
+            weights: by name.
+            state: of all of them.
+        """
+        for name, weight in weights.items():
+            states = self.states(optimizer, weight)
+            held = optimizer.state[weight] = self.fresh(weight, states, state.steps)
+            for moment in states:
+                held[moment].copy_(state.moments[moment][name])
+
+    @abstractmethod
+    def prepare(self, optimizer: Any, lr: float, divisor: Tensor, skip: Tensor) -> None:
+        """Set what the next step takes.
+
+        Args:
+            optimizer: from `build`.
+            lr: learning rate.
+            divisor: float32 scalar on the device by which the gradient is divided.
+            skip: float32 scalar on the device: 1 leaves weights, states and the count of updates as they are.
+        """
+
+    def updates(self, optimizer: Any) -> int:
+        """Return how many updates have been made."""
+        return max((int(state["step"]) for state in optimizer.state.values() if "step" in state), default=0)
