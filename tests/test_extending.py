@@ -1,4 +1,4 @@
-"""What docs/extending.md shows works: a type of personal data, a reader and a task are taken from the page and used."""
+"""What docs/extending.md shows works: its code is taken from the page and used."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import re2
+import torch
 
 from data.pii import PII_TYPES, Span
 from data.pii.detect import scan
@@ -20,6 +21,18 @@ from data.readers.blocks import LINES
 from data.readers.registry import Reader, _at
 from klue.examples import load_splits
 from klue.tasks.base import Features
+from pretrain.batches.loader import Loader, plan_samples
+from pretrain.batches.predictions import IGNORE
+from pretrain.callbacks.guard import StepGuard
+from pretrain.models.encoder import MaskedRowsModel, build_config, build_model
+from pretrain.models.registry import ARCHITECTURES
+from pretrain.objectives.registry import OBJECTIVES
+from pretrain.optim.registry import OPTIMIZERS
+from pretrain.parallel.engine import start_engine
+from pretrain.settings import ModelSettings, OptimizerSettings, PretrainSettings
+from pretrain.trainer import Trainer
+from tests.pretrain.small_tokens import make_tokenizer, make_tokens
+from tokenizer.shards import TokenShards
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -74,6 +87,77 @@ def test_a_task(tmp_path: Path) -> None:
         task.check("great", "good")
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    folder = tmp_path_factory.mktemp("small")
+    return make_tokens(folder / "tokens"), make_tokenizer(folder / "tokenizer"), folder / "plans"
+
+
+def losses(small: tuple[Path, Path, Path], settings: PretrainSettings) -> list[float]:
+    """Return the loss of each of a few steps of a small run."""
+    tokens, tokenizer, plans = small
+    shards, cpu = TokenShards(tokens), torch.device("cpu")
+    model = MaskedRowsModel(build_model(settings, build_config(settings, shards.vocab_size, shards.special_ids)))
+    plan_samples(settings, tokens, plans)
+    loader = Loader(settings, tokens, tokenizer, plans, 0, 1)
+    trainer = Trainer(start_engine(model, settings, cpu), loader, StepGuard(settings, False, cpu))
+    found = []
+    for step in range(40):
+        totals = trainer.step(step, 3e-3, loader.micro_batches(step)).totals
+        found.append(loader.objective(step).figures(dict(zip(trainer.names, totals.tolist(), strict=True)))["loss"])
+    return found
+
+
+SMALL = PretrainSettings(
+    model=ModelSettings(layers=1, hidden=32, heads=2, dropout=0.0), max_seq_len=24, steps=40, global_batch=16,
+    micro_batch=8, validation_samples=0, optimizer=OptimizerSettings(warmup_steps=1),
+)  # fmt: skip
+
+
+def test_a_model(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    new = shown("model")["PreNorm"]()
+    monkeypatch.setitem(ARCHITECTURES, new.name, new)
+    settings = SMALL.model_copy(update={"model": SMALL.model.model_copy(update={"type": new.name})})
+    special = {"cls": 0, "pad": 1, "sep": 2, "unk": 3, "mask": 4}
+    model = MaskedRowsModel(build_model(settings, build_config(settings, 50, special))).eval()
+    assert new.parameters(settings.model, 50, 24) == model.hf_model.num_parameters()
+    ids, rows = torch.arange(5, 15)[None], torch.tensor([[2, 7]])
+    labels = torch.full((1, 10), IGNORE).scatter(1, rows, 9)
+    wanted = model.hf_model(input_ids=ids, labels=labels).loss
+    assert model(ids, rows, torch.tensor([[9, 9]]))["loss"].item() == pytest.approx(2 * wanted.item(), rel=1e-5)
+    found = losses(small, settings)
+    assert sum(found[-8:]) < sum(found[:8])
+
+
+def test_an_objective(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    new = shown("objective")["AllTokens"]()
+    monkeypatch.setitem(OBJECTIVES, new.name, new)
+    settings = SMALL.model_copy(update={"objective": new.name})
+    loader = Loader(settings, small[0], small[1], small[2], 0, 1)
+    for batch, masked in loader.masked_batches(0):
+        ordinary = batch.ids_BS >= 5
+        assert masked.predicted == ordinary.sum() and (masked.ids_BS != batch.ids_BS).sum() > 0
+        assert (batch.ids_BS[ordinary] == masked.labels_BM[masked.labels_BM != IGNORE]).all()
+    found = losses(small, settings)
+    assert sum(found[-8:]) < sum(found[:8])
+
+
+def test_an_optimizer(small: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    new = shown("optimizer")["Lion"]()
+    monkeypatch.setitem(OPTIMIZERS, new.name, new)
+    settings = SMALL.model_copy(update={"optimizer": SMALL.optimizer.model_copy(update={"type": new.name})})
+    weight = torch.nn.Parameter(torch.tensor([[1.0, -2.0]]))
+    optimizer = new.build(torch.nn.ParameterList([weight]), settings)
+    for skip, wanted in ((1.0, [[1.0, -2.0]]), (0.0, [[1 - 0.1 * (1 + 0.01), -2 - 0.1 * (-1 - 0.02)]])):
+        weight.grad = torch.tensor([[4.0, -4.0]]) if not skip else torch.full((1, 2), torch.nan)
+        new.prepare(optimizer, 0.1, torch.tensor(2.0), torch.tensor(skip))
+        optimizer.step()
+        torch.testing.assert_close(weight.data, torch.tensor(wanted))
+    assert new.updates(optimizer) == 1
+    found = losses(small, settings)
+    assert sum(found[-8:]) < sum(found[:8])
+
+
 @pytest.mark.parametrize("page", ["extending.md", "extending.ko.md"])
 def test_names_exist_in_the_files_beside_which_they_stand(page: str) -> None:
     rows = [line for line in (ROOT / "docs" / page).read_text("utf-8").splitlines() if line.startswith("| `")]
@@ -94,4 +178,4 @@ def test_the_korean_page_shows_the_same_code() -> None:
         re.findall(r"^```\w+\n.*?^```$", (ROOT / "docs" / name).read_text("utf-8"), re.DOTALL | re.MULTILINE)
         for name in ("extending.md", "extending.ko.md")
     ]
-    assert blocks[0] == blocks[1] and len(blocks[0]) == 3
+    assert blocks[0] == blocks[1] and len(blocks[0]) == 6

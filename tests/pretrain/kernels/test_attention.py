@@ -221,7 +221,7 @@ def test_one_graph_serves_batches_of_all_sizes(
     @torch.library.custom_op("hunmin_test::attend_texts", mutates_args=())
     def attend_texts(
         query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, borders: torch.Tensor, longest: int,
-        dropout: float, scaling: float,
+        dropout: float, scaling: float, window: int | None, causal: bool,
     ) -> torch.Tensor:  # fmt: skip
         return slow_loop(query, key, value, borders, longest, dropout, scaling)
 
