@@ -64,6 +64,7 @@ def cost_plan(
     )
     if fault := p.batch_fault(where.devices):
         raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
+    p = p.shared_by(where.devices)
     refuse_settings(p, named.name, named.device)
     for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to go on with that is not there
         stage_named(name).files(recipe)

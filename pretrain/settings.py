@@ -159,7 +159,7 @@ class BatchWarmupSettings(Settings):
 
     start: int = Field(ge=1)
     """Samples of the first stair, and by which each one is larger than the one before; must divide `global_batch`, and
-    be a multiple of micro batch × processes."""
+    be a multiple of the micro-batch and of the processes."""
     steps: int = Field(ge=1)
     """Steps of all stairs together; the last stair is `global_batch` itself, so that 1 is as good as no growth."""
 
@@ -209,8 +209,9 @@ class PretrainSettings(Settings):
     """Smaller global batches over the first steps: more updates from the same tokens while gradients still agree. None
     begins with `global_batch`. Learning rate and masking rate go by the step in any case."""
     micro_batch: int = runtime(32, ge=1)
-    """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory; a run may go
-    on with another, whose dropout is drawn anew and whose losses differ by rounding."""
+    """Samples a process computes at once; the rest of the global batch is accumulated. Set it by memory. Where so many
+    processes cannot share the batch in this size, they take the largest one below. A run may resume with another size,
+    whose dropout is drawn anew and whose losses differ by rounding."""
     validation_samples: int = Field(1024, ge=0)
     """Samples held out of training for the validation loss, always with the same masks; at most a tenth of all. Where
     the corpus holds out documents (`corpus.mixture`), so many of theirs, and no others."""
@@ -337,23 +338,32 @@ class PretrainSettings(Settings):
 
     def batch_fault(self, processes: int) -> str:
         """Return why so many processes cannot share every global batch evenly, with a remedy; "" when they can."""
-        name, smallest, whole = "pretrain.global_batch", self.global_batch, self.micro_batch * processes
+        name, smallest = "pretrain.global_batch", self.smallest_batch
         if self.batch_warmup:
-            name, smallest = "pretrain.batch_warmup.start", self.batch_warmup.start
+            name = "pretrain.batch_warmup.start"
             if self.global_batch % smallest:
                 return (
                     f"pretrain.global_batch ({self.global_batch}) must be divisible by {name} ({smallest}), by which "
                     f"it grows; e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
                 )
-        if not smallest % whole:
-            return ""
-        remedy = f"pretrain.micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
-        if smallest % processes:  # no micro-batch fits
-            remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // whole) * whole}"
-        return (
-            f"{name} ({smallest}) must be divisible by micro_batch × processes "
-            f"({self.micro_batch} × {processes} = {whole}); e.g. {remedy}"
-        )
+        if smallest % processes:
+            remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // processes) * processes}"
+            return f"{name} ({smallest}) must be divisible by the processes ({processes}); e.g. {remedy}"
+        if smallest % self.micro_batch:
+            remedy = f"pretrain.micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"
+            return f"{name} ({smallest}) must be divisible by micro_batch ({self.micro_batch}); e.g. {remedy}"
+        return ""
+
+    def shared_by(self, processes: int) -> PretrainSettings:
+        """Return the settings with the largest micro-batch, as stated or below, in which so many processes can share
+        every global batch; see `batch_fault`."""
+        size = _largest_divisor(self.smallest_batch, processes, self.micro_batch)
+        return self if size == self.micro_batch else self.model_copy(update={"micro_batch": size})
+
+    @property
+    def smallest_batch(self) -> int:
+        """Samples of the first global batch."""
+        return self.batch_warmup.start if self.batch_warmup else self.global_batch
 
     def samples_before(self, step: int) -> int:
         """Return the samples of all global batches before that of `step`: stair k begins at ⌊k · steps / stairs⌋."""

@@ -89,6 +89,9 @@ def begin(
     """
     if fault := settings.batch_fault(process.world):  # a launcher may have started more than `processes`
         raise UserError(fault, "every process computes as many micro-batches of a global batch as the others")
+    stated, settings = settings.micro_batch, settings.shared_by(process.world)
+    if process.first and settings.micro_batch != stated:
+        say(f"micro-batches of {settings.micro_batch} samples, not {stated}: {process.world} processes share the batch")
     check_device(settings, process.device)
     require_shared_folder(out, process)
     metadata = _metadata(settings, tokens, process)

@@ -228,7 +228,7 @@ def largest_micro_batch(
         changed = settings.model_copy(update={"micro_batch": micro_batch, "gradient_checkpointing": checkpointing})
         return memory(changed, vocab_size, parameters, devices, arithmetic, engine).total <= room
 
-    share = _smallest_batch(settings) // devices
+    share = settings.smallest_batch // devices
     if share and fits(share):
         return share, largest_dividing(settings, devices, share)
     low, high = 0, max(0, share - 1)  # up to there, where gradients are accumulated, memory grows with the micro-batch
@@ -246,9 +246,5 @@ def largest_dividing(settings: PretrainSettings, devices: int, at_most: int) -> 
         devices: that share it.
         at_most: samples of the micro-batch.
     """
-    share, rest = divmod(_smallest_batch(settings), devices)
+    share, rest = divmod(settings.smallest_batch, devices)
     return 0 if rest else max((m for m in range(1, min(share, at_most) + 1) if share % m == 0), default=0)
-
-
-def _smallest_batch(settings: PretrainSettings) -> int:
-    return settings.batch_warmup.start if settings.batch_warmup else settings.global_batch

@@ -81,12 +81,9 @@ def test_batches_are_the_same_for_any_number_of_processes(tokens: Path, tokenize
 
 @pytest.mark.slow
 def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
-    message = (
-        r"batch_warmup\.start \(4\) must be divisible by micro_batch × processes \(2 × 4 = 8\); "
-        r"e\.g\. pretrain\.micro_batch=1"
-    )
-    with pytest.raises(ValueError, match=message):
-        PretrainSettings(**{**RUN, **GROWING, "processes": 4})
+    with pytest.raises(ValueError, match=r"batch_warmup\.start \(4\) must be divisible by the processes \(3\)"):
+        PretrainSettings(**{**RUN, **GROWING, "processes": 3})
+    assert PretrainSettings(**{**RUN, **GROWING, "processes": 4}).shared_by(4).micro_batch == 1
     with pytest.raises(
         ValueError, match=r"global_batch \(16\) must be divisible by pretrain\.batch_warmup\.start \(6\).*start=4"
     ):
@@ -94,7 +91,7 @@ def test_processes_that_cannot_share_a_small_batch_are_refused(tmp_path: Path, t
     # a launcher that the settings know nothing of
     first = start(tmp_path, tokens, tokenizer, **{**GROWING, "batch_warmup": {"start": 2, "steps": 9}, "steps": 6})
     assert finish(first)[0] == 0
-    command = [sys.executable, "-m", "pretrain.parallel.launch", "2", str(tmp_path / "logs" / "job.json")]
+    command = [sys.executable, "-m", "pretrain.parallel.launch", "3", str(tmp_path / "logs" / "job.json")]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert done.returncode == 2 and "batch_warmup.start (2) must be divisible by" in done.stderr
     assert "Traceback" not in done.stderr

@@ -45,7 +45,7 @@ TWO = {"nodes": 2, "devices": 8, "address": "n0", "hosts": ("n0", "n1")}
         ("kubeflow", {"volume_claim": "x:/y"}, "--image NAME:TAG"),
         ("torchrun", {**TWO, "node": 2}, "--node 2 of --nodes 2"),
         ("xla", {"node": 1}, "the last one is 0"),
-        ("slurm", {"nodes": 3, "devices": 8}, "must be divisible by micro_batch × processes"),
+        ("slurm", {"nodes": 3, "devices": 8}, "must be divisible by the processes (24)"),
         # 256 samples in micro-batches of 8 are 32: processes of 2 and 4 nodes share them, those of 3 do not
         ("torchrun", {"nodes": 4, "devices": 8, "address": "n0", "fewest": 2}, "--nodes 2:4, with 3 nodes: pretrain.g"),
         ("slurm", {"scheduler_options": ("--comment=hf_" + "x" * 34,)}, "a secret is not"),

@@ -186,7 +186,9 @@ def test_a_start_of_its_own_and_given_weights_exclude_each_other() -> None:
 
 
 def test_batches_that_do_not_divide_are_refused_with_the_values() -> None:
-    with pytest.raises(ValueError, match=r"global_batch \(100\) must be divisible .*32 × 1 = 32.*micro_batch=25"):
+    with pytest.raises(
+        ValueError, match=r"global_batch \(100\) must be divisible by micro_batch \(32\).*micro_batch=25"
+    ):
         PretrainSettings(global_batch=100, micro_batch=32)
 
 
