@@ -99,11 +99,11 @@ def mediawiki(text: str) -> None:
 
 WORKS: dict[str, tuple[Callable[[str], None], list[str], int]] = {
     "corpus": (build, [*TEXT, "<p" + " " * 300, "<p a=" + "/" * 300, "<p " + "a" * 60], 60_000),
-    "values": (find, VALUES, 100_000),
+    "values": (find, VALUES, 40_000),
     "sentences": (split, SENTENCES, 40_000),
     "namuwiki": (namuwiki, NAMUMARK, 100_000),
     "mediawiki": (mediawiki, WIKICODE, 40_000),
-    "html": (lambda text: parse("html", text), TAGS, 200_000),
+    "html": (lambda text: parse("html", text), TAGS, 100_000),
     "markdown": (lambda text: parse("markdown", text), [*TAGS, *MARKS], 40_000),
 }
 

@@ -153,7 +153,7 @@ by_tasks(sorted((folder / "parts").glob("part-*.parquet")), folder, True)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 def test_kills_at_any_moment_change_no_byte(tmp_path):
     texts = mixed(60, 7)
     write_parts(tmp_path / "parts", texts, [10, 20, 21, 60, 100])

@@ -184,7 +184,7 @@ def pushed(hub: Hub) -> list[str]:
     return hub.repositories["me/live"].messages if "me/live" in hub.repositories else []
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 def test_a_training_run_is_followed(hub: Hub, live: Live, capsys: pytest.CaptureFixture[str]) -> None:
     """One upload fails, training does not, and it is made again; the last goes at the end."""
     hub.faults.append(Fault("/api/repos/create", 403))
