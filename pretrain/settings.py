@@ -347,7 +347,8 @@ class PretrainSettings(Settings):
                     f"it grows; e.g. {name}={_largest_divisor(self.global_batch, 1, smallest)}"
                 )
         if smallest % processes:
-            remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // processes) * processes}"
+            whole = processes * self.micro_batch
+            remedy = "fewer processes" if self.batch_warmup else f"{name}={-(-smallest // whole) * whole}"
             return f"{name} ({smallest}) must be divisible by the processes ({processes}); e.g. {remedy}"
         if smallest % self.micro_batch:
             remedy = f"pretrain.micro_batch={_largest_divisor(smallest, processes, self.micro_batch)}"

@@ -45,7 +45,9 @@ AFTER = (
     .replace("    from pretrain.train", "    from hunmin.pretrain.train")
     .replace('"-m", "pretrain.train"', '"-m", "hunmin.pretrain.train"')
     .replace("'klue.job_pool'", "'hunmin.klue.job_pool'")
-    .replace('= "pretrain.train", "pretrain.parallel.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.launch"')
+    .replace(
+        '= "pretrain.train", "pretrain.parallel.launch"', '= "hunmin.pretrain.train", "hunmin.pretrain.parallel.launch"'
+    )
 )
 
 

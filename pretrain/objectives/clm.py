@@ -33,8 +33,8 @@ class CausalLanguageModelling(Objective):
         if settings.packing != "sentence-pairs":
             return ""
         return (
-            f"objective={self.name} does not go with packing=sentence-pairs, which next-sentence prediction learns "
-            "from; set packing=packed"
+            f"pretrain.objective={self.name} does not go with pretrain.packing=sentence-pairs, which next-sentence "
+            "prediction learns from; set pretrain.packing=packed"
         )
 
     def rows(self, settings: PretrainSettings) -> int:

@@ -29,8 +29,8 @@ class MaskedLanguageModelling(Objective):
         if settings.packing != "sentence-pairs":
             return ""
         return (
-            f"objective={self.name} does not go with packing=sentence-pairs, which next-sentence prediction learns "
-            "from; set objective=mlm+nsp, or another packing"
+            f"pretrain.objective={self.name} does not go with pretrain.packing=sentence-pairs, which next-sentence "
+            "prediction learns from; set pretrain.objective=mlm+nsp, or another packing"
         )
 
     def rows(self, settings: PretrainSettings) -> int:

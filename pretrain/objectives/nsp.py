@@ -37,12 +37,16 @@ class NextSentence(MaskedLanguageModelling):
 
         if settings.packing != "sentence-pairs":
             return (
-                f"objective={self.name} does not go with packing={settings.packing}: next-sentence prediction "
-                "(mlm+nsp) is learned from packing=sentence-pairs, and nothing else is"
+                f"pretrain.objective={self.name} does not go with pretrain.packing={settings.packing}: "
+                "next-sentence prediction (mlm+nsp) is learned from pretrain.packing=sentence-pairs, and "
+                "nothing else is"
             )
         if self.head not in ARCHITECTURES[settings.model.type].classes:
             kinds = " or ".join(kind for kind, of in ARCHITECTURES.items() if self.head in of.classes)
-            return f"objective={self.name} needs model.type={kinds}: {settings.model.type} has no head for it"
+            return (
+                f"pretrain.objective={self.name} needs pretrain.model.type={kinds}: {settings.model.type} has no head "
+                "for it"
+            )
         return ""
 
     def parameters(self, model: ModelSettings) -> int:

@@ -130,7 +130,7 @@ RECIPE = {"name": "t", "out": "run", "corpus": {"inputs": ["x"]}, "klue": {"data
 CHECKS = [
     (["pretrain.steps=5"], "e.g. pretrain.optimizer.warmup_steps=0"),
     (["pretrain.engine=torch", "pretrain.zero_stage=2"], "set pretrain.zero_stage=0, or pretrain.engine=deepspeed"),
-    (["pretrain.objective=mlm+nsp"], "is learned from pretrain.batches.packing=sentence-pairs"),
+    (["pretrain.objective=mlm+nsp"], "is learned from pretrain.packing=sentence-pairs"),
     (["pretrain.masking.kind=static", "pretrain.masking.rate_end=0.3"], "set pretrain.masking.kind=dynamic"),
     (["pretrain.global_batch=6", "pretrain.micro_batch=4"], "e.g. pretrain.micro_batch=3"),
     (["tokenizer.model=unigram"], "set tokenizer.pretokenizer=none"),

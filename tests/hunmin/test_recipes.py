@@ -89,7 +89,7 @@ def test_on_a_gpu_the_published_recipes_are_computed_without_padding(path: Path)
     speed_up(model, settings, stand_in)
     assert model.input_form(stand_in).texts
     own = model.hf_model.base_model.encoder.layer[0].attention.self
-    assert own.dropout.p == settings.model.dropout == 0.1 and own.forward.__name__ == "_attend_fused"
+    assert own.dropout.p == settings.model.dropout == 0.1 and own.forward.__name__ == "attend_fused"
 
 
 @pytest.mark.parametrize("command", [["run", "quickstart"], ["run", "quickstart", "--dry-run"], ["run", "gpu-check"]])

@@ -66,7 +66,8 @@ def test_copies_of_a_sample_have_masks_of_their_own(mixed, tokenizer, tmp_path):
     loader = Loader(run, mixed, tokenizer, tmp_path, 0, 1)
     of_shard_1 = sum(5 + 1 in loader.samples.batch(np.array([one])).ids_BS for one in range(len(loader.samples)))
     ids = of_shard_1 + np.array([0, (len(loader.samples) - of_shard_1) // 3])
-    batch, masked = loader._masked(loader.samples, ids, np.zeros(2, np.int64), 0.15)
+    batch = loader.samples.batch(ids)
+    masked = loader._predict["mlm"](batch, ids, np.zeros(2, np.int64), 0)
     assert (batch.ids_BS[0] == batch.ids_BS[1]).all() and (masked.ids_BS[0] != masked.ids_BS[1]).any()
 
 

@@ -176,7 +176,7 @@ def test_pairs_belong_to_their_objective_and_to_bert() -> None:
     for change in ({"objective": "mlm+nsp"}, {"packing": "sentence-pairs"}):
         with pytest.raises(ValueError, match="does not go with"):
             PretrainSettings(**change)
-    with pytest.raises(ValueError, match=r"needs model\.type=bert"):
+    with pytest.raises(ValueError, match=r"needs pretrain\.model\.type=bert"):
         PretrainSettings(**PAIRS)
 
 
