@@ -68,9 +68,8 @@ def _no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
 CASES: dict[str, dict[str, Any]] = {"first run": {}, "other settings": {"lr": 5e-4}, "an earlier stage": {"seed": 7}}
 
 
-@pytest.mark.parametrize(
-    "case", [case if case == "other settings" else pytest.param(case, marks=pytest.mark.drill) for case in CASES]
-)
+@pytest.mark.drill
+@pytest.mark.parametrize("case", CASES)
 def test_no_kill_loses_what_was_finished(house: House, case: str, tmp_path: Path) -> None:
     run, start = house.folder / "run", tmp_path / "start"
     run.mkdir()

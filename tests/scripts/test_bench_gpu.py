@@ -43,7 +43,7 @@ def bench(out: Path, *options: str, path: str = "") -> subprocess.CompletedProce
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
     names = ["attention dropout 0", "packed", "dense mask", "peer"]
     done = bench(tmp_path, "--rows", *names)
@@ -59,7 +59,7 @@ def test_rows_are_measured_kept_and_not_measured_again(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "gpu.json").read_bytes())["rows"] == held["rows"] and again.returncode == 0
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 def test_a_row_that_fails_is_named_and_the_others_stay(tmp_path: Path) -> None:
     (tmp_path / "deepspeed").mkdir()
     (tmp_path / "deepspeed" / "__init__.py").write_text("raise RuntimeError('a DeepSpeed that is broken')")

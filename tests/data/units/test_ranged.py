@@ -25,6 +25,7 @@ def inputs(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_ranges_give_the_corpus_of_a_reader_from_the_beginning(inputs, tmp_path, monkeypatch):
     for workers in (1, 2):
         assert build(inputs, tmp_path / f"ranges-{workers}", workers) == []

@@ -55,7 +55,7 @@ def test_the_parent_reads_no_archive_and_the_bytes_are_the_same(inputs, tmp_path
     assert describe_outputs(tmp_path / "one") == describe_outputs(tmp_path / "two")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_cut_archive_is_set_aside_as_ever(inputs, tmp_path, workers):
     whole_bytes = (inputs / "g2.txt.gz").read_bytes()
     (inputs / "g2.txt.gz").write_bytes(whole_bytes[: len(whole_bytes) // 2])

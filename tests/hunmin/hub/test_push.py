@@ -67,7 +67,12 @@ def test_a_tag_holds_the_files_of_its_step_alone(hub: Hub, files: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "done"), [("first", False), ("moved tag", True), ("older step", False), ("older step", True)]
+    ("case", "done"),
+    [
+        ("first", False),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("moved tag", True), ("older step", True))),
+        pytest.param("older step", False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_push_that_stops_at_any_call_shows_nothing_half_and_is_repeated(
     case: str, done: bool, hub: Hub, files: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

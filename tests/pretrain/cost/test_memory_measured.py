@@ -122,10 +122,11 @@ def test_what_two_processes_share_takes_what_was_expected(stage: int) -> None:
     ("environment", "gaps", "bound"),
     [
         ({}, True, 0.15),
-        pytest.param(GIVES_BACK, False, 0.10, marks=pytest.mark.slow),
+        (GIVES_BACK, False, 0.10),
     ],
     ids=["resident", "in use"],
 )
+@pytest.mark.slow
 def test_steps_take_what_was_expected(environment: dict[str, str], gaps: bool, bound: float) -> None:
     settings = PretrainSettings.model_validate(SETTINGS)
     count = ARCHITECTURES["roberta"].parameters(settings.model, VOCABULARY, settings.max_seq_len)

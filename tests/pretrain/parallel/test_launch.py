@@ -41,11 +41,10 @@ SHORT: dict[str, Any] = {"steps": 20, "log_every": 1, "checkpoint_every": 50, "v
     ("part", "code", "cause"),
     [
         ('raise UserError("the moon is full", "it is new", "wait")', 2, "failed: the moon is full"),
-        pytest.param(
-            "time.sleep(600)", 1, "did not come, last seen at step 3 where others wait at 4", marks=pytest.mark.slow
-        ),
+        ("time.sleep(600)", 1, "did not come, last seen at step 3 where others wait at 4"),
     ],
 )
+@pytest.mark.slow
 def test_the_process_that_fails_or_hangs_is_named(
     part: str, code: int, cause: str, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:
@@ -62,6 +61,7 @@ def test_the_process_that_fails_or_hangs_is_named(
         assert line in said
 
 
+@pytest.mark.slow
 def test_a_stop_saves_the_same_step_on_both_and_ends_well(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     changes = {**SHORT, "steps": 100_000}
     run = start(tmp_path, tokens, tokenizer, 2, stderr=subprocess.PIPE, **changes)

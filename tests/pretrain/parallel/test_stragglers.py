@@ -153,6 +153,7 @@ s.OwnWork.take = lambda self: (0.4 if os.environ["RANK"] == "1" else 0.1 + 0.1 *
 """
 
 
+@pytest.mark.slow
 def test_a_slow_process_is_named_in_each_line_of_the_log(tmp_path: Path, tokens: Path, tokenizer: Path) -> None:
     changes: dict[str, Any] = {
         "global_batch": 24,
