@@ -160,10 +160,10 @@ def _newest(held: Path) -> Path | None:
 
 def _may_branch(changes: Sequence[str]) -> bool:
     """Return whether a branch may differ from its parent in all that has changed."""
-    from pretrain.callbacks.branch import FREE
+    from pretrain.callbacks.branch import may_differ
 
     keys = [change.partition(":")[0] for change in changes]
-    return all(key.startswith("pretrain.") and key.split(".")[1] in FREE for key in keys)
+    return all(key.startswith("pretrain.") and may_differ(key.removeprefix("pretrain.")) for key in keys)
 
 
 def set_aside(stage: Stage, held: Path, final: Path, why: str) -> None:

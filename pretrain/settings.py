@@ -117,13 +117,23 @@ class MaskingSettings(Settings):
         return max(self.rate, self.last_rate)
 
 
+class MuonSettings(Settings):
+    """Muon, which updates the layers' matrices."""
+
+    momentum: float = Field(0.95, ge=0, lt=1)
+    """Momentum μ (Jordan et al. 2024: 0.95). Lower it for runs of a few hundred steps."""
+
+
 class OptimizerSettings(Settings):
     """Optimizer and schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
 
     RENAMED: ClassVar[Mapping[str, str]] = {"lr": "learning_rate", "clip": "max_grad_norm"}
 
-    type: Literal["adamw"] = "adamw"
-    """Optimizer."""
+    type: Literal["adamw", "muon"] = "adamw"
+    """Optimizer. `muon`: Muon for the layers' matrices, AdamW for the rest; half the optimizer state for the matrices.
+    Not with DeepSpeed."""
+    muon: MuonSettings | None = None
+    """Settings of `type: muon`. None takes their defaults."""
     learning_rate: float = Field(1e-4, gt=0)
     """Peak learning rate (KLUE paper, Table 31: 1e-4)."""
     beta1: float = Field(0.9, ge=0, lt=1)
@@ -136,13 +146,27 @@ class OptimizerSettings(Settings):
     """Decoupled weight decay; biases and LayerNorm weights have none."""
     warmup_steps: int = Field(24_000, ge=0)
     """Steps of linear warm-up from 0; fewer than all steps of the run."""
-    schedule: Literal["linear", "warmup-stable-decay"] = "linear"
+    schedule: Literal["linear", "warmup-stable-decay", "warmup-stable-sqrt"] = "linear"
     """After the warm-up: `linear` falls to 0 at the last step (the originals); `warmup-stable-decay` stays at the peak
-    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to go on from."""
+    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to go on from;
+    `warmup-stable-sqrt` falls as 1 − √progress instead (Hägele et al. 2024: a lower loss than evenly)."""
     decay_share: float = Field(0.1, gt=0, le=1)
-    """Share of all steps over which `warmup-stable-decay` falls to 0."""
+    """Share of all steps over which the `warmup-stable-…` schedules fall to 0."""
     max_grad_norm: float = Field(1.0, ge=0)
     """Largest gradient norm; 0 clips nothing."""
+
+    @model_validator(mode="after")
+    def _sections_are_read(self) -> OptimizerSettings:
+        from pretrain.optim.registry import OPTIMIZERS
+
+        for kind in OPTIMIZERS.values():
+            for name in kind.sections if kind.name != self.type else ():
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"{name} is a section of type={kind.name} alone, and type is {self.type}; leave {name} out, or "
+                        f"set type={kind.name}"
+                    )
+        return self
 
 
 class FirstPhaseSettings(Settings):

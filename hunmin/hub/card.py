@@ -20,6 +20,7 @@ from klue.results import not_the_benchmarks, scored_examples
 from klue.synthetic import all_synthetic
 from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
+from pretrain.optim.registry import OPTIMIZERS
 
 Language = Literal["en", "ko"]
 SIGNS = re.compile(r"[&<>|`*\[\]\\~$]")
@@ -115,7 +116,7 @@ def _training(facts: Facts) -> dict[str, Any]:
         "masking_rate": f"{100 * s.masking.rate:g}%",
         "whole_word": s.masking.whole_word,
         "masking_kind": s.masking.kind,
-        "optimizer": f"AdamW, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}",
+        "optimizer": f"{OPTIMIZERS[o.type].label}, lr {o.learning_rate:g}, β {o.beta1:g}/{o.beta2:g}, {o.schedule}",
         "warmup": f"{o.warmup_steps:,}",
         "hardware": ", ".join([*devices, facts.dtype]),
         "hours": f"{work.hours:,.2f}",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.settings import changed_keys, with_new_names
+from common.settings import changed_keys
 from pretrain.callbacks.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
 from pretrain.settings import PretrainSettings
 
@@ -22,8 +22,15 @@ FREE = (
     "grad_reduce_dtype",
 )
 """Settings in which a branch may differ from its parent; all others say what the weights and the data are."""
+CARRIED = ("optimizer.type",)
+"""Settings within those in which it may not: its parent's optimizer state is of this kind."""
 RESTARTED = ("skipped", "faults", "overflows")
 """What a guard counts of batches that were skipped: those of the parent are not the branch's."""
+
+
+def may_differ(key: str) -> bool:
+    """Return whether a branch may differ from its parent in a setting of `pretrain`, by its dotted name."""
+    return key.partition(".")[0] in FREE and key not in CARRIED
 
 
 def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, tokens: Path) -> dict[str, Any]:
@@ -48,15 +55,15 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             "choose another one",
         )
     check_format(path, saved)
-    before = with_new_names(saved["settings"], PretrainSettings)
-    theirs, ours = ({k: v for k, v in one.items() if k not in FREE} for one in (before, tree))
-    changed = changed_keys(theirs, ours)
+    changes = changed_keys(saved["settings"], tree, model=PretrainSettings)
+    changed = [change for change in changes if not may_differ(change.partition(":")[0])]
     if saved["tokens_fingerprint"] != tokens_fingerprint(tokens):
         changed.append("the corpus")
     if changed:
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed)}",
-            f"a branch may differ from its parent in {', '.join(FREE)}; the rest says what weights and data are",
+            f"a branch may differ from its parent in {', '.join(FREE)}, but keeps {', '.join(CARRIED)} with the state "
+            "that it carries on; the rest says what weights and data are",
             "restore those settings, or begin from the parent's exported weights alone (pretrain.init_from)",
         )
     step = int(saved["step"])

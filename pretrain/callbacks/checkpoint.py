@@ -248,8 +248,8 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed) or 'the corpus'}",
             "a run resumes with what it began with; else batches would repeat or be left out",
-            f"restore the recipe and the corpus; or begin a new run from it: pretrain.branch_from={path} (optimizer, "
-            "schedule, steps and batch may differ), or anew in another `out` folder",
+            f"restore the recipe and the corpus; or begin a new run from it: pretrain.branch_from={path} (learning "
+            "rate, schedule, steps and batch may differ), or anew in another `out` folder",
         )
     if saved.get("dtype") != metadata["dtype"]:
         raise UserError(

@@ -1,7 +1,8 @@
 """Memory of a device in training, by part, at the fullest moment of a step.
 
-State, bytes a parameter (P of them; n devices). Weights, gradients and AdamW's two moments are fp32 whatever the model
-computes in; ZeRO keeps a part of its own of the weights (stages 1 and 2) that AdamW updates:
+State, bytes a parameter (P of them; n devices). Weights, gradients and AdamW's two moments (of another optimizer
+`OptimizerKind.state_numbers`) are fp32 whatever the model computes in; ZeRO keeps a part of its own of the weights
+(stages 1 and 2) that AdamW updates:
 
     stage   weights        gradients     moments   communication
     0       4              4             8         DistributedDataParallel: 4 where micro-batches are accumulated, whose

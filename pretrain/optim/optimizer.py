@@ -6,7 +6,7 @@ Settings and plans ask for facts alone: torch is imported where weights are upda
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,6 +38,8 @@ class OptimizerKind(ABC):
     """By which recipes call it."""
     label: ClassVar[str]
     """By which people call it."""
+    sections: ClassVar[Sequence[str]] = ()
+    """Sections of `pretrain.optimizer` that are of this kind alone, None where nothing is set."""
 
     def fault(self, settings: PretrainSettings) -> str:
         """Return why a run cannot use it, with what to set instead; "" where it can."""
