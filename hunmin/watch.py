@@ -123,7 +123,8 @@ def checkpoints(run: Path) -> list[tuple[int, Path]]:
     training = training_folder(run)
     there = complete_checkpoints(training / "checkpoints") if training else []
     held = ((step, path, read_metadata(path)) for step, path in there)
-    return [(step, path) for step, path, saved in held if saved and last_learned(saved["settings"], step).scored]
+    known = ((step, path, saved.get("settings", {})) for step, path, saved in held if saved)
+    return [(step, path) for step, path, settings in known if last_learned(settings, step).scored]
 
 
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:

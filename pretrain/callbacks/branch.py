@@ -94,6 +94,6 @@ def _free(before: dict[str, Any], step: int, settings: PretrainSettings) -> list
     learned = (last_learned(before, 1), last_learned(before, step))
     used = {section for one in learned for section in one.sections}
     free = [*FREE, *dict.fromkeys(name for one in OBJECTIVES.values() for name in one.sections if name not in used)]
-    if OBJECTIVES[settings.objective].head != OBJECTIVES[before["objective"]].head:
+    if OBJECTIVES[settings.objective].head != learned[-1].head:
         free.remove("objective")
     return free

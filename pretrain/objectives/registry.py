@@ -40,8 +40,12 @@ def last_learned(settings: Mapping[str, Any], step: int) -> Objective:
     """Return the objective that a run learned last.
 
     Args:
-        settings: the run's, as its checkpoints hold them.
+        settings: the run's, as its checkpoints hold them; what they lack is by default.
         step: steps done, at least one.
     """
+    from pretrain.settings import PretrainSettings
+
     phase = settings.get("first_phase")
-    return OBJECTIVES[phase["objective"] if phase and step <= phase["steps"] else settings["objective"]]
+    if phase and step <= phase["steps"]:
+        return OBJECTIVES[phase["objective"]]
+    return OBJECTIVES[settings.get("objective", PretrainSettings.model_fields["objective"].default)]
