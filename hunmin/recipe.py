@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator
+from pydantic import AfterValidator, model_validator
 
 from common.control_characters import one_line
 from common.errors import UserError, nearest
@@ -69,6 +69,22 @@ class Recipe(RunSettings):
     `corpus.decontaminate.benchmark`."""
     hub: HubSettings = HubSettings()
     """Model to the model hub."""
+
+    @model_validator(mode="after")
+    def _ends_as_an_encoder(self) -> Recipe:
+        from pretrain.objectives.registry import OBJECTIVES
+
+        last = self.pretrain.objective
+        for there, what, remedy in (
+            (self.klue, "fine-tune", "klue=null"),
+            (self.hub.repository, "push to the hub", "hub.repository=null"),
+        ):
+            if there and not OBJECTIVES[last].scored:
+                raise ValueError(
+                    f"pretrain.objective={last} leaves no encoder to {what}: its tokens have not seen what follows "
+                    f"them; set {remedy}, or pretrain.objective=mlm with pretrain.first_phase"
+                )
+        return self
 
     @property
     def published(self) -> bool:

@@ -116,11 +116,15 @@ def training_folder(run: Path) -> Path | None:
 
 
 def checkpoints(run: Path) -> list[tuple[int, Path]]:
-    """Return (step, folder) of the run's whole checkpoints, ascending."""
-    from pretrain.callbacks.checkpoint import complete_checkpoints
+    """Return (step, folder) of the run's whole checkpoints that are encoders, ascending: none of a causal phase."""
+    from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
+    from pretrain.objectives.registry import last_learned
 
     training = training_folder(run)
-    return complete_checkpoints(training / "checkpoints") if training else []
+    there = complete_checkpoints(training / "checkpoints") if training else []
+    held = ((step, path, read_metadata(path)) for step, path in there)
+    known = ((step, path, saved.get("settings", {})) for step, path, saved in held if saved)
+    return [(step, path) for step, path, settings in known if last_learned(settings, step).scored]
 
 
 def score_checkpoint(recipe: Recipe, run: Path, step: int, checkpoint: Path) -> bool:

@@ -175,7 +175,8 @@ class FirstPhaseSettings(Settings):
     objective: Literal["mlm", "clm"] = "clm"
     """What is learned first, as `pretrain.objective`."""
     steps: int = Field(ge=1)
-    """Steps of the phase, fewer than all of the run's. Learning rate and data go on over its end."""
+    """Steps of the phase, fewer than all of the run's. Schedules and data continue over its end: the learning rate, and
+    `masking.rate` on its way to `masking.rate_end`, go by the step of the run."""
 
 
 class BatchWarmupSettings(Settings):
@@ -206,11 +207,12 @@ class PretrainSettings(Settings):
     or one extended from it. None begins at random."""
     branch_from: str | None = None
     """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
-    data, and goes on under another learning rate, schedule, number of steps, batch, numeric type or ZeRO stage. Not
-    with `init_from`."""
+    data, and goes on under another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO
+    stage. After nothing but `clm`, `masking` may differ too. Not with `init_from`."""
     objective: Literal["mlm", "mlm+nsp", "clm"] = "mlm"
     """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT). `clm`:
-    each token from those before it, a first phase from which a run with `mlm` branches; it has no KLUE scores."""
+    each token from those before it. A run that ends with it is a first phase, from which one with `mlm` branches: it
+    has no KLUE scores and is not pushed to the hub."""
     first_phase: FirstPhaseSettings | None = None
     """Another objective for the first steps. None: one objective from the first step to the last."""
     masking: MaskingSettings = MaskingSettings()
@@ -306,16 +308,10 @@ class PretrainSettings(Settings):
 
     @model_validator(mode="after")
     def _objective_has_its_samples(self) -> PretrainSettings:
-        from pretrain.objectives.registry import OBJECTIVES
+        from pretrain.objectives.registry import fault_of
 
-        for name in self.objectives:
-            if fault := OBJECTIVES[name].fault(self):
-                raise ValueError(fault)
-        if self.first_phase and self.first_phase.steps >= self.steps:
-            raise ValueError(
-                f"first_phase.steps ({self.first_phase.steps}) must be less than steps ({self.steps}); to end with "
-                f"it, set objective={self.first_phase.objective}"
-            )
+        if fault := fault_of(self):
+            raise ValueError(fault)
         return self
 
     @model_validator(mode="after")
@@ -405,7 +401,18 @@ class PretrainSettings(Settings):
     @property
     def objectives(self) -> tuple[str, ...]:
         """What is learned over the run, the last one first."""
-        return tuple(dict.fromkeys((self.objective, self.objective_at(0))))
+        return tuple(dict.fromkeys(name for name, *_ in reversed(self.phases)))
+
+    @property
+    def phases(self) -> tuple[tuple[str, int, int], ...]:
+        """Objective, first step and end of each phase, in order."""
+        border = self.first_phase.steps if self.first_phase else 0
+        first = ((self.objective_at(0), 0, border),) if border else ()
+        return (*first, (self.objective, border, self.steps))
+
+    def begins_phase(self, step: int) -> bool:
+        """Return whether a step is the first of another objective than the one before it."""
+        return step > 0 and self.objective_at(step) != self.objective_at(step - 1)
 
     @property
     def chosen_engine(self) -> str:

@@ -34,7 +34,6 @@ from pretrain.kernels.compile import is_compiled, speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.continuation import load_model
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
-from pretrain.objectives.registry import OBJECTIVES
 from pretrain.parallel.accelerator import check_device
 from pretrain.parallel.engine import Engine, start_engine
 from pretrain.parallel.processes import Process, require_shared_folder
@@ -105,14 +104,18 @@ def begin(
     metadata["positions"] = hf_model.config.max_position_embeddings
     metadata["config"] = hf_model.config.to_diff_dict()
     step = min(int(saved.get("step", 0)), settings.steps - 1)
-    model = MaskedRowsModel(hf_model, half_type(settings.dtype), OBJECTIVES[settings.objective_at(step)])
+    model = MaskedRowsModel(hf_model, half_type(settings.dtype))
     speed_up(model, settings, process.device, world=process.world)
     loader = Loader(
         settings, tokens, tokenizer, plans, process.rank, process.world, metadata["first_sample"] or 0,
         model.input_form(process.device),
     )  # fmt: skip
-    inputs = rehearsed_inputs(loader, model, process.device, step)
-    rehearse(model, inputs, settings, process.world, process.device)
+    inputs: list[dict[str, Any]] = []
+    for _, first, end in reversed(settings.phases):  # the next step's last: its objective stays
+        if step < end:
+            model.objective = loader.objective(max(first, step))
+            inputs = rehearsed_inputs(loader, model, process.device, max(first, step))
+            rehearse(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None
     engine = start_engine(model, settings, process.device, state)
     engine.settle(inputs[0])

@@ -84,6 +84,8 @@ class Trainer:
         """
         engine, totals = self.engine, self._zeros()
         objective = engine.model.objective = self.loader.objective(step)
+        if self.settings.begins_phase(step):
+            self.guard.restart()
         host = torch.tensor([step, asked], dtype=torch.float64)
         host = host.pin_memory() if engine.device.type == "cuda" else host
         this_step, vote = host.to(engine.device, non_blocking=True).split(1)
@@ -180,7 +182,7 @@ class TrainingRun(Trainer):
                 due = due or stopped or self._done % s.checkpoint_every == 0 or last
                 if self._journal:
                     self._journal.advance()
-                if self._done % s.log_every == 0 or last:
+                if self._done % s.log_every == 0 or last or s.begins_phase(self._done):  # a line has one objective
                     self._log(lr)
                 if self._done % s.validate_every == 0 or last:
                     validation = self._validate()

@@ -79,12 +79,20 @@ def export(
             "an export takes its name when it is whole, in the place of an empty folder",
             "name a folder in it: --out model",
         )
-    run = None
+    from hunmin.hub.publish import no_encoder
+
+    run, fault = None, no_encoder(source)
     if push_to_hub:
         from hunmin.hub.publish import run_of
         from hunmin.hub.push import check_name, prepare
 
         check_name(push_to_hub)
+        if fault:
+            raise UserError(
+                fault,
+                "what is pushed is loaded as a masked language model",
+                f"train on: pretrain.branch_from={checkpoint} pretrain.objective=mlm; then push that run's",
+            )
         run = run_of(source)
         if run is None:
             raise UserError(
@@ -122,6 +130,8 @@ def export(
         print(json.dumps({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}))
     else:
         say(f"{target}: written; AutoModelForMaskedLM.from_pretrained loads it", style="green")
+        if fault:
+            say(f"warning: {fault}; train on from it before it is used", style="yellow")
         if url:
             say(f"{url}: pushed", style="green")
 

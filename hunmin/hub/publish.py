@@ -23,6 +23,7 @@ from pretrain.callbacks.checkpoint import TOKENIZER_FILES, complete_checkpoints,
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
+from pretrain.objectives.registry import last_learned
 
 MODEL_FILES = (*EXPORT_FILES, *TOKENIZER_FILES, *EMBEDDING_FILES, ONNX_FILE)
 """Files of an export that leave for the hub; anything else in its folder stays."""
@@ -35,6 +36,15 @@ def run_of(checkpoint: Path) -> Path | None:
     """Return the run folder that a checkpoint stands in, None where it stands alone."""
     run = checkpoint.resolve().parent.parent.parent
     return run if (run / "recipe.yaml").is_file() else None
+
+
+def no_encoder(checkpoint: Path) -> str:
+    """Return why a checkpoint is no encoder as transformers computes it; "" where it is one."""
+    saved = read_metadata(checkpoint)
+    last = last_learned(saved["settings"], int(saved["step"])) if saved else None
+    if last is None or last.scored:
+        return ""
+    return f"{checkpoint} has learned pretrain.objective={last.name} last: its tokens have not seen what follows them"
 
 
 def publish(

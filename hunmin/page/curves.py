@@ -60,10 +60,14 @@ class Metrics:
         values_P = self.curve(name).finite.values_P
         return float(values_P[-1]) if len(values_P) else None
 
-    def first(self, name: str) -> float | None:
-        """Return the first finite value of a curve, or None."""
-        values_P = self.curve(name).finite.values_P
-        return float(values_P[0]) if len(values_P) else None
+    border: int = -1
+    """Step of the last line that is of another objective than the last line is; −1 where there is none."""
+
+    def of_last_objective(self, name: str) -> Curve:
+        """Return the finite points of a curve whose values are of the objective that was learned last."""
+        curve = self.curve(name).finite
+        keep_P = curve.steps_P > self.border
+        return Curve(curve.steps_P[keep_P], curve.values_P[keep_P])
 
 
 def read_curves(path: Path) -> Metrics:
@@ -74,6 +78,7 @@ def read_curves(path: Path) -> Metrics:
     """
     columns: dict[str, tuple[array[float], array[float]]] = {}
     slow: Counter[tuple[str, int]] = Counter()
+    objective, before, border = None, -1, -1
     if not path.is_file():
         return Metrics()
     with path.open("rb") as stream:
@@ -82,6 +87,9 @@ def read_curves(path: Path) -> Metrics:
             step = row.get("step")
             if not isinstance(step, int):
                 continue
+            if row.get("objective") != objective:
+                objective, border = row.get("objective"), before
+            before = step
             for name, value in row.items():
                 if name != "step" and isinstance(value, (int, float)):
                     steps, values = columns.setdefault(name, (array("d"), array("d")))
@@ -93,7 +101,7 @@ def read_curves(path: Path) -> Metrics:
     for name, (steps, values) in columns.items():
         values_P = np.array(values)
         curves[name] = Curve(np.array(steps), np.where(np.isfinite(values_P), values_P, np.nan))
-    return Metrics(curves, slow)
+    return Metrics(curves, slow, border)
 
 
 def _row(line: bytes) -> dict[str, Any]:

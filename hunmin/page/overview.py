@@ -134,9 +134,10 @@ def _cards(facts: Facts) -> Markup:
     if tokens := metrics.last("tokens"):
         steps = int(metrics.curve("tokens").steps_P[-1])
         cards.append(("Trained on", f"{short_number(tokens)} tokens", f"{steps:,} of {facts.steps:,} steps"))
-    first, last = metrics.first("validation_loss"), metrics.last("validation_loss")
-    if first is not None and last is not None:
-        change = f"{first:.3f} → {last:.3f}" if len(metrics.curve("validation_loss")) > 1 else f"{last:.3f}"
+    losses_P = metrics.of_last_objective("validation_loss").values_P
+    if len(losses_P):
+        first, last = losses_P[0], losses_P[-1]
+        change = f"{first:.3f} → {last:.3f}" if len(losses_P) > 1 else f"{last:.3f}"
         accuracy = metrics.last("validation_accuracy")
         beside = f"{100 * accuracy:.1f}% of masked tokens right" if accuracy is not None else ""
         cards.append(("Validation loss", change, beside))
@@ -187,8 +188,11 @@ def validation_ends(facts: Facts) -> dict[str, Any]:
     """Return the first and the last validation as `hunmin.report.collect` has them."""
     metrics = facts.training.metrics
     names = [name for name in metrics.curves if name.startswith("validation_")]
-    ends = {"first": metrics.first, "last": metrics.last}
-    return {end: {name: value for name in names if (value := of(name)) is not None} for end, of in ends.items()}
+    values = {name: values_P for name in names if len(values_P := metrics.of_last_objective(name).values_P)}
+    return {
+        end: {name: float(values_P[at]) for name, values_P in values.items()}
+        for end, at in (("first", 0), ("last", -1))
+    }
 
 
 def _versions(facts: Facts) -> Markup:

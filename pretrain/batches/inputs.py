@@ -81,7 +81,7 @@ def model_inputs(
     arrays: dict[str, Any] = {"ids_BS": masked.ids_BS, "rows_BM": masked.rows_BM, "labels_BM": masked.labels_BM}
     if kind == "packed":
         arrays["segment_ids_BS"] = batch.segment_ids_BS
-    elif batch.padded or form.one_shape:
+    elif not objective.causal and (batch.padded or form.one_shape):  # padding is behind all that is predicted
         arrays["lengths_B"] = batch.lengths_B
     if kind == "sentence-pairs":
         arrays["segments_BS"] = np.maximum(batch.segment_ids_BS, 0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from common.settings import changed_keys
+from common.settings import changed_keys, with_new_names
 from pretrain.callbacks.checkpoint import check_format, is_sound, read_metadata, tokens_fingerprint
+from pretrain.objectives.registry import OBJECTIVES, last_learned
 from pretrain.settings import PretrainSettings
 
 FREE = (
@@ -17,20 +19,23 @@ FREE = (
     "batch_warmup",
     "branch_from",
     "init_from",
+    "objective",
+    "first_phase",
     "dtype",
     "fp8",
     "grad_reduce_dtype",
 )
-"""Settings in which a branch may differ from its parent; all others say what the weights and the data are."""
+"""Settings in which a branch may differ from its parent; all others say what the weights and the data are. Likewise the
+sections of objectives that the parent has not learned."""
 CARRIED = ("optimizer.type",)
 """Settings within those in which it may not: its parent's optimizer state is of this kind."""
 RESTARTED = ("skipped", "faults", "overflows")
 """What a guard counts of batches that were skipped: those of the parent are not the branch's."""
 
 
-def may_differ(key: str) -> bool:
+def may_differ(key: str, free: Collection[str] = FREE) -> bool:
     """Return whether a branch may differ from its parent in a setting of `pretrain`, by its dotted name."""
-    return key.partition(".")[0] in FREE and key not in CARRIED
+    return key.partition(".")[0] in free and key not in CARRIED
 
 
 def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, tokens: Path) -> dict[str, Any]:
@@ -55,18 +60,21 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             "choose another one",
         )
     check_format(path, saved)
-    changes = changed_keys(saved["settings"], tree, model=PretrainSettings)
-    changed = [change for change in changes if not may_differ(change.partition(":")[0])]
+    before = with_new_names(saved["settings"], PretrainSettings)
+    step = int(saved["step"])
+    last = last_learned(before, step)
+    free = _free(before, step, settings)
+    changes = changed_keys(before, tree, model=PretrainSettings)
+    changed = [change for change in changes if not may_differ(change.partition(":")[0], free)]
     if saved["tokens_fingerprint"] != tokens_fingerprint(tokens):
         changed.append("the corpus")
     if changed:
         raise UserError(
             f"{path.name} was made with other settings or another corpus: {', '.join(changed)}",
-            f"a branch may differ from its parent in {', '.join(FREE)}, but keeps {', '.join(CARRIED)} with the state "
+            f"a branch may differ from its parent in {', '.join(free)}, but keeps {', '.join(CARRIED)} with the state "
             "that it carries on; the rest says what weights and data are",
             "restore those settings, or begin from the parent's exported weights alone (pretrain.init_from)",
         )
-    step = int(saved["step"])
     if step >= settings.steps:
         raise UserError(
             f"{path.name} has {step} steps, the run is to end after {settings.steps}",
@@ -74,6 +82,8 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
             f"set pretrain.steps to more than {step}",
         )
     guard = {name: value for name, value in saved["guard"].items() if name not in RESTARTED}
+    if settings.objective_at(step) != last.name:  # as where a run goes from one phase to the next
+        guard.pop("average", None)
     if saved["dtype"] != "fp16":
         guard.pop("scale")  # 1: it had none
     parent = {"checkpoint": str(path), "step": step, "fingerprint": saved["fingerprint"], "tokens": saved["tokens"]}
@@ -86,3 +96,13 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
         "tokens": saved["tokens"],
         "tokens_logged": saved["tokens"],
     }
+
+
+def _free(before: dict[str, Any], step: int, settings: PretrainSettings) -> list[str]:
+    """Return the settings in which a branch may differ from a parent with these settings, after so many steps."""
+    learned = (last_learned(before, 1), last_learned(before, step))
+    used = {section for one in learned for section in one.sections}
+    free = [*FREE, *dict.fromkeys(name for one in OBJECTIVES.values() for name in one.sections if name not in used)]
+    if OBJECTIVES[settings.objective].head != learned[-1].head:
+        free.remove("objective")
+    return free

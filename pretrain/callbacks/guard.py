@@ -82,6 +82,10 @@ class StepGuard:
         self._skipped = torch.tensor(held, dtype=torch.float64).to(device)
         self._places = torch.arange(len(held), dtype=torch.float64, device=device)
 
+    def restart(self) -> None:
+        """Forget the running mean: the losses of another objective follow. Nothing waits for the device."""
+        self._average = torch.full_like(self._average, float("nan"))
+
     @torch.no_grad()
     def judge(self, step: int | Tensor, loss: Tensor, norm: Tensor) -> Verdict:
         """Return what becomes of a step, and take note of it.

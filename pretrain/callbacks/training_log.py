@@ -11,6 +11,7 @@ from common.settings import dump_settings
 from pretrain.callbacks.guard import GuardFigures
 from pretrain.callbacks.metrics import MetricsLog, note_start
 from pretrain.cost.peak import device_peak
+from pretrain.objectives.objective import Objective
 from pretrain.setup import Run
 
 
@@ -66,15 +67,16 @@ class Journal:
             spread: of the processes' own work; {} of one process.
         """
         s = self._settings
-        objective = self._loader.objective(done - 1)
+        objective, named = self._learned(done)
         rate = objective.rate(s, done - 1)
         flops = figures["tokens_per_second"] * self._flops(objective, rate)
         row = {
             "step": done,
+            **named,
             **figures,
             "lr": lr,
             "batch": s.samples_before(done) - s.samples_before(done - 1),
-            "masking_rate": round(rate, 5),
+            **objective.noted(s, done - 1),
             "gradient_norm": guard.gradient_norm,
             "tflops": round(flops / 1e12, 4),
             "mfu": round(flops / self._peak, 4),
@@ -96,4 +98,10 @@ class Journal:
 
     def write_validation(self, done: int, figures: dict[str, float]) -> None:
         """Write what the held-out samples gave after so many steps."""
-        self._log.log({"step": done, **{f"validation_{name}": value for name, value in figures.items()}})
+        _, named = self._learned(done)
+        self._log.log({"step": done, **named, **{f"validation_{name}": value for name, value in figures.items()}})
+
+    def _learned(self, done: int) -> tuple[Objective, dict[str, str]]:
+        """Return what was learned last after so many steps, and what a line of a run with several objectives says."""
+        objective = self._loader.objective(max(0, done - 1))
+        return objective, {"objective": objective.name} if len(self._settings.objectives) > 1 else {}

@@ -12,7 +12,7 @@ from pretrain.cost.devices import DEVICES, Device
 from pretrain.cost.disk import disk
 from pretrain.cost.memory import Arithmetic, Memory, largest_dividing, largest_micro_batch, memory
 from pretrain.cost.scaling import Row, counts, nodes_of, verdict
-from pretrain.cost.step import Step, micro_batch_flops, step
+from pretrain.cost.step import Step, flops_per_token, micro_batch_flops, step
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.objectives.registry import OBJECTIVES
 from pretrain.parallel.buckets import bucket_elements
@@ -54,8 +54,7 @@ def run_cost(
     arithmetic = arithmetic_of(settings, device)
     architecture, objective = ARCHITECTURES[model.type], OBJECTIVES[settings.objective]
     count = architecture.parameters(model, vocab_size, settings.max_seq_len) + objective.parameters(model)
-    predicted = objective.predicted_share(settings)
-    per_token = architecture.flops_per_token(model, vocab_size, objective.span(settings.max_seq_len), predicted)
+    per_token = flops_per_token(settings, vocab_size)
     room = USABLE * device.memory
 
     def held(devices: int, **changes: Any) -> Memory:

@@ -57,6 +57,25 @@ class Step:
         return self.seconds - self.compute
 
 
+def flops_per_token(settings: PretrainSettings, vocab_size: int, head: bool = True) -> float:
+    """Return forward + backward FLOPs a token, on average over the run: a phase weighs as many samples as it takes.
+
+    Args:
+        settings: the run.
+        vocab_size: entries of the vocabulary.
+        head: with those of the head.
+    """
+    architecture, total = ARCHITECTURES[settings.model.type], 0.0
+    before = settings.samples_before
+    for name, first, end in settings.phases:
+        objective = OBJECTIVES[name]
+        share = objective.predicted_share(settings, first, end) if head else 0.0
+        span = objective.span(settings.max_seq_len)
+        weight = (before(end) - before(first)) / before(settings.steps)
+        total += weight * architecture.flops_per_token(settings.model, vocab_size, span, share)
+    return total
+
+
 def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
     """Return the FLOPs that a device computes for one micro-batch, those of layers computed again too.
 
@@ -64,14 +83,10 @@ def micro_batch_flops(settings: PretrainSettings, vocab_size: int) -> float:
         settings: the run.
         vocab_size: entries of the vocabulary.
     """
-    share = OBJECTIVES[settings.objective].predicted_share(settings)
-    architecture = ARCHITECTURES[settings.model.type]
-    tokens = settings.micro_batch * settings.max_seq_len
-    span = OBJECTIVES[settings.objective].span(settings.max_seq_len)
-    per_token = architecture.flops_per_token(settings.model, vocab_size, span, share)
+    per_token = flops_per_token(settings, vocab_size)
     if settings.gradient_checkpointing:
-        per_token += architecture.flops_per_token(settings.model, vocab_size, span, 0.0) / 3
-    return per_token * tokens
+        per_token += flops_per_token(settings, vocab_size, head=False) / 3
+    return per_token * settings.micro_batch * settings.max_seq_len
 
 
 def step(

@@ -41,10 +41,6 @@ class CausalLanguageModelling(Objective):
         """Return all positions but the last."""
         return settings.max_seq_len - 1
 
-    def predicted_share(self, settings: PretrainSettings) -> float:
-        """Return 1."""
-        return 1.0
-
     def predict(self, corpus: Corpus) -> Predict:
         """Return what takes each position's next token as its label."""
         samples = corpus.samples

@@ -23,6 +23,7 @@ class MaskedLanguageModelling(Objective):
 
     name = "mlm"
     sums: ClassVar[tuple[str, ...]] = ("loss", "correct", "predicted")
+    sections = ("masking",)
 
     def fault(self, settings: PretrainSettings) -> str:
         """Return why the samples are none for it."""
@@ -37,15 +38,15 @@ class MaskedLanguageModelling(Objective):
         """Return the budget of a sample without padding at the largest rate."""
         return rows_for(settings.max_seq_len, settings.masking.largest_rate)
 
-    def predicted_share(self, settings: PretrainSettings) -> float:
-        """Return the mean of the first and the last rate."""
-        return (settings.masking.rate + settings.masking.last_rate) / 2
-
     def rate(self, settings: PretrainSettings, step: int | None) -> float:
         """Return the masking rate."""
         if step is None:
             return settings.masking.last_rate
         return masking_rate(step, settings.steps, settings.masking)
+
+    def noted(self, settings: PretrainSettings, step: int) -> dict[str, float]:
+        """Return the masking rate."""
+        return {"masking_rate": round(self.rate(settings, step), 5)}
 
     def predict(self, corpus: Corpus) -> Predict:
         """Return what masks batches."""

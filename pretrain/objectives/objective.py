@@ -7,7 +7,7 @@ Shapes: B samples, S tokens a sample, M predicted rows a sample, R = B·M, H hid
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -59,7 +59,9 @@ class Objective(ABC):
     causal: ClassVar[bool] = False
     """Whether a position sees those before it alone."""
     scored: ClassVar[bool] = True
-    """Whether a model that learned it last can be fine-tuned as an encoder."""
+    """Whether a model that learned it last can be fine-tuned and published as an encoder."""
+    sections: ClassVar[Sequence[str]] = ()
+    """Sections of `pretrain` that it reads, and other objectives may not."""
 
     @abstractmethod
     def fault(self, settings: PretrainSettings) -> str:
@@ -69,13 +71,27 @@ class Objective(ABC):
     def rows(self, settings: PretrainSettings) -> int:
         """Return M, the rows of a sample that the head computes at any step."""
 
-    @abstractmethod
-    def predicted_share(self, settings: PretrainSettings) -> float:
-        """Return the share of a run's tokens that passes through the head, on average over its steps."""
-
     def rate(self, settings: PretrainSettings, step: int | None) -> float:
-        """Return the share of the tokens that is predicted at a step, or of held-out samples (None)."""
+        """Return the share of the tokens that is predicted at a step, or of held-out samples (None).
+
+        It changes evenly from step to step, or not at all.
+        """
         return 1.0
+
+    def predicted_share(self, settings: PretrainSettings, first: int = 0, end: int | None = None) -> float:
+        """Return the share of the tokens that passes through the head, on average over steps.
+
+        Args:
+            settings: the run.
+            first: of the steps.
+            end: behind the last of them; None: the run's.
+        """
+        last = (settings.steps if end is None else end) - 1
+        return (self.rate(settings, first) + self.rate(settings, last)) / 2
+
+    def noted(self, settings: PretrainSettings, step: int) -> dict[str, float]:
+        """Return what the log says of a step beside `figures`."""
+        return {}
 
     def span(self, span: float) -> float:
         """Return how many positions one sees on average, of as many as see each other."""

@@ -58,6 +58,21 @@ def test_the_stage_is_skipped_and_said_to_be(tmp_path: Path, capsys: pytest.Capt
     assert "klue: null" in public_recipe(recipe)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"), [({"klue": {"data": "."}}, "klue=null"), ({"hub": {"repository": "me/m"}}, "hub.repository=null")]
+)
+def test_a_causal_run_has_neither_scores_nor_an_encoder_to_publish(
+    tmp_path: Path, more: dict[str, object], said: str
+) -> None:
+    path, causal = small_recipe(tmp_path, **more), "pretrain.objective=clm"
+    with pytest.raises(UserError, match=said) as raised:
+        load_recipe(path, [causal])
+    assert "leaves no encoder" in str(raised.value) and "pretrain.first_phase" in str(raised.value)
+    assert load_recipe(path, [causal, said]).pretrain.objective == "clm"
+    phase = "pretrain.first_phase={objective: clm, steps: 9}"
+    assert load_recipe(path, [phase]).pretrain.objectives == ("mlm", "clm")
+
+
 def test_plans_warn_beforehand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(small_recipe(tmp_path))
     assert run_command(["run", path, "--dry-run", "--json"]) == 0
