@@ -52,7 +52,7 @@ class MuonSettings(Settings):
     """Settings of Muon."""
 
     momentum: float = Field(0.95, ge=0, lt=1)
-    """Momentum μ (Jordan et al. 2024: 0.95). Lower it for runs of a few hundred steps."""
+    """Momentum μ, which averages gradients over about 1 / (1 − μ) steps (Jordan et al. 2024: 0.95)."""
 
 
 class Muon(OptimizerKind):
