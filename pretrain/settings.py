@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from common.settings import Settings, runtime
+from pretrain.optim.muon import MuonSettings
 
 Wandb = Annotated[
     Literal["auto", "offline", "off"],
@@ -117,13 +118,6 @@ class MaskingSettings(Settings):
         return max(self.rate, self.last_rate)
 
 
-class MuonSettings(Settings):
-    """Muon, which updates the layers' matrices."""
-
-    momentum: float = Field(0.95, ge=0, lt=1)
-    """Momentum μ (Jordan et al. 2024: 0.95). Lower it for runs of a few hundred steps."""
-
-
 class OptimizerSettings(Settings):
     """Optimizer and schedule; the defaults are RoBERTa's (Liu et al. 2019, Table 9)."""
 
@@ -154,19 +148,6 @@ class OptimizerSettings(Settings):
     """Share of all steps over which the `warmup-stable-…` schedules fall to 0."""
     max_grad_norm: float = Field(1.0, ge=0)
     """Largest gradient norm; 0 clips nothing."""
-
-    @model_validator(mode="after")
-    def _sections_are_read(self) -> OptimizerSettings:
-        from pretrain.optim.registry import OPTIMIZERS
-
-        for kind in OPTIMIZERS.values():
-            for name in kind.sections if kind.name != self.type else ():
-                if getattr(self, name) is not None:
-                    raise ValueError(
-                        f"{name} is a section of type={kind.name} alone, and type is {self.type}; leave {name} out, or "
-                        f"set type={kind.name}"
-                    )
-        return self
 
 
 class FirstPhaseSettings(Settings):
@@ -317,9 +298,10 @@ class PretrainSettings(Settings):
     @model_validator(mode="after")
     def _parts_fit(self) -> PretrainSettings:
         from pretrain.models.registry import ARCHITECTURES
-        from pretrain.optim.registry import OPTIMIZERS
+        from pretrain.optim.registry import OPTIMIZERS, unread_section
 
-        if fault := ARCHITECTURES[self.model.type].fault(self.model) or OPTIMIZERS[self.optimizer.type].fault(self):
+        fault = ARCHITECTURES[self.model.type].fault(self.model) or unread_section(self.optimizer)
+        if fault := fault or OPTIMIZERS[self.optimizer.type].fault(self):
             raise ValueError(fault)
         return self
 

@@ -22,10 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import Field
+
+from common.settings import Settings
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.adamw import MOMENTS, adamw, prepare_adamw
 from pretrain.optim.optimizer import OptimizerKind
-from pretrain.settings import MuonSettings
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +46,13 @@ UPDATE = 0.2
 """Root mean square of an update's numbers, in learning rates (Liu et al. 2025)."""
 STACKED = 1 << 25
 """Numbers that are stacked at most, unless one matrix has more; their copies take 0.8 GB at the fullest moment."""
+
+
+class MuonSettings(Settings):
+    """Settings of Muon."""
+
+    momentum: float = Field(0.95, ge=0, lt=1)
+    """Momentum μ, which averages gradients over about 1 / (1 − μ) steps (Jordan et al. 2024: 0.95)."""
 
 
 class Muon(OptimizerKind):

@@ -280,7 +280,7 @@ def test_memory_and_disk_of_roberta_base_by_hand() -> None:
         ({"engine": "deepspeed"}, r"optimizer\.type=muon does not go with engine=deepspeed and zero_stage=0"),
         (
             {"optimizer": {"warmup_steps": 1, "muon": {"momentum": 0.9}}},
-            r"muon is a section of optimizer\.type=muon alone, and type is adamw; leave muon out, or set optimizer",
+            r"optimizer\.muon is read with optimizer\.type=muon alone, and optimizer\.type is adamw; leave optimizer",
         ),
     ],
 )
