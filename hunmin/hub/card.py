@@ -111,7 +111,9 @@ def _training(facts: Facts) -> dict[str, Any]:
         "hidden": f"{m.hidden} ({m.heads} × {m.hidden // m.heads})",
         "length": f"{s.max_seq_len}",
         "entries": f"{facts.counts['tokenizer'].get('vocab_size', 0):,}",
-        "objective": s.objective,
+        "objective": ", then ".join(f"{name} ({end - first:,} steps)" for name, first, end in s.phases)
+        if s.first_phase
+        else s.objective,
         "batch": f"{s.global_batch:,} × {s.max_seq_len}, {s.packing}",
         "masking_rate": f"{100 * s.masking.rate:g}%",
         "whole_word": s.masking.whole_word,
