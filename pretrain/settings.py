@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from common.settings import Settings, runtime
+from pretrain.models.modernbert import ModernBertSettings
 from pretrain.optim.muon import MuonSettings
 
 Wandb = Annotated[
@@ -19,7 +20,7 @@ Wandb = Annotated[
 class ModelSettings(Settings):
     """Shape of the encoder; the defaults are RoBERTa-base (KLUE paper, section 4; Liu et al. 2019, Table 9)."""
 
-    type: Literal["roberta", "bert"] = "roberta"
+    type: Literal["roberta", "bert", "modernbert"] = "roberta"
     """Model class of transformers."""
     layers: int = Field(12, ge=1)
     """Number of transformer layers."""
@@ -28,7 +29,8 @@ class ModelSettings(Settings):
     heads: int = Field(12, ge=1)
     """Attention heads; must divide `hidden`."""
     feed_forward: int | None = Field(None, ge=1)
-    """Width of the feed-forward layer; None is the original's, 4 × hidden."""
+    """Width of the feed-forward layer; None is the original's: 4 × hidden, and 1.5 × hidden of modernbert, whose
+    feed-forward layers have a gate of that width beside it."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout of hidden states and attention, 0.1 as in the originals."""
     attention_dropout: float | None = Field(None, ge=0, lt=1)
@@ -38,6 +40,9 @@ class ModelSettings(Settings):
     initialisation: Literal["original", "local"] = "original"
     """`original`: all weights at random, as in the originals. `local`: attention begins by looking near, from which a
     run of hours on a small machine learns word order; at random it takes no note of it for thousands of steps."""
+
+    modernbert: ModernBertSettings | None = None
+    """What `type: modernbert` alone has; None is the published model's."""
 
     @model_validator(mode="after")
     def _heads_divide_hidden(self) -> ModelSettings:

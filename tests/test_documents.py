@@ -140,7 +140,7 @@ def test_launches_and_plans_are_shown(
 
 
 def test_what_a_shipped_recipe_says_of_itself_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large"):
+    for name in ("klue-bert-base", "klue-roberta-small", "klue-roberta-base", "klue-roberta-large", "modernbert-base"):
         found = re.findall(r"^#   hunmin (.+)$", text_of(f"configs/{name}.yaml"), re.MULTILINE)
         assert found, name
         for command in found:

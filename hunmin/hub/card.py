@@ -20,6 +20,7 @@ from klue.results import not_the_benchmarks, scored_examples
 from klue.synthetic import all_synthetic
 from klue.tables import published_for
 from klue.tasks import SUITE_OF, TASKS
+from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
 
 Language = Literal["en", "ko"]
@@ -101,7 +102,7 @@ def _training(facts: Facts) -> dict[str, Any]:
     parameters, o, m = facts.counts["export"].get("parameters"), s.optimizer, s.model
     devices = [f"{a if a == b else f'{a}–{b}'} × {text(device)}" for device, (a, b) in work.devices.items()]
     return {
-        "kind": {"bert": "BERT", "roberta": "RoBERTa"}[m.type],
+        "kind": ARCHITECTURES[m.type].label,
         "size": short_number(parameters) if parameters else "?",
         "tokens": short_number(facts.tokens),
         "all_tokens": f"{facts.tokens:,}",

@@ -14,6 +14,7 @@ from hunmin.page.facts import Facts
 from hunmin.page.failures import failure_kind, node_names
 from hunmin.report import stage_line
 from klue.synthetic import all_synthetic
+from pretrain.models.registry import ARCHITECTURES
 
 STATES = {
     "done": "done",
@@ -130,7 +131,8 @@ def _cards(facts: Facts) -> Markup:
             for name, of in (("layers", f" of {model.get('hidden')}"), ("heads", ""))
         )
         size = f"{short_number(parameters)} parameters; " if parameters else ""
-        cards.append(("Model", {"roberta": "RoBERTa", "bert": "BERT"}.get(model["type"], model["type"]), size + shape))
+        kind = ARCHITECTURES.get(model["type"])
+        cards.append(("Model", kind.label if kind else model["type"], size + shape))
     if tokens := metrics.last("tokens"):
         steps = int(metrics.curve("tokens").steps_P[-1])
         cards.append(("Trained on", f"{short_number(tokens)} tokens", f"{steps:,} of {facts.steps:,} steps"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel
+from transformers import AutoTokenizer, PreTrainedModel
 
 from common.errors import HunminError
 from common.files import atomic_write
@@ -74,10 +74,8 @@ def check_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
     vectors_BH = found.encode(list(TEXTS), convert_to_tensor=True, show_progress_bar=False).float()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     batch = tokenizer(list(TEXTS), padding=True, truncation=True, return_tensors="pt")
-    encoder = AutoModel.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, add_pooling_layer=False
-    ).eval()
-    hidden_BTH = encoder(**batch).last_hidden_state.float()
+    loaded = type(model).from_pretrained(folder, local_files_only=True, trust_remote_code=False).eval()
+    hidden_BTH = loaded.base_model(**batch).last_hidden_state.float()
     mask_BT1 = batch["attention_mask"].unsqueeze(-1)
     means_BH = (hidden_BTH * mask_BT1).sum(1) / mask_BT1.sum(1)
     difference = ((vectors_BH - means_BH).abs().max() / means_BH.abs().max()).item()

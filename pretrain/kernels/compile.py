@@ -96,7 +96,8 @@ def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "
         model.hf_model.base_model.register_forward_pre_hook(_mark_texts, with_kwargs=True)
         parts.before_layers(model.hf_model, lambda tensor: torch._dynamo.mark_dynamic(tensor, 1))
     for part in (parts.embeddings(model.hf_model), *parts.layers(model.hf_model)):
-        part.compile(dynamic=False, backend=backend)
+        # not the module, whose hooks would be compiled with it: they mark what it is given
+        part.forward = torch.compile(part.forward, dynamic=False, backend=backend)
     model.head_sums = torch.compile(model.head_sums, dynamic=False, backend=backend)  # type: ignore[method-assign]
 
 

@@ -28,11 +28,22 @@ class Architecture(ABC):
     """Head (`Objective.head`) → name of the class of transformers."""
     alike: ClassVar[Sequence[str]]
     """Entries of a configuration in which a published model must be as the run's: what its weights compute."""
+    set_by: ClassVar[Mapping[str, str]] = {}
+    """Of those entries, the ones that a setting decides → the setting."""
     sections: ClassVar[Sequence[str]] = ()
     """Sections of `pretrain.model` that are of this architecture alone."""
 
     def fault(self, model: ModelSettings) -> str:
         """Return why a model cannot be of this architecture, with what to set instead; "" where it can."""
+        from pretrain.models.registry import ARCHITECTURES
+
+        for other in ARCHITECTURES.values():
+            for section in other.sections:
+                if section not in self.sections and getattr(model, section) is not None:
+                    return (
+                        f"model.{section} is of model.type={other.name}, and this model is a {self.name}; leave the "
+                        f"section out, or set model.type={other.name}"
+                    )
         return ""
 
     def model_class(self, head: str) -> type[PreTrainedModel]:
@@ -89,6 +100,15 @@ class Architecture(ABC):
             seen_BSS: bool; whether the first position sees the second. No row is empty.
         """
         return seen_BSS[:, None].contiguous()
+
+    def padding(self, hf_model: PreTrainedModel, real_BS: Tensor) -> Any:
+        """Return what the model takes as its attention mask where samples are filled up at their ends.
+
+        Args:
+            hf_model: the model.
+            real_BS: bool; whether a position is no padding.
+        """
+        return real_BS.long()
 
     def position_table(self, hf_model: PreTrainedModel) -> nn.Parameter | None:
         """Return the table of positions; None where positions are computed."""

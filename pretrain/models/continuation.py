@@ -131,13 +131,16 @@ def _check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings)
 
 def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
     """Refuse a model that computes something else than the run's would with the same weights."""
-    for name in ARCHITECTURES[ours.model_type].alike:
+    architecture, remedy = ARCHITECTURES[ours.model_type], "go on with another model"
+    for name in architecture.alike:
         theirs, wanted = getattr(config, name), getattr(ours, name)
         if theirs != wanted:
+            if name in architecture.set_by:
+                remedy = f"set {architecture.set_by[name]} as the model has it"
             raise UserError(
                 f"{source} has {name} = {theirs}, the run {wanted}",
                 "the exported model must compute what was trained",
-                "go on with another model" if name != "pad_token_id" else "use the model's own tokenizer",
+                remedy if name != "pad_token_id" else "use the model's own tokenizer",
             )
 
 

@@ -148,7 +148,7 @@ class MaskedRowsModel(nn.Module):
             inputs["position_ids"] = self._first + _positions(segment_ids_BS)
         elif lengths_B is not None:
             at_S = torch.arange(ids_BS.shape[1], device=ids_BS.device)
-            inputs["attention_mask"] = (at_S < lengths_B[:, None]).long()
+            inputs["attention_mask"] = self.architecture.padding(self.hf_model, at_S < lengths_B[:, None])
         if causal and cu_seqlens_K is None:  # of what is behind them no position sees anything, so neither of padding
             before_SS = torch.ones(ids_BS.shape[1:] * 2, dtype=torch.bool, device=ids_BS.device).tril()
             seen_BSS = before_SS.expand(len(ids_BS), -1, -1) if seen_BSS is None else seen_BSS & before_SS

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from pretrain.models.architecture import Architecture
 from pretrain.models.bert import Bert
+from pretrain.models.modernbert import ModernBert
 from pretrain.models.roberta import Roberta
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
-ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), Bert())}
+ARCHITECTURES: dict[str, Architecture] = {one.name: one for one in (Roberta(), Bert(), ModernBert())}
 
 
 def first_position(config: PreTrainedConfig) -> int:
