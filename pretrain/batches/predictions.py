@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from pretrain.settings import MaskingSettings
+    from pretrain.objectives.mlm import MaskingSettings
 
 IGNORE = -100
 """Label of a row that is not predicted. Rows are told apart by this value, never by `label > 0`: id 0 is a label."""

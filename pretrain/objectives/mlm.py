@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
 
 from common.errors import HunminError
+from common.settings import Settings
 from pretrain.batches.predictions import MaskedBatch, masking_rate, rows_for
 from pretrain.objectives.objective import Corpus, Objective, Predict, Sums
 
@@ -16,6 +19,66 @@ if TYPE_CHECKING:
     from pretrain.batches.samples import Batch
     from pretrain.models.encoder import MaskedRowsModel
     from pretrain.settings import PretrainSettings
+
+
+class MaskingSettings(Settings):
+    """Masked language modelling as in BERT, over whole words."""
+
+    kind: Literal["dynamic", "static"] = "dynamic"
+    """`dynamic`: new masks each epoch (RoBERTa). `static`: masks drawn once, for `dupe_factor` copies of the corpus
+    (BERT, KLUE-BERT)."""
+    dupe_factor: int = Field(10, ge=1)
+    """Copies of the corpus under static masking, each with masks (and sentence pairs) of its own (BERT's code: 10)."""
+    whole_word: bool = True
+    """Mask all pieces of a word together (a piece without ## and the ## pieces after it)."""
+    max_word_tokens: int | None = Field(None, ge=1)
+    """Most tokens of a word that are masked: of a longer one (a URL, say) a span of so many, drawn anywhere in it. None
+    masks every word whole; one with more tokens than a sample's share is then never masked."""
+    rate: float = Field(0.15, gt=0, lt=1)
+    """Share of the ordinary *tokens* of a sample that is predicted (Devlin et al.: 15%)."""
+    rate_end: float | None = Field(None, gt=0, lt=1)
+    """The share at the last step, towards which it goes evenly from `rate` at the first (e.g. 0.30 to 0.15);
+    validation always has the last one. None keeps `rate`."""
+    mask_share: float = Field(0.8, ge=0, le=1)
+    """Share of the predicted tokens replaced by [MASK]."""
+    random_share: float = Field(0.1, ge=0, le=1)
+    """Share of the predicted tokens replaced by a random ordinary vocabulary entry; the rest stays."""
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> MaskingSettings:
+        if self.mask_share + self.random_share > 1:
+            raise ValueError(
+                f"mask_share ({self.mask_share}) + random_share ({self.random_share}) must not be more than 1"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rate_can_change(self) -> MaskingSettings:
+        if self.kind == "static" and self.rate_end is not None:
+            raise ValueError(
+                f"rate_end ({self.rate_end}) does not go with kind=static: masks that are drawn once keep their rate; "
+                "leave rate_end out, or set kind=dynamic"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _words_have_a_limit(self) -> MaskingSettings:
+        if self.max_word_tokens is not None and not self.whole_word:
+            raise ValueError(
+                f"max_word_tokens ({self.max_word_tokens}) is a limit of whole-word masking, and whole_word is false; "
+                "leave one of them out"
+            )
+        return self
+
+    @property
+    def last_rate(self) -> float:
+        """Share that is predicted at the last step."""
+        return self.rate if self.rate_end is None else self.rate_end
+
+    @property
+    def largest_rate(self) -> float:
+        """Largest share that is predicted at any step."""
+        return max(self.rate, self.last_rate)
 
 
 class MaskedLanguageModelling(Objective):

@@ -15,7 +15,8 @@ from pretrain.batches.loader import Loader
 from pretrain.batches.masking import MaskTable, mask_batch
 from pretrain.batches.predictions import IGNORE, MaskedBatch, masking_rate, rows_for
 from pretrain.batches.random_numbers import key_of, mix
-from pretrain.settings import MaskingSettings, PretrainSettings
+from pretrain.objectives.mlm import MaskingSettings
+from pretrain.settings import PretrainSettings
 
 VOCABULARY = 300
 CONTINUES = np.arange(VOCABULARY) >= 150

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from pretrain.callbacks.guard import StepGuard
+from pretrain.objectives.mlm import MaskingSettings
 from pretrain.objectives.objective import Corpus
 from pretrain.objectives.registry import OBJECTIVES, last_learned
-from pretrain.settings import MaskingSettings, PretrainSettings
+from pretrain.settings import PretrainSettings
 
 NSP, MLM, CLM = (OBJECTIVES[name] for name in ("mlm+nsp", "mlm", "clm"))
 TOTALS = {"loss": 6.0, "correct": 1.0, "predicted": 4.0, "pair_loss": 3.0, "pairs_correct": 1.0, "pairs": 2.0}
