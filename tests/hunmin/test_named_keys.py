@@ -105,6 +105,7 @@ def is_accepted(key: str) -> bool:
 
 
 def _accepts(recipe: type[BaseModel], key: str) -> bool:
+    key = key.removesuffix(f".{ANY}")
     if ANY not in key.split("."):
         return key in recipe.model_fields or has_key(recipe, key)
     section, _, leaf = f".{key}".partition(f".{ANY}.")
