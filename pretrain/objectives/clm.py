@@ -11,21 +11,17 @@ import numpy as np
 
 from common.errors import HunminError
 from pretrain.batches.predictions import IGNORE, MaskedBatch
-from pretrain.objectives.mlm import MaskedLanguageModelling
-from pretrain.objectives.objective import Corpus, Objective, Predict, Sums
+from pretrain.objectives.objective import Corpus, Objective, Predict
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from pretrain.batches.samples import Batch
-    from pretrain.models.encoder import MaskedRowsModel
     from pretrain.settings import PretrainSettings
 
 
 class CausalLanguageModelling(Objective):
     """The next token of a text is predicted from those before it; a text sees no other."""
 
-    name, sums = "clm", MaskedLanguageModelling.sums
+    name = "clm"
     causal, scored = True, False
 
     def fault(self, settings: PretrainSettings) -> str:
@@ -56,7 +52,3 @@ class CausalLanguageModelling(Objective):
             return MaskedBatch(batch.ids_BS, rows_BM, labels_BM, len(ids_B) * mean)
 
         return shift
-
-    def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **_: Tensor) -> Sums:
-        """Return −log probability, tokens predicted right, and tokens predicted, by the same head."""
-        return dict(zip(self.sums, model.vocabulary_sums(hidden_RH, labels_R), strict=True))

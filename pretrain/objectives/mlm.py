@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
 from common.errors import HunminError
 from common.settings import Settings
 from pretrain.batches.predictions import MaskedBatch, masking_rate, rows_for
-from pretrain.objectives.objective import Corpus, Objective, Predict, Sums
+from pretrain.objectives.objective import Corpus, Objective, Predict
 
 if TYPE_CHECKING:
     import numpy as np
-    from torch import Tensor
 
     from pretrain.batches.samples import Batch
-    from pretrain.models.encoder import MaskedRowsModel
     from pretrain.settings import PretrainSettings
 
 
@@ -85,7 +83,6 @@ class MaskedLanguageModelling(Objective):
     """Tokens that were masked are predicted from all others."""
 
     name = "mlm"
-    sums: ClassVar[tuple[str, ...]] = ("loss", "correct", "predicted")
     sections = ("masking",)
 
     def fault(self, settings: PretrainSettings) -> str:
@@ -134,7 +131,3 @@ class MaskedLanguageModelling(Objective):
             return replace(masked, expected=len(ids_B) * mean_budget(corpus.by_ordinary_L, rate))
 
         return mask
-
-    def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **_: Tensor) -> Sums:
-        """Return −log probability, tokens predicted right, and tokens predicted."""
-        return dict(zip(("loss", "correct", "predicted"), model.vocabulary_sums(hidden_RH, labels_R), strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 
 from pretrain.batches.predictions import IGNORE
 from pretrain.objectives.mlm import MaskedLanguageModelling
-from pretrain.objectives.objective import Sums
+from pretrain.objectives.objective import Objective, Sums
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,7 +28,7 @@ class NextSentence(MaskedLanguageModelling):
     """Whether the second text of a sample follows the first one is predicted, too."""
 
     name = head = "mlm+nsp"
-    sums = (*MaskedLanguageModelling.sums, "pair_loss", "pairs_correct", "pairs")
+    sums = (*Objective.sums, "pair_loss", "pairs_correct", "pairs")
     arrays = ("pairs_P", "starts_P")
 
     def fault(self, settings: PretrainSettings) -> str:

@@ -52,8 +52,8 @@ class Objective(ABC):
     """By which recipes call it."""
     head: ClassVar[str] = "mlm"
     """Of the model: a key of `Architecture.classes`."""
-    sums: ClassVar[tuple[str, ...]]
-    """What is added up over batches, steps and processes."""
+    sums: ClassVar[tuple[str, ...]] = ("loss", "correct", "predicted")
+    """What is added up over batches, steps and processes, at least these."""
     arrays: ClassVar[tuple[str, ...]] = ()
     """Of the model's arguments, those that `gather` is given."""
     causal: ClassVar[bool] = False
@@ -122,9 +122,8 @@ class Objective(ABC):
         """Return what `head_sums` is given beside rows and labels, of the encoder's output."""
         return {}
 
-    @abstractmethod
     def head_sums(self, model: MaskedRowsModel, hidden_RH: Tensor, labels_R: Tensor, **gathered: Tensor) -> Sums:
-        """Return the sums of a batch.
+        """Return the sums of a batch: −log probability of the labels, rows predicted right, and rows predicted.
 
         Args:
             model: with the head.
@@ -132,6 +131,7 @@ class Objective(ABC):
             labels_R: int64 labels, IGNORE where the row is unused.
             gathered: of `gather`.
         """
+        return dict(zip(Objective.sums, model.vocabulary_sums(hidden_RH, labels_R), strict=True))
 
     def loss(self, sums: Sums, batch: MicroBatch) -> Tensor:
         """Return what is minimised: a sum over the batch divided by a constant of the run.
