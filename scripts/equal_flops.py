@@ -66,6 +66,7 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
 
     a_step = share * of_token("clm") + (1 - share) * of_token("mlm")
     tree["steps"] = round(flops / (a_step * plain.global_batch * plain.max_seq_len))
+    tree["optimizer"]["warmup_steps"] = max(1, tree["steps"] // 20)
     if share:
         tree["first_phase"] = {**change["first_phase"], "steps": round(share * tree["steps"])}
     return PretrainSettings.model_validate(tree)

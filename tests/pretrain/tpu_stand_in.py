@@ -138,7 +138,7 @@ def main(samples: str, tokens: Path, tokenizer: Path, plans: Path, validation: i
         by_step.append(list(watch.new))
         watch.new.clear()
     with shapes, watch:
-        trainer.validate()
+        trainer.validate(0)
     print(
         json.dumps(
             {"accelerator": accelerator(), "half": str(model.half), "reads": watch.reads, "kinds": sorted(watch.kinds),
