@@ -34,7 +34,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="hunmin",
     cls=_Commands,
-    help="Pretraining of Korean BERT and RoBERTa models: raw text to KLUE scores by one recipe.",
+    help="Pretraining of Korean encoders (BERT, RoBERTa, ModernBERT): raw text to KLUE scores by one recipe.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
