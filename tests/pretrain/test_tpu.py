@@ -173,8 +173,8 @@ import torch, pretrain.setup as begin, pretrain.kernels.compile as speed, pretra
 inner, validating = begin.speed_up, trainer.Trainer.validate
 begin.speed_up = lambda model, settings, device, **more: inner(model, settings, SimpleNamespace(type="tpu"), **more)
 speed.compile_whole.__defaults__ = ("aot_eager",)
-def validate(self):
-    found = validating(self)
+def validate(self, *given):
+    found = validating(self, *given)
     with open(PATH, "a") as stream:
         print(torch._dynamo.utils.counters["stats"]["unique_graphs"], file=stream)
     return found
