@@ -37,7 +37,8 @@ SMALL: dict[str, Any] = {
     "tokenizer.vocab_size": 2500, "tokenizer.min_character_count": 2, "tokenizer.workers": 1, "encode.workers": 1,
     "pretrain.model.layers": 2, "pretrain.model.hidden": 32, "pretrain.model.heads": 2,
     "pretrain.model.feed_forward": 64, "pretrain.max_seq_len": 64, "pretrain.steps": STEPS,
-    "pretrain.global_batch": 16, "pretrain.micro_batch": 8, "pretrain.checkpoint_every": STEPS,
+    "pretrain.global_batch": 16, "pretrain.micro_batch": 8, "pretrain.batch_warmup": None,
+    "pretrain.checkpoint_every": STEPS,
     "pretrain.validate_every": STEPS, "pretrain.log_every": 1, "pretrain.validation_samples": 32,
     "pretrain.optimizer.warmup_steps": 3, "pretrain.threads": 1, "pretrain.compile": False, "pretrain.wandb": "off",
 }  # fmt: skip
