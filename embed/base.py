@@ -1,4 +1,4 @@
-"""The encoder that is tuned: what can be one, its weights as a sentence-transformers model, files in the form all read."""
+"""The encoder that is tuned: what can be one, its weights for sentence-transformers, files in the form all read."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def positives_of(sets: Sequence[TrainingSet]) -> dict[str, set[str]]:
 
 
 def _refuse_known_positives(sets: Sequence[TrainingSet]) -> None:
-    """Take rows of built-in sets whose negative is another row's positive of the query out; in a file it is an error."""
+    """Refuse a negative that is another row's positive of its query; take such rows of built-in sets out."""
     known = positives_of(sets)
     for one in sets:
         if one.shape != "ranking":

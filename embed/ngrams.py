@@ -26,7 +26,7 @@ class CharacterNgrams(AbsEncoder):
         facts: dict[str, Any] = {"name": "hunmin/character-n-grams", "revision": "1", "training_datasets": set()}
         self.mteb_model_meta = ModelMeta.create_empty(facts | {"similarity_fn_name": ScoringFunction.COSINE})
         self.counts = HashingVectorizer(
-            analyzer="char", ngram_range=(1, 3), n_features=WIDTH, alternate_sign=False, norm=None, lowercase=False
+            analyzer="char_wb", ngram_range=(1, 3), n_features=WIDTH, alternate_sign=False, norm=None
         )
         self.weights = TfidfTransformer(sublinear_tf=True).fit(self.counts.transform(texts))
 

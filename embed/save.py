@@ -1,4 +1,4 @@
-"""The tuned model: its last checkpoint as a folder for sentence-transformers, with a card that holds no training text."""
+"""The tuned model: its last checkpoint as a folder for sentence-transformers, and a card without training texts."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +34,9 @@ def require_mteb() -> None:
     """Raise a UserError where mteb cannot score: an older Python, or no mteb."""
     if sys.version_info < (3, 11):
         version = ".".join(map(str, sys.version_info[:2]))
-        raise UserError(f"mteb, which scores embeddings, needs Python 3.11; this is {version}", remedy="use a newer one")
+        raise UserError(
+            f"mteb, which scores embeddings, needs Python 3.11; this is {version}", remedy="use a newer one"
+        )
     require("mteb", "scoring embeddings")
     if not find_spec("sklearn"):
         raise UserError("scoring embeddings needs scikit-learn", remedy="pip install 'hunmin[embed]'")
@@ -63,6 +66,11 @@ def score_models(
     """
     require_mteb()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+    disable_progress_bar()
+    set_verbosity_error()
+    warnings.filterwarnings("ignore", category=FutureWarning, module="mteb")
     from embed.base import load_model, shape_of
     from embed.tasks import differences, local_task
 
@@ -83,14 +91,16 @@ def score_models(
             table["rows"].append({"model": title, "scores": scores, "trained_on": sorted(learned & {*chosen})})
         counted = [one for one in chosen if one in _published()["tasks"]]
         whole = len(counted) == TASKS_OF_BENCHMARK
-        table["heading"] = "MTEB(kor, v2)" if whole else f"{len(counted)} of {TASKS_OF_BENCHMARK} tasks of MTEB(kor, v2)"
+        table["heading"] = (
+            "MTEB(kor, v2)" if whole else f"{len(counted)} of {TASKS_OF_BENCHMARK} tasks of MTEB(kor, v2)"
+        )
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
     return table
 
 
 def _chosen(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
-    """Return the tasks to score, and why others are not; UserError where one that is named has no files, or none has."""
+    """Return the tasks to score, and why others are not; UserError where a named one, or all, have no files."""
     absent = {}
     for one in tasks or SCORED:
         if one not in SCORED:

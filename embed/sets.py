@@ -29,7 +29,7 @@ class RoundedSts(Sts):
 
 
 class QuotedSts(KorSts):
-    """KorSTS as mteb's copy has it: its quotes are read as CSV's, which breaks three of 1,379 rows, and these are out."""
+    """KorSTS as mteb's copy has it: read as CSV with quotes, which breaks three of 1,379 rows; these are left out."""
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the rows that have all columns."""

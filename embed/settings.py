@@ -44,7 +44,7 @@ class EmbedDataSettings(Settings):
     range: tuple[float, float] = (0.0, 1.0)
     """Lowest and highest `score` of a file of scored pairs. Built-in sets have their own."""
     distill: Literal["margin-mse", "kl"] = "margin-mse"
-    """Loss of rows with `scores` of a teacher: squared error of the margins, or KL divergence (two or more candidates)."""
+    """Loss of rows with `scores` of a teacher: squared error of the margins, or KL divergence."""
     licence: str = ""
     """Licence of the file, for the card. Built-in sets have their own."""
 
@@ -63,7 +63,7 @@ class EmbedSettings(Settings):
     base: str | None = None
     """Encoder to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code. None is the export of
     the recipe's own run."""
-    sources: list[str] = []
+    sources: tuple[str, ...] = ()
     """Folders of the authors' sets, for `use` and `score`: KLUE's layout, or a folder a set. Subfolders are searched.
     With a klue section the default is its folders."""
     data: list[EmbedDataSettings] = Field(min_length=1)
@@ -86,14 +86,14 @@ class EmbedSettings(Settings):
     steps: int | None = Field(None, ge=1)
     """Optimizer steps, instead of epochs."""
     temperature: float = Field(0.05, gt=0)
-    """Temperature of the cosines in the ranking and CoSENT losses, of the dot products' distribution in `kl`. Lower ones
-    weigh the hardest negatives more."""
-    matryoshka: list[int] = []
-    """Widths below the hidden size at which vectors work when cut. Each adds a loss; none trains the full width alone."""
+    """Temperature of the cosines in the ranking and CoSENT losses, and of `kl`. Lower ones weigh the hardest negatives
+    more."""
+    matryoshka: tuple[int, ...] = ()
+    """Widths below the hidden size at which cut vectors work, too. Each adds a loss; () trains the full width alone."""
     guide: str | None = None
     """Sentence-transformers model, folder or hf:OWNER/NAME@COMMIT, that drops false negatives: candidates it holds
     closer to the query than the positive."""
-    score: list[str] = []
+    score: tuple[str, ...] = ()
     """Tasks to score the tuned model on, by mteb's names. Training rows that hold a scored pair are removed."""
     seed: int = Field(42, ge=0, lt=2**32)
     """Seed of batches and dropout."""
@@ -116,14 +116,14 @@ class EmbedSettings(Settings):
 
     @field_validator("matryoshka")
     @classmethod
-    def _widths(cls, value: list[int]) -> list[int]:
+    def _widths(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if any(width < 1 for width in value) or len(set(value)) < len(value):
             raise ValueError("widths are different whole numbers above 0")
         return value
 
     @field_validator("score")
     @classmethod
-    def _tasks(cls, value: list[str]) -> list[str]:
+    def _tasks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if name not in SCORED:
                 raise ValueError(f"no task '{name}'{nearest(name, list(SCORED))}; there are {', '.join(SCORED)}")

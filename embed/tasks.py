@@ -52,9 +52,7 @@ def local_task(name: str, folders: Sequence[Path | str]) -> Any:
     Raises:
         UserError: they are missing or damaged.
     """
-    task: Any = (
-        HunminKlueMrcRetrieval() if name == "HunminKlueMrcRetrieval" else mteb.get_task(name, languages=["kor"])
-    )
+    task: Any = HunminKlueMrcRetrieval() if name == "HunminKlueMrcRetrieval" else mteb.get_task(name, languages=["kor"])
     shape = SCORED[name].shape
     if shape == "retrieval":
         task.dataset = {"default": {
@@ -126,6 +124,8 @@ def sizes(task: Any, split: str) -> dict[str, int]:
         texts = [*documents, *one["queries"]["text"]]
         return {"rows": len(texts), "characters": sum(map(len, texts))}
     rows = data[split][0] if isinstance(data[split], list) else data[split]
-    columns = ["text"] if "text" in (rows if isinstance(rows, dict) else rows.column_names) else ["sentence1", "sentence2"]
+    columns = (
+        ["text"] if "text" in (rows if isinstance(rows, dict) else rows.column_names) else ["sentence1", "sentence2"]
+    )
     texts = [text for column in columns for text in rows[column]]
     return {"rows": len(texts) // len(columns), "characters": sum(map(len, texts))}

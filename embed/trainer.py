@@ -58,7 +58,7 @@ def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: A
         kl = one.settings.distill == "kl"
         loss = losses.DistillKLDivLoss(model, temperature=s.temperature) if kl else losses.MarginMSELoss(model)
     elif guide is not None:
-        kind = losses.CachedGISTEmbedLoss if cache else losses.GISTEmbedLoss
+        kind: Any = losses.CachedGISTEmbedLoss if cache else losses.GISTEmbedLoss
         loss = kind(model, guide, temperature=s.temperature, gather_across_devices=gather, **cache)
     else:
         kind = losses.CachedMultipleNegativesRankingLoss if cache else losses.MultipleNegativesRankingLoss
@@ -95,14 +95,19 @@ class Tuner(SentenceTransformerTrainer):
 
     drawn: dict[str, Any]
 
-    def get_multi_dataset_batch_sampler(self, dataset: Any, batch_samplers: Any, **_: Any) -> Drawn:
+    def get_multi_dataset_batch_sampler(
+        self, dataset: Any, batch_samplers: Any, generator: Any = None, seed: int | None = 0
+    ) -> Drawn:
         """Return the drawn batches."""
         sampler = Drawn(dataset, batch_samplers)
         for name, value in self.drawn.items():
             setattr(sampler, name, value)
         return sampler
 
-    def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **_: Any) -> DefaultBatchSampler:
+    def get_batch_sampler(
+        self, dataset: Any, batch_size: int, drop_last: bool, valid_label_columns: list[str] | None = None,
+        generator: Any = None, seed: int = 0,
+    ) -> DefaultBatchSampler:  # fmt: skip
         """Return a sampler of which the size alone is used."""
         return DefaultBatchSampler(range(len(dataset)), batch_size, drop_last)
 
@@ -159,7 +164,9 @@ def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
     found = {}
     for one in sets:
         names = ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
-        columns: dict[str, Any] = {name: list(texts) for name, texts in zip(names, zip(*one.texts), strict=True)}
+        columns: dict[str, Any] = {
+            name: list(texts) for name, texts in zip(names, zip(*one.texts, strict=True), strict=True)
+        }
         found[one.name] = Dataset.from_dict(columns | ({"label": one.labels} if one.labels else {}))
     return DatasetDict(found)
 

@@ -166,7 +166,9 @@ def is_of_embeddings(tree: dict[str, Any]) -> bool:
 def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
     """Raise a UserError where a recipe has no corpus, for the commands that work on an encoder's whole run."""
     if is_of_embeddings(tree):
-        raise UserError(f"{path} is a recipe of sentence embeddings, which only `hunmin run`, `embed` and `verify` read")
+        raise UserError(
+            f"{path} is a recipe of sentence embeddings, which only `hunmin run`, `embed` and `verify` read"
+        )
     if is_of_instructions(tree):
         raise UserError(
             f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read"

@@ -53,9 +53,7 @@ def train(
     if isinstance(loaded, Recipe):
         require_done(loaded, "export", recipe)
     run(loaded, last="embed", restart="embed" if restart else None)
-    table = Path(loaded.out) / "embed" / "scores" / "table.json"
-    if table.is_file():
-        _print_table(json.loads(table.read_bytes()), False)
+    print_scores(loaded.out)
 
 
 @app.command(epilog="Example: hunmin embed score runs/embed-small --data klue --out scores --task KLUE-STS")
@@ -63,7 +61,9 @@ def score(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of sentence embeddings, a run, or hub name.")],
     data: Annotated[list[str], typer.Option("--data", help="Folder with the authors' sets; repeatable.")],
     out: Annotated[str, typer.Option("--out", help="Folder to write; the same command continues.")],
-    task: Annotated[list[str] | None, typer.Option("--task", help="Task by mteb's name, repeatable; default: all.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="Task by mteb's name, repeatable; default: all.")
+    ] = None,
     base: Annotated[str | None, typer.Option("--base", help="Encoder before it was tuned, for the table.")] = None,
     truncate: Annotated[int | None, typer.Option("--truncate", min=1, help="Entries of a vector to keep.")] = None,
     as_json: AsJson = False,
@@ -77,6 +77,13 @@ def score(
     before = find(base, "model") if base else None
     folders = [Path(one) for one in data]
     _print_table(score_models(folder, folders, Path(out), task or (), before, truncate), as_json)
+
+
+def print_scores(run: str, as_json: bool = False) -> None:
+    """Print the table that the stage of a run has left, if it has scored, on stdout."""
+    table = Path(run) / "embed" / "scores" / "table.json"
+    if table.is_file():
+        _print_table(json.loads(table.read_bytes()), as_json)
 
 
 def _print_table(table: dict[str, object], as_json: bool) -> None:

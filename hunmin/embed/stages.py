@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from common.names import find
-from common.settings import dump_settings
 from embed.settings import EmbedSettings, require
 from hunmin.embed.recipe import EmbedRecipe
 from hunmin.recipe import Recipe
@@ -83,5 +82,3 @@ def _stage(kind: type[Recipe] | type[EmbedRecipe], after: tuple[str, ...]) -> St
 
 AFTER_EXPORT = _stage(Recipe, ("export",))
 ALONE = _stage(EmbedRecipe, ())
-
-

@@ -11,7 +11,15 @@ from common.settings import Settings, apply_overrides, parse_settings, runtime, 
 from data.instruct.settings import InstructSettings
 from hunmin.pins import pin_names
 from hunmin.preflight import refuse_moved
-from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, RunSettings, is_of_embeddings, is_of_instructions, load_recipe, read_recipe
+from hunmin.recipe import (
+    INSTRUCT_SECTIONS,
+    Recipe,
+    RunSettings,
+    is_of_embeddings,
+    is_of_instructions,
+    load_recipe,
+    read_recipe,
+)
 from leaderboard.settings import LeaderboardSettings
 from pretrain.tuning.settings import TuneSettings
 

@@ -101,6 +101,7 @@ def test_scores_are_brought_to_one_range(tmp_path: Path) -> None:
 
 def klue(folder: Path) -> Path:
     """KLUE-STS with two dev pairs; KLUE-NLI whose first premise has two entailed and one contradicting hypothesis."""
+
     def sts(number: int, first: str, second: str) -> dict[str, Any]:
         return {"guid": f"s{number}", "sentence1": first, "sentence2": second,
                 "labels": {"label": 3.0, "real-label": 2.96, "binary-label": 0}}  # fmt: skip
@@ -125,7 +126,7 @@ def klue(folder: Path) -> Path:
 def test_rows_that_hold_a_scored_pair_are_removed(tmp_path: Path) -> None:
     source = klue(tmp_path / "klue")
     rows = [
-        {"query": "비가 내린다.", "positive": "다른 글.", "negatives": ["비가 온다. "]},  # both texts, as query and negative
+        {"query": "비가 내린다.", "positive": "다른 글.", "negatives": ["비가 온다. "]},  # both texts
         {"query": "밥을 먹자.", "positive": "식사하자.", "negatives": ["비가 온다."]},  # one text of each of two pairs
         {"query": "꽃이 핀다.", "positive": "봄이다.", "negatives": ["겨울이다."]},
     ]  # fmt: skip
@@ -134,7 +135,11 @@ def test_rows_that_hold_a_scored_pair_are_removed(tmp_path: Path) -> None:
     assert [row[0] for row in one.texts] == ["밥을 먹자.", "꽃이 핀다."]
     assert one.counts == {"read": 3, "removed: a scored pair": 1, "one text scored": 1}
     leaks = Leaks(["KLUE-STS"], [source])
-    assert [leaks.of(texts) for texts in (["비가 온다.", "비가 내린다."], ["자자."], ["봄이다."])] == ["pair", "text", ""]
+    assert [leaks.of(texts) for texts in (["비가 온다.", "비가 내린다."], ["자자."], ["봄이다."])] == [
+        "pair",
+        "text",
+        "",
+    ]
 
 
 def test_a_premise_with_what_it_entails_and_what_contradicts_it(tmp_path: Path) -> None:
@@ -147,7 +152,11 @@ def test_a_premise_with_what_it_entails_and_what_contradicts_it(tmp_path: Path) 
 
 def test_question_pairs_with_label_0_are_the_same(tmp_path: Path) -> None:
     (tmp_path / "question_pair").mkdir()
-    lines = ["id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate", "1\t1\t2\t몇 시?\t시간이?\t0", "2\t3\t4\t뭐?\t왜?\t1"]
+    lines = [
+        "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate",
+        "1\t1\t2\t몇 시?\t시간이?\t0",
+        "2\t3\t4\t뭐?\t왜?\t1",
+    ]
     (tmp_path / "question_pair" / "train.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert training_rows("question_pair", [tmp_path]) == [{"query": "몇 시?", "positive": "시간이?"}]
 

@@ -45,7 +45,10 @@ def test_bases_that_cannot_be_tuned(base: Path, tmp_path: Path) -> None:
     settings = EmbedSettings(data=DATA, length=64, matryoshka=[16])
     config, _ = read_base(base, settings)
     assert usable_positions(config) == 64  # of 66: RoBERTa's first is after the padding's
-    for changes, message in (({"length": 65}, "more than the 64 positions"), ({"matryoshka": [32]}, "hidden size .* 32")):
+    for changes, message in (
+        ({"length": 65}, "more than the 64 positions"),
+        ({"matryoshka": [32]}, "hidden size .* 32"),
+    ):
         with pytest.raises(UserError, match=message):
             read_base(base, EmbedSettings(data=DATA, **{"length": 16, **changes}))
     shutil.copytree(base, tmp_path / "cross")

@@ -32,7 +32,7 @@ def test_a_stop_and_a_resume_give_the_same_bytes(run: Any, base: Path, rows: dic
     assert json.loads((base / "config.json").read_bytes())["hidden_dropout_prob"] == 0.1
     data = [rows["triplets"], {**rows["scored"], "weight": 0.5}, rows["distilled"], rows["pairs"]]
     for number, changes in enumerate([{}, {"mini_batch": 3, "matryoshka": [8, 16]}]):
-        given = {"steps": 40 if number == 0 else 9, "checkpoint_every": 7, **changes}
+        given = {"steps": 30 if number == 0 else 9, "checkpoint_every": 7, **changes}
         straight = run(base, data, tmp_path / f"straight-{number}", **given)
         resumed = tmp_path / f"resumed-{number}"
         run(base, data, resumed, stop_at=given["steps"] - 5, **given)
@@ -46,7 +46,9 @@ def test_losses_are_the_formulas(base: Path, rows: dict[str, Any], tmp_path: Pat
     from embed.base import embedding_folder, load_model
 
     settings = parse_settings(
-        EmbedSettings, {"data": [rows[name] for name in ("triplets", "scored", "distilled", "pairs")], "batch": 8}, "test"
+        EmbedSettings,
+        {"data": [rows[name] for name in ("triplets", "scored", "distilled", "pairs")], "batch": 8},
+        "test",
     )
     model = load_model(embedding_folder(base, tmp_path / "model", settings), "cpu").eval()
     for one in load_sets(settings):

@@ -11,8 +11,38 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
 
-PLACES = ["서울", "부산", "대구", "인천", "광주", "대전", "울산", "세종", "제주", "강릉", "경주", "전주", "여수", "춘천"]
-THINGS = ["사과", "포도", "감자", "수박", "참외", "딸기", "마늘", "양파", "호박", "당근", "배추", "오이", "상추", "고추"]
+PLACES = [
+    "서울",
+    "부산",
+    "대구",
+    "인천",
+    "광주",
+    "대전",
+    "울산",
+    "세종",
+    "제주",
+    "강릉",
+    "경주",
+    "전주",
+    "여수",
+    "춘천",
+]
+THINGS = [
+    "사과",
+    "포도",
+    "감자",
+    "수박",
+    "참외",
+    "딸기",
+    "마늘",
+    "양파",
+    "호박",
+    "당근",
+    "배추",
+    "오이",
+    "상추",
+    "고추",
+]
 RUN: dict[str, Any] = {
     "length": 16, "batch": 8, "steps": 9, "lr": 1e-3, "checkpoint_every": 3, "log_every": 1, "wandb": "off",
     "threads": 1,
@@ -55,9 +85,7 @@ def write_encoder(folder: Path, dropout: float = 0.1, **changes: Any) -> Path:
     letters = sorted({letter for text in texts for letter in text if letter != " "} | set("0123456789"))
     names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *letters]
     core = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="<unk>"))
-    core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Whitespace(), pre_tokenizers.Split("", "isolated")]
-    )
+    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Split("", "isolated")])
     core.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=False)
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=core, bos_token="<s>", cls_token="<s>", eos_token="</s>", sep_token="</s>", pad_token="<pad>",
