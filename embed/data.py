@@ -77,7 +77,7 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
     found = TrainingSet(f"{number}-{name}", given, licence)
     low, high = RANGE if given.use else given.range
     if given.use:
-        rows = iter(enumerate(training_rows(given.use, settings.sources, given.split), 1))
+        rows: Iterator[tuple[int, Any]] = iter(enumerate(training_rows(given.use, settings.sources, given.split), 1))
     else:
         rows = read_lines(Path(str(given.path)))
     shape: tuple[str, int] | None = None

@@ -49,7 +49,7 @@ def save_tuned(
     settings["data"] = [
         {**one, "path": Path(one["path"]).name if one["path"] else None} for one in settings["data"]
     ]  # no path of this machine
-    facts = {"base": pinned or shown_name(base), "trained_on": [
+    facts: dict[str, Any] = {"base": pinned or shown_name(base), "trained_on": [
         {"set": one.settings.use or Path(str(one.settings.path)).name, "split": one.settings.split,
          "licence": one.licence, "rows": len(one.texts), "shape": one.shape} for one in sets
     ], "settings": settings}  # fmt: skip

@@ -107,7 +107,7 @@ def set_files(settings: EmbedSettings) -> list[str]:
     Raises:
         UserError: a built-in set is missing.
     """
-    wanted = [(TASKS[get_task(one.use).name], one.split) for one in settings.data if one.use]
+    wanted: list[tuple[Task, str]] = [(TASKS[get_task(one.use).name], one.split) for one in settings.data if one.use]
     wanted += [(SCORED[name].task, split) for name in settings.score for split in SCORED[name].splits.values()]
     found = [one.path for one in settings.data if one.path]
     for task, split in wanted:
