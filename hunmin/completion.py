@@ -13,7 +13,8 @@ from pathlib import Path
 
 from hunmin.builtin_recipes import shipped_recipes
 
-STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard")
+STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard",
+          "embed")  # fmt: skip
 LAUNCHERS = ("local", "torchrun", "deepspeed", "slurm", "kubernetes", "kubeflow", "xla")
 TASKS = ("ynat", "klue-sts", "klue-nli", "klue-ner", "klue-re", "klue-dp", "klue-mrc", "wos",
          "kobest-boolq", "kobest-copa", "kobest-hellaswag", "kobest-sentineg", "kobest-wic",

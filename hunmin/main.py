@@ -15,7 +15,7 @@ from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERM
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
 from common.progress import say, shown
-from hunmin.commands import corpus, doctor, instruct, klue, launch, leaderboard, model, run, tokenizer
+from hunmin.commands import corpus, doctor, embed, instruct, klue, launch, leaderboard, model, run, tokenizer
 
 GOES_ON = "what is finished stays; the same command goes on from there"
 
@@ -68,6 +68,7 @@ app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(klue.app, name="klue")
 app.add_typer(instruct.app, name="instruct")
 app.add_typer(leaderboard.app, name="leaderboard")
+app.add_typer(embed.app, name="embed")
 
 
 def main() -> None:

@@ -19,6 +19,8 @@ MODELS: tuple[tuple[str, str, Part], ...] = (
     ("pretrain", "init_from", "model"),
     ("tokenizer", "base", "tokenizer"),
     ("tune", "base", "model"),
+    ("embed", "base", "model"),
+    ("embed", "guide", "model"),
 )
 """Settings that may name a model: they keep the name, with its commit."""
 DATA = (("klue", "data"), ("klue", "benchmarks"), ("decontaminate", "benchmark"))
@@ -71,6 +73,7 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
     klue = recipe.klue.inputs if recipe.klue else []
     named: list[tuple[str | None, Part]] = [
         (recipe.pretrain.init_from, "model"), (recipe.tokenizer.base, "tokenizer"),
+        *((one, "model") for one in ((recipe.embed.base, recipe.embed.guide) if recipe.embed else ())),
         *((name, "dataset") for name in [*klue, *recipe.corpus.decontaminate.benchmarks]),
     ]  # fmt: skip
     for name, part in named:

@@ -25,6 +25,7 @@ from common.settings import (
 )
 from data.decontaminate import NOT_DECONTAMINATED
 from data.settings import CorpusSettings
+from embed.settings import EmbedSettings
 from hunmin.builtin_recipes import recipe_file, shipped_recipes
 from hunmin.hub.settings import HubSettings
 from hunmin.pins import pin_names
@@ -67,6 +68,8 @@ class Recipe(RunSettings):
     klue: KlueSettings | None = None
     """Model to KLUE scores. Without it the stage `klue` is skipped, and the corpus is decontaminated only against
     `corpus.decontaminate.benchmark`."""
+    embed: EmbedSettings | None = None
+    """Model to sentence embeddings. Without it there is no stage `embed`."""
     hub: HubSettings = HubSettings()
     """Model to the model hub."""
 
@@ -119,7 +122,7 @@ def load_recipe(
     path, written = read_recipe(path, Recipe)
     refuse_instructions(written, path)
     tree = apply_overrides(written, under(overrides, section, Recipe.model_fields) if section else overrides)
-    for section in ("tokenizer", "pretrain"):
+    for section in ("tokenizer", "pretrain", *(["embed"] if tree.get("embed") else [])):
         part = tree.setdefault(section, {})
         if isinstance(part, dict):
             part.setdefault("seed", tree.get("seed", 42))
@@ -131,10 +134,15 @@ def load_recipe(
     corpus, klue = tree.get("corpus"), tree.get("klue")
     if not without_data:
         pin_names(tree, Path(path), fetch)
-    if isinstance(corpus, dict) and isinstance(klue, dict) and klue.get("data"):
+    tests = _benchmark(klue) if isinstance(klue, dict) and klue.get("data") else []
+    if isinstance(embed := tree.get("embed"), dict):
+        embed.setdefault("sources", tests)
+        if embed.get("score") and isinstance(embed["sources"], list):
+            tests = list(dict.fromkeys([*tests, *embed["sources"]]))
+    if isinstance(corpus, dict) and tests:
         decontaminate = corpus.setdefault("decontaminate", {})
         if isinstance(decontaminate, dict) and decontaminate.get("enabled", True):
-            decontaminate.setdefault("benchmark", _benchmark(klue))
+            decontaminate.setdefault("benchmark", tests[0] if len(tests) == 1 else tests)
     no_data = isinstance(klue, dict) and not klue.get("data")
     remedy = REMEDY + ("; klue=null runs without scores" if no_data else "")
     recipe = parse_settings(Recipe, tree, str(path), remedy)
@@ -166,8 +174,17 @@ def is_of_instructions(tree: dict[str, Any]) -> bool:
     return "corpus" not in tree and not INSTRUCT_SECTIONS.isdisjoint(tree)
 
 
+def is_of_embeddings(tree: dict[str, Any]) -> bool:
+    """Return whether what is written in a recipe is for sentence embeddings alone, from a base that is there."""
+    return "corpus" not in tree and "embed" in tree
+
+
 def refuse_instructions(tree: dict[str, Any], path: Path) -> None:
-    """Raise a UserError where a recipe is a decoder's, for the commands that work on an encoder's."""
+    """Raise a UserError where a recipe has no corpus, for the commands that work on an encoder's whole run."""
+    if is_of_embeddings(tree):
+        raise UserError(
+            f"{path} is a recipe of sentence embeddings, which only `hunmin run`, `embed` and `verify` read"
+        )
     if is_of_instructions(tree):
         raise UserError(
             f"{path} is a recipe of instruction tuning, which only `hunmin run`, `instruct` and `verify` read"
@@ -184,13 +201,12 @@ def warnings(recipe: Recipe) -> list[str]:
     return found
 
 
-def _benchmark(klue: dict[str, Any]) -> str | list[str]:
+def _benchmark(klue: dict[str, Any]) -> list[str]:
     """Return the data of all that a recipe's klue section scores: what is to be taken out of its corpus."""
     try:
-        inputs = KlueSettings.model_validate(klue).inputs
+        return KlueSettings.model_validate(klue).inputs
     except ValueError:  # it is told of when the whole recipe is read
-        return str(klue["data"])
-    return inputs[0] if len(inputs) == 1 else inputs
+        return [str(klue["data"])]
 
 
 def _no_recipe(path: Path) -> UserError:
@@ -235,4 +251,4 @@ def is_resolved_recipe(path: Path) -> bool:
     except (OSError, ValueError, UserError):
         return False
     text = text.removeprefix(RESOLVED)
-    return Recipe.model_fields.keys() - {"klue"} <= tree.keys() and _as_yaml(tree) == text
+    return Recipe.model_fields.keys() - {"klue", "embed"} <= tree.keys() and _as_yaml(tree) == text

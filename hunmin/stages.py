@@ -363,8 +363,19 @@ STAGE_NAMES = [stage.name for stage in STAGES]
 
 def stages_of(recipe: RunSettings) -> tuple[Stage, ...]:
     """Return the stages of a recipe, in order."""
+    from hunmin.embed.recipe import EmbedRecipe
+
     if isinstance(recipe, Recipe):
-        return STAGES
+        if recipe.embed is None:
+            return STAGES
+        from hunmin.embed.stages import AFTER_EXPORT
+
+        at = [stage.name for stage in STAGES].index("export") + 1
+        return (*STAGES[:at], AFTER_EXPORT, *STAGES[at:])
+    if isinstance(recipe, EmbedRecipe):
+        from hunmin.embed.stages import ALONE
+
+        return (ALONE,)
     from hunmin.instruct.stages import INSTRUCT_STAGES
 
     return INSTRUCT_STAGES

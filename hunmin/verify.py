@@ -12,6 +12,7 @@ from common.errors import HunminError, UserError
 from common.files import human_size
 from common.manifest import Manifest, damaged_outputs, read_manifest
 from common.progress import ProgressBar, console
+from hunmin.embed.stages import ALONE
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.stages import STAGES
 
@@ -49,7 +50,7 @@ def verify_run(run: Path) -> list[dict[str, Any]]:
 def _finished(run: Path) -> tuple[list[tuple[str, Manifest]], list[str]]:
     """Return (folder, manifest) of the finished stages, and the folders whose manifest cannot be read."""
     finished, unreadable = [], []
-    for stage in (*STAGES, *INSTRUCT_STAGES):
+    for stage in (*STAGES, *INSTRUCT_STAGES, ALONE):
         try:
             if manifest := read_manifest(run / stage.folder):
                 finished.append((stage.folder, manifest))

@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FLOORS = ["common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "hunmin"]
+FLOORS = ["common", "data", "tokenizer", "pretrain", "klue", "leaderboard", "embed", "hunmin"]
 FILES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 REFUSED = {
     "common": {"torch", "transformers", "datasets", "deepspeed"},

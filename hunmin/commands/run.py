@@ -63,6 +63,7 @@ def run(
     """Raw text to KLUE scores, or instructions to a tuned decoder: do every stage that is not done; the same command
     resumes.
     """
+    from hunmin.embed.recipe import EmbedRecipe
     from hunmin.instruct.recipe import load_any_recipe
     from hunmin.preflight import refuse_moved
     from hunmin.recipe import Recipe
@@ -70,11 +71,15 @@ def run(
     loaded = load_any_recipe(recipe, overrides or [], fetch=not dry_run)
     refuse_moved(loaded, recipe, overrides or [])
     if dry_run:
+        from hunmin.embed.plan import dry_run_embed
         from hunmin.instruct.plan import dry_run_instruct, print_instruct_plan
         from hunmin.plan import dry_run_plan, print_plan
 
         asked = (first, last, restart)
-        described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
+        if isinstance(loaded, EmbedRecipe):
+            described = dry_run_embed(loaded, *asked)
+        else:
+            described = dry_run_plan(loaded, *asked) if isinstance(loaded, Recipe) else dry_run_instruct(loaded, *asked)
         printing = print_plan if isinstance(loaded, Recipe) else print_instruct_plan
         print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else printing(described)
         from hunmin.run import refuse_replacing
@@ -84,7 +89,11 @@ def run(
     from hunmin.run_and_publish import run_whole
 
     run_whole(loaded, first, last, restart)
-    if not isinstance(loaded, Recipe):
+    if isinstance(loaded, EmbedRecipe):
+        from hunmin.commands.embed import print_scores
+
+        print_scores(loaded.out, as_json)
+    elif not isinstance(loaded, Recipe):
         if loaded.leaderboard and last in (None, "leaderboard"):
             from hunmin.commands.leaderboard import print_board
 

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.errors import UserError
 from common.settings import Settings, apply_overrides, parse_settings, runtime, under
 from data.instruct.settings import InstructSettings
 from hunmin.pins import pin_names
 from hunmin.preflight import refuse_moved
-from hunmin.recipe import INSTRUCT_SECTIONS, Recipe, RunSettings, is_of_instructions, load_recipe, read_recipe
+from hunmin.recipe import (
+    INSTRUCT_SECTIONS,
+    Recipe,
+    RunSettings,
+    is_of_embeddings,
+    is_of_instructions,
+    load_recipe,
+    read_recipe,
+)
 from leaderboard.settings import LeaderboardSettings
 from pretrain.tuning.settings import TuneSettings
+
+if TYPE_CHECKING:
+    from hunmin.embed.recipe import EmbedRecipe
 
 
 class CommitSettings(Settings):
@@ -46,9 +58,13 @@ class InstructRecipe(RunSettings):
 
 def load_any_recipe(
     path: str | Path, overrides: Sequence[str] = (), fetch: bool = False, section: str | None = None
-) -> Recipe | InstructRecipe:
-    """Return the recipe in a YAML file, of either kind; for arguments and errors see `load_recipe`."""
+) -> Recipe | InstructRecipe | EmbedRecipe:
+    """Return the recipe in a YAML file, of any kind; for arguments and errors see `load_recipe`."""
     file, written = read_recipe(path, InstructRecipe)
+    if is_of_embeddings(written):
+        from hunmin.embed.recipe import read_embed_recipe
+
+        return read_embed_recipe(written, file, overrides, fetch)
     if not is_of_instructions(written):
         return load_recipe(path, overrides, fetch=fetch, section=section)
     tree = apply_overrides(written, under(overrides, section, InstructRecipe.model_fields) if section else overrides)

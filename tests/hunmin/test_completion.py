@@ -32,7 +32,7 @@ def completed(words: str, folder: Path = ROOT) -> list[str]:
 
 
 def test_the_names_are_the_programs_own() -> None:
-    assert list(completion.STAGES) == [*STAGE_NAMES, *(stage.name for stage in INSTRUCT_STAGES)]
+    assert list(completion.STAGES) == [*STAGE_NAMES, *(stage.name for stage in INSTRUCT_STAGES), "embed"]
     assert list(completion.BOARDS) == list(BOARDS)
     assert list(completion.LAUNCHERS) == list(LAUNCHERS)
     assert list(completion.TASKS) == list(TASKS) and list(completion.SUITES) == list(SUITES)
@@ -41,7 +41,7 @@ def test_the_names_are_the_programs_own() -> None:
 def test_words_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "내-레시피.yaml").write_text("")
     assert completed("hunmin run 내", tmp_path) == ["내-레시피.yaml"]
-    assert completed("hunmin run x --until e") == ["encode", "export"]
+    assert completed("hunmin run x --until e") == ["encode", "export", "embed"]
     monkeypatch.chdir(tmp_path)
     assert sorted(completion.recipes("quick")) == ["quickstart", "quickstart-instruct"]
     assert completion.recipes("내") == ["내-레시피.yaml"] and completion.launchers("s") == ["slurm"]

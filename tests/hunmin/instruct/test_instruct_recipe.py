@@ -102,7 +102,7 @@ def test_encoders_keep_their_stages_and_their_manifests_settings() -> None:
         ("report", "report", ""),
     ]  # fmt: skip
     assert [*Recipe.model_fields] == [
-        "name", "out", "seed", "corpus", "tokenizer", "encode", "pretrain", "klue", "hub",
+        "name", "out", "seed", "corpus", "tokenizer", "encode", "pretrain", "klue", "embed", "hub",
     ]  # fmt: skip
 
 

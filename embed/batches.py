@@ -1,0 +1,95 @@
+"""Batches of training: rows of one set each, in which nothing is a negative that is known not to be one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from common.errors import UserError
+from embed.data import TrainingSet, positives_of
+
+Batch = tuple[int, list[int]]
+"""Number of a set, and its rows."""
+
+
+class Stream:
+    """The rows of a set, pass after pass in a drawn order, as batches; rows that do not go into one wait for the next.
+
+    A batch of ranked rows holds no text twice, and no query beside another row's text that is a positive of it.
+    """
+
+    def __init__(self, one: TrainingSet, size: int, seed: Sequence[int], known: dict[str, set[str]]) -> None:
+        self.set, self.size, self.seed, self.known = one, size, seed, known
+        self.passes, self.order, self.waiting = 0, iter(np.empty(0, int)), deque[int]()
+
+    def _next(self) -> int:
+        row = next(self.order, None)
+        if row is None:
+            draw = np.random.default_rng([*self.seed, self.passes])
+            self.passes, self.order = self.passes + 1, iter(draw.permutation(len(self.set.texts)))
+            row = next(self.order)
+        return int(row)
+
+    def batch(self) -> list[int]:
+        """Return the next batch.
+
+        Raises:
+            UserError: no rows of the set fill one.
+        """
+        if self.set.shape != "ranking":
+            return [self._next() for _ in range(self.size)]
+        taken: list[int] = []
+        texts: set[str] = set()
+        barred: set[str] = set()
+        """Positives of the batch's queries."""
+        waiting, self.waiting, looked = self.waiting, deque(), 0
+        while len(taken) < self.size:
+            row = waiting.popleft() if waiting else self._next()
+            looked += 1
+            query, *candidates = self.set.texts[row]
+            own = self.known[query]
+            if texts.isdisjoint((query, *candidates)) and barred.isdisjoint(candidates) and own.isdisjoint(texts):
+                taken.append(row)
+                texts.update((query, *candidates))
+                barred |= own
+                continue
+            self.waiting.append(row)
+            if looked > 2 * len(self.set.texts) + self.size:
+                raise UserError(
+                    f"{self.set.name}: {len(taken)} rows go into a batch, embed.batch is {self.size}",
+                    "a batch holds no text twice, and no second positive of a query", "lower embed.batch",
+                )  # fmt: skip
+        self.waiting += waiting
+        return taken
+
+
+def epoch_batches(one: TrainingSet, size: int) -> int:
+    """Return the batches of a set in an epoch: its rows × weight, in whole batches."""
+    return max(1, round(len(one.texts) * one.settings.weight / size))
+
+
+def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) -> Iterator[Batch]:
+    """Yield a batch for each step, the same ones for the same arguments.
+
+    An epoch has the batches of all sets in a drawn order.
+
+    Args:
+        sets: to draw from.
+        size: rows of a batch.
+        steps: how many batches.
+        seed: of the draws.
+
+    Raises:
+        UserError: the rows of a set do not fill a batch.
+    """
+    known = positives_of(sets)
+    streams = [Stream(one, size, (seed, 0, number), known) for number, one in enumerate(sets)]
+    turns = np.repeat(np.arange(len(sets)), [epoch_batches(one, size) for one in sets])
+    done = epoch = 0
+    while done < steps:
+        for number in np.random.default_rng([seed, 1, epoch]).permutation(turns)[: steps - done]:
+            yield int(number), streams[number].batch()
+            done += 1
+        epoch += 1

@@ -1,0 +1,155 @@
+"""Settings of the embed stage."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from common.errors import UserError, nearest
+from common.settings import Settings, runtime
+from pretrain.settings import Wandb
+
+Use = Literal["klue-nli", "kornli", "klue-sts", "korsts", "question_pair", "klue-mrc", "korquad"]
+SCORED = ("KLUE-TC", "KLUE-NLI", "KLUE-STS", "KorNLI", "KorSTS", "PawsXPairClassification", "SQuADKorV1Retrieval",
+          "HunminKlueMrcRetrieval")  # fmt: skip
+"""Tasks that are scored on the authors' files, by mteb's names; the last one is ours."""
+RETRIEVAL = ("SQuADKorV1Retrieval", "HunminKlueMrcRetrieval")
+"""Tasks among them in which queries and documents have prompts."""
+
+
+class PromptSettings(Settings):
+    """Texts put before each query and each document. The model saves them, and scoring puts them there too."""
+
+    query: str = ""
+    """Put before each query; "" adds nothing."""
+    document: str = ""
+    """Put before each positive and negative; "" adds nothing."""
+
+
+class EmbedDataSettings(Settings):
+    """A data set to tune on: a file of JSON Lines, or one that is built in."""
+
+    path: str | None = None
+    """JSON Lines (plain, .gz, .zst): `{query, positive, negatives?, scores?}` or `{text_a, text_b, score}` a line."""
+    use: Use | None = None
+    """Built-in set, read from the authors' files in `embed.sources`."""
+    split: Literal["train", "dev"] = "train"
+    """Part of a built-in set. Scores on a part that was trained on say nothing."""
+    weight: float = Field(1.0, gt=0)
+    """Passes over the set in an epoch: 0.5 takes half of its batches, 2 takes each row twice."""
+    prompts: PromptSettings = PromptSettings()
+    """Prompts of queries and documents. All sets with queries have the same ones."""
+    range: tuple[float, float] = (0.0, 1.0)
+    """Lowest and highest `score` of a file of scored pairs. Built-in sets have their own."""
+    distill: Literal["margin-mse", "kl"] = "margin-mse"
+    """Loss of rows with `scores` of a teacher: squared error of the margins, or KL divergence."""
+    licence: str = ""
+    """Licence of the file, for the card. Built-in sets have their own."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> EmbedDataSettings:
+        if (self.path is None) == (self.use is None):
+            raise ValueError("give path or use, and not both")
+        if not self.range[0] < self.range[1]:
+            raise ValueError(f"range {list(self.range)} is empty: the lowest score comes first")
+        return self
+
+
+class EmbedSettings(Settings):
+    """An encoder and data sets to a model of sentence embeddings."""
+
+    base: str | None = None
+    """Encoder to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code. None is the export of
+    the recipe's own run."""
+    sources: tuple[str, ...] = ()
+    """Folders of the authors' sets, for `use` and `score`: KLUE's layout, or a folder a set. Subfolders are searched.
+    With a klue section the default is its folders."""
+    data: list[EmbedDataSettings] = Field(min_length=1)
+    """Data sets to tune on. Their batches are mixed in proportion to size × weight; a batch is of one set."""
+    pooling: Literal["mean", "cls"] = "mean"
+    """Vector of a text: the mean over its tokens, or the first token's."""
+    length: int = Field(128, ge=4)
+    """Most tokens of a text, at most the base's positions; the rest is cut, and cut texts are counted."""
+    batch: int = Field(64, ge=2)
+    """Rows in a step over all processes. Ranking learns from every other row of it: raise it as far as time allows."""
+    mini_batch: int | None = Field(None, ge=1)
+    """Texts that a process encodes at once for the cached ranking loss, which gives the same gradients in less memory.
+    None keeps the whole batch in memory."""
+    lr: float = Field(2e-5, gt=0)
+    """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
+    warmup_share: float = Field(0.1, ge=0, lt=1)
+    """Share of all steps in which the rate rises from 0."""
+    epochs: int = Field(1, ge=1)
+    """Passes over the data sets, weights aside."""
+    steps: int | None = Field(None, ge=1)
+    """Optimizer steps, instead of epochs."""
+    temperature: float = Field(0.05, gt=0)
+    """Temperature of the cosines in the ranking and CoSENT losses, and of `kl`. Lower ones weigh the hardest negatives
+    more."""
+    matryoshka: tuple[int, ...] = ()
+    """Widths below the hidden size at which cut vectors work, too. Each adds a loss; () trains the full width alone."""
+    guide: str | None = None
+    """Sentence-transformers model, folder or hf:OWNER/NAME@COMMIT, that drops false negatives: candidates it holds
+    closer to the query than the positive."""
+    score: tuple[str, ...] = ()
+    """Tasks to score the tuned model on, by mteb's names. Training rows that hold a scored pair are removed."""
+    seed: int = Field(42, ge=0, lt=2**32)
+    """Seed of batches and dropout."""
+    dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    """Type of the computation; weights are fp32. `auto`: bf16 on a GPU that has it, else fp32."""
+    processes: int = runtime(1, ge=1)
+    """Processes on this machine, one a GPU. They share a batch; negatives are gathered from all."""
+    threads: int | None = runtime(None, ge=1)
+    """CPU threads a process; None divides the cores. On a CPU, bit-equal reruns need the same number."""
+    checkpoint_every: int = runtime(200, ge=1)
+    """Steps between checkpoints: what a kill can cost at most."""
+    keep_last: int = runtime(1, ge=1)
+    """Checkpoints kept."""
+    log_every: int = runtime(10, ge=1)
+    """Steps between two lines of metrics."""
+    wandb: Wandb = runtime("auto")
+    """`auto`: online when logged in, else offline; metrics go to JSON Lines in any case."""
+    wandb_project: str = runtime("hunmin")
+    """Project name in wandb."""
+
+    @field_validator("matryoshka")
+    @classmethod
+    def _widths(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if any(width < 1 for width in value) or len(set(value)) < len(value):
+            raise ValueError("widths are different whole numbers above 0")
+        return value
+
+    @field_validator("score")
+    @classmethod
+    def _tasks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in SCORED:
+                raise ValueError(f"no task '{name}'{nearest(name, list(SCORED))}; there are {', '.join(SCORED)}")
+        return value
+
+    @model_validator(mode="after")
+    def _fit(self) -> EmbedSettings:
+        if self.mini_batch and self.dtype == "fp16":
+            raise ValueError("the cached loss (mini_batch) gives NaN in fp16: use dtype=bf16, or no mini_batch")
+        if self.batch % self.processes:
+            raise ValueError(f"batch ({self.batch}) must be a multiple of processes ({self.processes})")
+        if self.steps and "epochs" in self.model_fields_set and self.epochs > 1:
+            raise ValueError("give steps or epochs, and not both")
+        prompts = {one.prompts for one in self.data if one.prompts != PromptSettings()}
+        if prompts and self.score and not {*RETRIEVAL} & {*self.score}:
+            raise ValueError(f"prompts are trained but not scored: add one of {', '.join(RETRIEVAL)} to score")
+        return self
+
+
+def require(package: str, what: str) -> None:
+    """Raise a UserError where a package of the extra `embed` is not installed.
+
+    Args:
+        package: as it is imported.
+        what: the command or stage that needs it.
+    """
+    if not find_spec(package):
+        name = package.replace("_", "-")
+        raise UserError(f"{what} needs {name}, which is not installed", remedy="pip install 'hunmin[embed]'")

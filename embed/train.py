@@ -1,0 +1,80 @@
+"""Tune an encoder: one process of a run. Started as `python -m embed.train JOB.json`, or
+`python -m embed.train PROCESSES JOB.json`, which starts so many processes on this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from common.errors import HunminError, UserError
+from common.process import available_cores, die_with_parent
+from common.progress import say
+from common.settings import parse_settings
+from embed.settings import EmbedSettings, require
+from pretrain.parallel.launch import ignore_stops, launch
+from pretrain.parallel.world import world_info
+from pretrain.train import StopFlag
+
+
+def tune_embeddings(settings: EmbedSettings, base: Path, out: Path, name: str = "") -> dict[str, Any] | None:
+    """Tune to the last step, resuming from the newest whole checkpoint, and return the run's counts.
+
+    Writes `out/model`, `out/counts.json`, `out/logs`, `out/checkpoints`. Returns None when a stop was asked for and the
+    state is saved.
+
+    Args:
+        settings: the run.
+        base: folder of the encoder.
+        out: the run's folder.
+        name: of the model, for its card.
+
+    Raises:
+        UserError: data, base or processes do not fit, or a checkpoint is of another run.
+    """
+    stop, info = StopFlag(), world_info(os.environ)  # before the imports, in whose seconds a signal would end all
+    if settings.batch % info.world:
+        raise UserError(f"embed.batch ({settings.batch}) must be a multiple of the {info.world} processes")
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"  # a pickle of a checkpoint gives values, and runs nothing
+    require("sentence_transformers", "tuning embeddings")
+    import torch
+
+    torch.set_num_threads(settings.threads or max(1, available_cores() // info.local_world))
+    if not torch.cuda.is_available():
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
+    if info.world > 1 or torch.cuda.is_available():
+        os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs
+    from embed.trainer import train_to_end
+
+    return train_to_end(settings, base, out, stop, info.rank, info.world, name)
+
+
+def main(job: str, processes: int = 1) -> int:
+    """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
+    die_with_parent()
+    if processes > 1:
+        return launch([sys.executable, "-m", "embed.train", job], processes, Path(job).parent / "ranks")
+    warnings.simplefilter("ignore", FutureWarning)
+    try:
+        read = json.loads(Path(job).read_bytes())
+        settings = parse_settings(EmbedSettings, read["settings"], job)
+        tune_embeddings(settings, Path(read["base"]), Path(read["out"]), read.get("name", ""))
+        ignore_stops()
+        return 0
+    except HunminError as error:
+        say(str(error), style="red")
+        return error.exit_code
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        fix = "set embed.mini_batch, or lower embed.batch or embed.length"
+        say(str(UserError("the device's memory does not hold a batch", remedy=fix)), style="red")
+        return UserError.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[-1], int(sys.argv[1]) if len(sys.argv) > 2 else 1))

@@ -1,0 +1,248 @@
+"""sentence-transformers' Trainer as tuning uses it: loss by shape, drawn batches, exact resuming, no generated card."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset, DatasetDict
+from datasets.utils.logging import disable_progress_bar as no_data_bar
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.base.sampler import DefaultBatchSampler, MultiDatasetDefaultBatchSampler
+from sentence_transformers.sentence_transformer import losses
+from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+from common.errors import HunminError, UserError
+from common.files import disk_errors, sha256_file
+from common.progress import ProgressBar
+from common.settings import dump_settings, settings_hash
+from embed.base import embedding_folder, find_guide, load_encoder, load_model, read_base
+from embed.batches import draw_batches, epoch_batches
+from embed.data import TrainingSet, describe_sets, load_sets
+from embed.save import save_tuned
+from embed.sets import set_files
+from embed.settings import EmbedSettings
+from pretrain.callbacks.checkpoint import library_disk_errors
+from pretrain.callbacks.metrics import MetricsLog
+from pretrain.kernels.precision import resolve_dtype
+from pretrain.train import STOPPED_MARK, StopFlag
+from pretrain.tuning.trainer import newest_checkpoint
+
+FIXED: dict[str, Any] = {
+    "num_train_epochs": 1, "save_strategy": "steps", "report_to": [], "log_level": "error", "disable_tqdm": True,
+    "dataloader_drop_last": True, "ddp_find_unused_parameters": False, "logging_nan_inf_filter": False,
+}  # fmt: skip
+"""Arguments that are the same in every run; the Trainer's one epoch is the whole run, whose batches are drawn here."""
+
+
+def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: Any = None) -> Any:
+    """Return the loss of a data set, by its shape.
+
+    Args:
+        one: the set.
+        model: that is tuned.
+        s: temperature, cache, widths.
+        world: processes; from two on, negatives are gathered.
+        guide: model that drops false negatives; None drops none.
+    """
+    gather, cache = world > 1, {"mini_batch_size": s.mini_batch} if s.mini_batch else {}
+    if one.shape == "scored":
+        loss: Any = losses.CoSENTLoss(model, scale=1 / s.temperature)
+    elif one.shape == "distilled":
+        kl = one.settings.distill == "kl"
+        loss = losses.DistillKLDivLoss(model, temperature=s.temperature) if kl else losses.MarginMSELoss(model)
+    elif guide is not None:
+        kind: Any = losses.CachedGISTEmbedLoss if cache else losses.GISTEmbedLoss
+        loss = kind(model, guide, temperature=s.temperature, gather_across_devices=gather, **cache)
+    else:
+        kind = losses.CachedMultipleNegativesRankingLoss if cache else losses.MultipleNegativesRankingLoss
+        loss = kind(model, scale=1 / s.temperature, gather_across_devices=gather, **cache)
+    if s.matryoshka:
+        width = model[0].auto_model.config.hidden_size
+        loss = losses.MatryoshkaLoss(model, loss, [width, *sorted(s.matryoshka, reverse=True)])
+    return loss
+
+
+class Drawn(MultiDatasetDefaultBatchSampler):
+    """The drawn batches, each in as many parts as there are processes; the n-th of them takes the n-th part."""
+
+    sets: list[TrainingSet]
+    s: EmbedSettings
+    steps: int
+    world: int
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield the parts of all batches of the run."""
+        starts = [0, *self.dataset.cumulative_sizes]
+        part = self.s.batch // self.world
+        for number, rows in draw_batches(self.sets, self.s.batch, self.steps, self.s.seed):
+            for begin in range(0, len(rows), part):
+                yield [starts[number] + row for row in rows[begin : begin + part]]
+
+    def __len__(self) -> int:
+        """Return how many parts there are."""
+        return self.steps * self.world
+
+
+class Tuner(SentenceTransformerTrainer):
+    """The Trainer; its checkpoints hold weights and state alone, and end when all processes have written."""
+
+    drawn: dict[str, Any]
+
+    def get_multi_dataset_batch_sampler(
+        self, dataset: Any, batch_samplers: Any, generator: Any = None, seed: int | None = 0
+    ) -> Drawn:
+        """Return the drawn batches."""
+        sampler = Drawn(dataset, batch_samplers)
+        for name, value in self.drawn.items():
+            setattr(sampler, name, value)
+        return sampler
+
+    def get_batch_sampler(
+        self, dataset: Any, batch_size: int, drop_last: bool, valid_label_columns: list[str] | None = None,
+        generator: Any = None, seed: int = 0,
+    ) -> DefaultBatchSampler:  # fmt: skip
+        """Return a sampler of which the size alone is used."""
+        return DefaultBatchSampler(range(len(dataset)), batch_size, drop_last)
+
+    def add_model_card_callback(self, default_args_dict: Any) -> None:
+        """Add none: the generated card holds training texts."""
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        self.model[0].auto_model.save_pretrained(output_dir)
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        super()._save_rng_state(output_dir)
+        self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
+
+
+class Follow(TrainerCallback):
+    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked."""
+
+    def __init__(self, s: EmbedSettings, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool) -> None:
+        self.stop, self.stopped, self.log = stop, False, None
+        if first:
+            self.bar = ProgressBar("embed", steps, "steps", resumed).__enter__()
+            self.log = MetricsLog(out / "logs", resumed, s.wandb, s.wandb_project, dump_settings(s, drop="secret"))
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""
+        asked = torch.tensor(float(self.stop.asked), device=args.device)
+        if args.world_size > 1:
+            torch.distributed.all_reduce(asked)
+        if asked and state.global_step < state.max_steps:
+            self.stopped = control.should_save = control.should_training_stop = True
+        control.should_log |= control.should_save
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
+        """Write a line with the loss of a window of steps; raise HunminError where it diverges."""
+        if not math.isfinite(logs.get("loss", 0)):
+            cure = "lower embed.lr, or compute in fp32 or bf16; an earlier checkpoint is kept"
+            raise HunminError(f"the loss is {logs['loss']} at step {state.global_step}", "a loss is finite", cure)
+        if self.log and "loss" in logs:
+            self.log.log({"step": state.global_step, **logs})
+            self.bar.advance(state.global_step - self.bar.done, f"loss {logs['loss']:.3f}")
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Close log and progress."""
+        if self.log:
+            self.bar.__exit__(None, None, None)
+            self.log.close()
+
+
+def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
+    """Return the sets as the Trainer takes them: columns of texts in their order, then the label."""
+    found = {}
+    for one in sets:
+        names = ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
+        columns: dict[str, Any] = {
+            name: list(texts) for name, texts in zip(names, zip(*one.texts, strict=True), strict=True)
+        }
+        found[one.name] = Dataset.from_dict(columns | ({"label": one.labels} if one.labels else {}))
+    return DatasetDict(found)
+
+
+def train_to_end(
+    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str
+) -> dict[str, Any] | None:
+    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`."""
+    disable_progress_bar()
+    set_verbosity_error()  # else it reports the head that a base has and embeddings do not
+    no_data_bar()
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    _, tokenizer = read_base(base, s)
+    sets = load_sets(s)
+    steps = s.steps or s.epochs * sum(epoch_batches(one, s.batch) for one in sets)
+    for _ in draw_batches(sets, s.batch, min(steps, sum(epoch_batches(one, s.batch) for one in sets)), s.seed):
+        pass  # refuses a set whose rows fill no batch, before training
+    prompts = {one.name: prompts_of(one) for one in sets if any(prompts_of(one).values())}
+    folder, dtype = out / "checkpoints", resolve_dtype(s.dtype)
+    arguments = SentenceTransformerTrainingArguments(  # it meets the other processes
+        **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.lr, warmup_steps=s.warmup_share,
+        per_device_train_batch_size=s.batch // world, bf16=dtype == "bf16", fp16=dtype == "fp16", prompts=prompts,
+        save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
+        use_cpu=not torch.cuda.is_available(),
+    )  # fmt: skip
+    with arguments.distributed_state.main_process_first():
+        done, checkpoint = newest_checkpoint(folder)
+    read = [sha256_file(path) for path in set_files(s)]
+    weights = [sha256_file(path) for path in sorted(base.glob("*.safetensors"))]
+    mark, identity = folder / "run", settings_hash([dump_settings(s), world, read, weights])
+    if checkpoint and mark.read_text() != identity:
+        rule = "a run resumes with the settings, data, base and number of processes that it began with"
+        raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
+    with disk_errors(out), library_disk_errors(out):
+        if rank == 0 and not checkpoint:
+            folder.mkdir(parents=True, exist_ok=True)
+            mark.write_text(identity)
+        if done < steps:
+            if rank == 0:
+                embedding_folder(base, out / ".begin", s)
+            if world > 1:
+                torch.distributed.barrier()
+            model: SentenceTransformer = load_model(out / ".begin", str(arguments.device))
+            guide = load_model(where, str(arguments.device)) if (where := find_guide(s)) else None
+            follow = Follow(s, out, stop, done, steps, rank == 0)
+            Tuner.drawn = {"sets": sets, "s": s, "steps": steps, "world": world}
+            trainer = Tuner(
+                model, arguments, as_datasets(sets), callbacks=[follow],
+                loss={one.name: loss_of(one, model, s, world, guide) for one in sets},
+            )  # fmt: skip
+            trainer.remove_callback(PrinterCallback)
+            torch.manual_seed(s.seed)
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+            if follow.stopped:
+                if rank == 0:
+                    (out / "logs" / STOPPED_MARK).touch()
+                return None
+            del model, trainer
+        counts = {
+            "steps": steps, "batch": s.batch, "processes": world,
+            "sets": describe_sets(sets, AutoTokenizer.from_pretrained(base, trust_remote_code=False), s.length, 0),
+        }  # fmt: skip
+        if rank == 0:
+            save_tuned(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
+    return counts
+
+
+def prompts_of(one: TrainingSet) -> dict[str, str]:
+    """Return column → prompt of a set."""
+    prompts = one.settings.prompts
+    negatives = [f"negative_{n}" for n in range(1, len(one.texts[0]) - 1)]
+    return {"query": prompts.query} | dict.fromkeys(["document", *negatives], prompts.document)
+
+
+def losses_of(out: Path) -> list[tuple[int, float]]:
+    """Return (step, loss) of the lines of a run's log."""
+    path = out / "logs" / "metrics.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return [(row["step"], row["loss"]) for row in rows if "loss" in row]

@@ -1,0 +1,49 @@
+"""The recipe of sentence embeddings from a base that is there: one section, one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.settings import apply_overrides, parse_settings, under
+from embed.settings import EmbedSettings
+from hunmin.instruct.recipe import CommitSettings, load_any_recipe
+from hunmin.pins import pin_names
+from hunmin.preflight import refuse_moved
+from hunmin.recipe import Recipe, RunSettings
+
+
+class EmbedRecipe(RunSettings):
+    """A run from a pretrained encoder to sentence embeddings and their scores."""
+
+    embed: EmbedSettings
+    """Encoder and data sets to sentence embeddings; `embed.base` names the encoder."""
+    hub: CommitSettings = CommitSettings()
+    """Commits of names on the model hub. A tuned model is not pushed by the run."""
+
+
+def read_embed_recipe(written: dict[str, Any], file: Path, overrides: Sequence[str], fetch: bool) -> EmbedRecipe:
+    """Return the recipe of embeddings in what is written in a file; for arguments and errors see `load_recipe`."""
+    tree = apply_overrides(written, overrides)
+    if isinstance(part := tree.get("embed"), dict):
+        part.setdefault("seed", tree.get("seed", 42))
+    pin_names(tree, file, fetch)
+    recipe = parse_settings(EmbedRecipe, tree, str(file))
+    if recipe.embed.base is None:
+        raise UserError(
+            f"{file} names no encoder", "without pretraining before it, tuning begins with a model that is there",
+            "set embed.base to a folder, a run with an export, or hf:OWNER/NAME@COMMIT",
+        )  # fmt: skip
+    return recipe
+
+
+def load_embed_recipe(path: str, overrides: Sequence[str] = (), fetch: bool = True) -> Recipe | EmbedRecipe:
+    """Return the recipe in a YAML file that has a section `embed`; for arguments and errors see `load_recipe`."""
+    keys = under(overrides, "embed", [*Recipe.model_fields])
+    loaded = load_any_recipe(path, keys, fetch=fetch)
+    refuse_moved(loaded, path, overrides)
+    if not isinstance(loaded, (Recipe, EmbedRecipe)) or loaded.embed is None:
+        raise UserError(f"{path} has no section 'embed'", remedy="see configs/embed-small.yaml")
+    return loaded

@@ -1,0 +1,112 @@
+"""A tiny encoder of random weights with a tokenizer of syllables, and invented rows."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
+
+PLACES = [
+    "서울",
+    "부산",
+    "대구",
+    "인천",
+    "광주",
+    "대전",
+    "울산",
+    "세종",
+    "제주",
+    "강릉",
+    "경주",
+    "전주",
+    "여수",
+    "춘천",
+]
+THINGS = [
+    "사과",
+    "포도",
+    "감자",
+    "수박",
+    "참외",
+    "딸기",
+    "마늘",
+    "양파",
+    "호박",
+    "당근",
+    "배추",
+    "오이",
+    "상추",
+    "고추",
+]
+RUN: dict[str, Any] = {
+    "length": 16, "batch": 8, "steps": 9, "lr": 1e-3, "checkpoint_every": 3, "log_every": 1, "wandb": "off",
+    "threads": 1,
+}  # fmt: skip
+
+
+def pairs(count: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Rows of {query, positive, negatives}, all texts different."""
+    both = [(place, thing) for place in PLACES for thing in THINGS]
+    random.Random(seed).shuffle(both)
+    return [
+        {"query": f"{place} {thing} 어디", "positive": f"{thing}는 {place}에서 판다",
+         "negatives": [f"{place}에는 {thing}가 없다"]}
+        for place, thing in both[:count]
+    ]  # fmt: skip
+
+
+def scored(count: int, seed: int = 0) -> list[dict[str, Any]]:
+    draw = random.Random(seed)
+    return [
+        {"text_a": f"{draw.choice(PLACES)} {draw.choice(THINGS)}", "text_b": f"{draw.choice(PLACES)} {number}",
+         "score": draw.randint(0, 50) / 10}
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def distilled(count: int) -> list[dict[str, Any]]:
+    return [{**row, "scores": [1.0 + n / 7, -0.5]} for n, row in enumerate(pairs(count, 5))]
+
+
+def write_lines(path: Path, rows: list[Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_encoder(folder: Path, dropout: float = 0.1, **changes: Any) -> Path:
+    """Write a RoBERTa of two layers, width 32, and its tokenizer."""
+    texts = [text for row in pairs(196) for text in (row["query"], row["positive"], *row["negatives"])]
+    letters = sorted({letter for text in texts for letter in text if letter != " "} | set("0123456789"))
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *letters]
+    core = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="<unk>"))
+    core.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Split("", "isolated")])
+    core.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=False)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core, bos_token="<s>", cls_token="<s>", eos_token="</s>", sep_token="</s>", pad_token="<pad>",
+        unk_token="<unk>", mask_token="<mask>",
+    )  # fmt: skip
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(3)
+    given: dict[str, Any] = {
+        "vocab_size": len(names), "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 64, "max_position_embeddings": 66, "type_vocab_size": 1, "pad_token_id": 1,
+        "bos_token_id": 0, "eos_token_id": 2, "hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout,
+        **changes,
+    }  # fmt: skip
+    RobertaForMaskedLM(RobertaConfig(**given)).save_pretrained(folder)
+    return folder
+
+
+def write_job(folder: Path, base: Path, data: list[dict[str, Any]], **changes: Any) -> Path:
+    """Write the job of a run in a folder, and return it."""
+    (folder / "logs").mkdir(parents=True, exist_ok=True)
+    job = {"settings": {**RUN, "data": data, **changes}, "base": str(base), "out": str(folder), "name": "tiny"}
+    path = folder / "logs" / "job.json"
+    path.write_text(json.dumps(job), encoding="utf-8")
+    return path

@@ -1,0 +1,51 @@
+"""The section `embed`: a stage after the export of an encoder's recipe, or a recipe of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from common.errors import UserError
+from hunmin.embed.recipe import EmbedRecipe, load_embed_recipe
+from hunmin.instruct.recipe import load_any_recipe
+from hunmin.main import run_command
+from hunmin.recipe import Recipe, load_recipe
+from hunmin.stages import STAGES, stages_of
+
+CONFIGS = Path(__file__).parents[3] / "configs"
+SECTION = {"data": [{"use": "korsts"}], "score": ["KorSTS"]}
+
+
+def test_a_stage_after_export(tmp_path: Path) -> None:
+    tree = {"name": "x", "out": str(tmp_path / "x"), "corpus": {"inputs": ["a.txt"]}, "klue": {"data": "klue"}}
+    path = tmp_path / "recipe.yaml"
+    path.write_text(yaml.safe_dump(tree), encoding="utf-8")
+    assert stages_of(load_recipe(path)) == STAGES
+    path.write_text(yaml.safe_dump({**tree, "seed": 7, "embed": {**SECTION, "sources": ["more"]}}), encoding="utf-8")
+    recipe = load_recipe(path)
+    names = [stage.name for stage in stages_of(recipe)]
+    assert names == ["corpus", "tokenizer", "encode", "pretrain", "export", "embed", "klue", "report"]
+    assert recipe.embed and recipe.embed.seed == 7 and recipe.embed.base is None
+    assert recipe.corpus.decontaminate.benchmark == ["klue", "more"]  # what is scored is taken out of the corpus
+    path.write_text(yaml.safe_dump({**tree, "embed": SECTION}), encoding="utf-8")
+    assert load_recipe(path).embed.sources == ("klue",)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["embed-small", "embed-roberta-base"])
+def test_recipes_that_come_with_it(name: str) -> None:
+    path = str(CONFIGS / f"{name}.yaml")
+    recipe = load_any_recipe(path, ["embed.base=somewhere"])
+    assert isinstance(recipe, EmbedRecipe) and (recipe.name, recipe.out) == (name, f"runs/{name}")
+    assert [stage.name for stage in stages_of(recipe)] == ["embed"]
+    with pytest.raises(UserError, match=r"names no encoder[^:]*\n[^:]*: .*\n.*embed.base"):
+        load_any_recipe(path)
+
+
+def test_other_recipes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError, match="has no section 'embed'"):
+        load_embed_recipe(str(CONFIGS / "quickstart.yaml"))
+    assert isinstance(load_recipe(CONFIGS / "quickstart.yaml"), Recipe)
+    assert run_command(["pretrain", str(CONFIGS / "embed-small.yaml"), "embed.base=x"]) == 2
+    assert "is a recipe of sentence embeddings" in " ".join(capsys.readouterr().err.split())
