@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from common.errors import UserError
 from common.progress import show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
@@ -48,7 +50,11 @@ def train(
     from hunmin.embed.recipe import load_embed_recipe
     from hunmin.recipe import Recipe
     from hunmin.run import require_done, run
+    from pretrain.parallel.world import world_info
 
+    if (world := world_info(os.environ).world) > 1:
+        what = f"hunmin embed train in {world} processes of a launcher"
+        raise UserError(what, "it starts its processes itself, on one machine", f"set embed.processes={world}")
     loaded = load_embed_recipe(recipe, overrides or [])
     if isinstance(loaded, Recipe):
         require_done(loaded, "export", recipe)

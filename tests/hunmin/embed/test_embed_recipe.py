@@ -49,3 +49,19 @@ def test_other_recipes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(load_recipe(CONFIGS / "quickstart.yaml"), Recipe)
     assert run_command(["pretrain", str(CONFIGS / "embed-small.yaml"), "embed.base=x"]) == 2
     assert "is a recipe of sentence embeddings" in " ".join(capsys.readouterr().err.split())
+
+
+def test_processes_of_a_launcher_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MASTER_ADDR", "n0")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    for name, value in {
+        "RANK": "1",
+        "LOCAL_RANK": "1",
+        "WORLD_SIZE": "2",
+        "LOCAL_WORLD_SIZE": "2",
+    }.items():  # as torchrun sets them
+        monkeypatch.setenv(name, value)
+    assert run_command(["embed", "train", "embed-small", "embed.sources=[klue]", "embed.base=base"]) == 2
+    assert "set embed.processes=2" in " ".join(capsys.readouterr().err.split())
