@@ -100,6 +100,7 @@ def test_commands_are_found() -> None:
     assert len(COMMANDS) > 60 and {words[0] for _, words in COMMANDS} >= {"run", "launch", "plan", "corpus", "klue"}
 
 
+@pytest.mark.slow
 def test_the_program_reads_every_command() -> None:
     faults = []
     for given in sorted({tuple(words) for _, words in COMMANDS}):

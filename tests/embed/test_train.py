@@ -27,6 +27,7 @@ def weights(out: Path) -> bytes:
     return (out / "model" / "model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_stop_and_a_resume_give_the_same_bytes(run: Any, base: Path, rows: dict[str, Any], tmp_path: Path) -> None:
     """With dropout, of four shapes, in a second epoch, with cached losses and widths."""
     assert json.loads((base / "config.json").read_bytes())["hidden_dropout_prob"] == 0.1

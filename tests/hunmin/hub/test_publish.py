@@ -41,6 +41,7 @@ def checkpoint(run: Path, step: int) -> Path:
     return run / "pretrain" / "checkpoints" / f"step-{step:08d}"
 
 
+@pytest.mark.slow
 def test_each_step_is_a_revision(hub: Hub, run: Path, tmp_path: Path) -> None:
     for step in (10, 20):
         command = ["export", str(checkpoint(run, step)), "--out", str(tmp_path / str(step)), "--push-to-hub", "me/mini"]

@@ -43,6 +43,7 @@ def branch(
     return finish(start(out, tokens, tokenizer, processes, branch_from=str(parent), **changes))
 
 
+@pytest.mark.slow
 def test_a_decay_begun_from_a_stable_phase_is_that_of_the_run_that_had_it_in_its_schedule(
     stable: Path, tmp_path: Path, tokens: Path, tokenizer: Path
 ) -> None:

@@ -190,6 +190,7 @@ def test_recomputed_layers_draw_the_same_dropout_and_stay_causal(form: InputForm
 
 @pytest.mark.parametrize("compiled", [compile_whole, compile_layers])
 @pytest.mark.parametrize("packing", ["contiguous", "packed"])
+@pytest.mark.slow
 def test_a_compiled_model_goes_from_one_objective_to_the_other(packing: str, compiled: Any) -> None:
     batch = batch_of([[24], [24]] if packing == "contiguous" else [[7, 10], [24]])
     plain, fast = make(), make()
