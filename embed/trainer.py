@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,11 @@ from datasets.utils.logging import disable_progress_bar as no_data_bar
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.sampler import DefaultBatchSampler, MultiDatasetDefaultBatchSampler
 from sentence_transformers.sentence_transformer import losses
-from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
+from transformers import AutoTokenizer, PrinterCallback
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import disk_errors, sha256_file
-from common.progress import ProgressBar
 from common.settings import dump_settings, settings_hash
 from embed.base import embedding_folder, find_guide, load_encoder, load_model, read_base
 from embed.batches import draw_batches, epoch_batches
@@ -29,9 +27,9 @@ from embed.save import save_tuned
 from embed.sets import set_files
 from embed.settings import EmbedSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
-from pretrain.callbacks.metrics import MetricsLog
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import STOPPED_MARK, StopFlag
+from pretrain.tuning.follow import Follow
 from pretrain.tuning.trainer import newest_checkpoint
 
 FIXED: dict[str, Any] = {
@@ -125,40 +123,6 @@ class Tuner(SentenceTransformerTrainer):
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
 
-class Follow(TrainerCallback):
-    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked."""
-
-    def __init__(self, s: EmbedSettings, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool) -> None:
-        self.stop, self.stopped, self.log = stop, False, None
-        if first:
-            self.bar = ProgressBar("embed", steps, "steps", resumed).__enter__()
-            self.log = MetricsLog(out / "logs", resumed, s.wandb, s.wandb_project, dump_settings(s, drop="secret"))
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""
-        asked = torch.tensor(float(self.stop.asked), device=args.device)
-        if args.world_size > 1:
-            torch.distributed.all_reduce(asked)
-        if asked and state.global_step < state.max_steps:
-            self.stopped = control.should_save = control.should_training_stop = True
-        control.should_log |= control.should_save
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
-        """Write a line with the loss of a window of steps; raise HunminError where it diverges."""
-        if not math.isfinite(logs.get("loss", 0)):
-            cure = "lower embed.lr, or compute in fp32 or bf16; an earlier checkpoint is kept"
-            raise HunminError(f"the loss is {logs['loss']} at step {state.global_step}", "a loss is finite", cure)
-        if self.log and "loss" in logs:
-            self.log.log({"step": state.global_step, **logs})
-            self.bar.advance(state.global_step - self.bar.done, f"loss {logs['loss']:.3f}")
-
-    def on_train_end(self, *_: Any, **__: Any) -> None:
-        """Close log and progress."""
-        if self.log:
-            self.bar.__exit__(None, None, None)
-            self.log.close()
-
-
 def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
     """Return the sets as the Trainer takes them: columns of texts in their order, then the label."""
     found = {}
@@ -211,7 +175,8 @@ def train_to_end(
                 torch.distributed.barrier()
             model: SentenceTransformer = load_model(out / ".begin", str(arguments.device))
             guide = load_model(where, str(arguments.device)) if (where := find_guide(s)) else None
-            follow = Follow(s, out, stop, done, steps, rank == 0)
+            cure = "lower embed.lr, or compute in fp32 or bf16"
+            follow = Follow("embed", s, out, stop, done, steps, rank == 0, cure)
             Tuner.drawn = {"sets": sets, "s": s, "steps": steps, "world": world}
             trainer = Tuner(
                 model, arguments, as_datasets(sets), callbacks=[follow],

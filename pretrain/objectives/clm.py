@@ -24,15 +24,6 @@ class CausalLanguageModelling(Objective):
     name = "clm"
     causal, scored = True, False
 
-    def fault(self, settings: PretrainSettings) -> str:
-        """Return why the samples are none for it."""
-        if settings.packing != "sentence-pairs":
-            return ""
-        return (
-            f"pretrain.objective={self.name} does not go with pretrain.packing=sentence-pairs, which next-sentence "
-            "prediction learns from; set pretrain.packing=packed"
-        )
-
     def rows(self, settings: PretrainSettings) -> int:
         """Return all positions but the last."""
         return settings.max_seq_len - 1

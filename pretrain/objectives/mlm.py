@@ -85,15 +85,6 @@ class MaskedLanguageModelling(Objective):
     name = "mlm"
     sections = ("masking",)
 
-    def fault(self, settings: PretrainSettings) -> str:
-        """Return why the samples are none for it."""
-        if settings.packing != "sentence-pairs":
-            return ""
-        return (
-            f"pretrain.objective={self.name} does not go with pretrain.packing=sentence-pairs, which next-sentence "
-            "prediction learns from; set pretrain.objective=mlm+nsp, or another packing"
-        )
-
     def rows(self, settings: PretrainSettings) -> int:
         """Return the budget of a sample without padding at the largest rate."""
         return rows_for(settings.max_seq_len, settings.masking.largest_rate)

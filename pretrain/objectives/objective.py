@@ -63,9 +63,14 @@ class Objective(ABC):
     sections: ClassVar[Sequence[str]] = ()
     """Sections of `pretrain` that it reads, and other objectives may not."""
 
-    @abstractmethod
     def fault(self, settings: PretrainSettings) -> str:
         """Return why a run cannot learn this, with what to set instead; "" where it can."""
+        if settings.packing != "sentence-pairs":
+            return ""
+        return (
+            f"pretrain.objective={self.name} does not go with pretrain.packing=sentence-pairs, which next-sentence "
+            "prediction learns from; set another packing"
+        )
 
     @abstractmethod
     def rows(self, settings: PretrainSettings) -> int:

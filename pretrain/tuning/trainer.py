@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import torch
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainingArguments
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils.logging import disable_progress_bar
 
-from common.errors import HunminError, UserError
+from common.errors import UserError
 from common.files import disk_errors, sha256_file
-from common.progress import ProgressBar
 from common.settings import dump_settings, load_yaml, settings_hash
 from pretrain.callbacks.checkpoint import library_disk_errors
-from pretrain.callbacks.metrics import MetricsLog
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.encoder import recompute_layers
 from pretrain.train import STOPPED_MARK, StopFlag
 from pretrain.tuning import base
 from pretrain.tuning.encode import arguments_of
+from pretrain.tuning.follow import Follow
 from pretrain.tuning.plan import Inputs
 from pretrain.tuning.save import save_model
 from pretrain.tuning.settings import TuneSettings
@@ -73,41 +71,6 @@ class Tuner(Trainer):
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
 
 
-class Follow(TrainerCallback):
-    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked."""
-
-    def __init__(self, s: TuneSettings, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool) -> None:
-        self.stop, self.stopped, self.log = stop, False, None
-        if first:
-            self.bar = ProgressBar("tune", steps, "steps", resumed).__enter__()
-            self.log = MetricsLog(out / "logs", resumed, s.wandb, s.wandb_project, dump_settings(s, drop="secret"))
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""
-        asked = torch.tensor(float(self.stop.asked), device=args.device)
-        if args.world_size > 1:
-            torch.distributed.all_reduce(asked)
-        if asked and state.global_step < state.max_steps:
-            self.stopped = control.should_save = control.should_training_stop = True
-        control.should_log |= control.should_save
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
-        """Write a line: the loss of a window of steps, or the held-out losses; raise HunminError where it diverges."""
-        if not math.isfinite(logs.get("loss", 0)):
-            cure = "lower tune.optimizer.learning_rate, or compute in fp32; an earlier checkpoint is kept"
-            raise HunminError(f"the loss is {logs['loss']} at step {state.global_step}", "a loss is finite", cure)
-        if self.log and ("loss" in logs or "eval_loss" in logs):
-            self.log.log({"step": state.global_step, **logs})
-            note = ", ".join(f"{name} {logs[name]:.3f}" for name in logs if name.endswith("loss"))
-            self.bar.advance(state.global_step - self.bar.done, note)
-
-    def on_train_end(self, *_: Any, **__: Any) -> None:
-        """Close log and progress."""
-        if self.log:
-            self.bar.__exit__(None, None, None)
-            self.log.close()
-
-
 def train_to_end(
     s: TuneSettings, instructions: Path, out: Path, stop: StopFlag, rank: int, world: int
 ) -> dict[str, Any] | None:
@@ -142,7 +105,8 @@ def train_to_end(
             model = base.load_model(base.beginning(inputs.base, checkpoint, s), half_type(s.dtype) if s.lora else None)
             if s.gradient_checkpointing:
                 recompute_layers(model)
-            follow = Follow(s, out, stop, done, steps, rank == 0)
+            cure = "lower tune.optimizer.learning_rate, or compute in fp32"
+            follow = Follow("tune", s, out, stop, done, steps, rank == 0, cure)
             trainer = Tuner(
                 base.with_lora(model, s), arguments, lambda items: dict(*items), inputs.batches,
                 inputs.held_out_batches, callbacks=[follow],

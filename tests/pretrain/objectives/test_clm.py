@@ -265,7 +265,7 @@ PHASE = {"objective": "clm", "steps": 10}
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"objective": "clm", "packing": "sentence-pairs"}, "set pretrain.packing=packed"),
+        ({"objective": "clm", "packing": "sentence-pairs"}, "set another packing"),
         ({"objective": "clm", "first_phase": PHASE}, "leave first_phase out"),
         ({"first_phase": {**PHASE, "steps": 60}}, r"must be less than steps \(60\)"),
         (

@@ -358,7 +358,7 @@ d.TorchEngine.weights = noted
 """
     train(tmp_path / "one", tokens, tokenizer, **exact)
     train(tmp_path / "two", tokens, tokenizer, 2, note, stderr=subprocess.PIPE, **exact)
-    ranks = [torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1)]
+    ranks = [torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in (0, 1)]
     assert all(torch.equal(ranks[0][name], ranks[1][name]) for name in ranks[0])
     for (at, one), (step, two) in zip(losses(tmp_path / "one"), losses(tmp_path / "two"), strict=True):
         assert at == step and one == pytest.approx(two, abs=1e-4)

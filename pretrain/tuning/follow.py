@@ -1,0 +1,64 @@
+"""What accompanies transformers' Trainer: metrics, progress, and stops that all processes agree on."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from common.errors import HunminError
+from common.progress import ProgressBar
+from common.settings import dump_settings
+from pretrain.callbacks.metrics import MetricsLog
+from pretrain.train import StopFlag
+
+
+class Follow(TrainerCallback):
+    """Metrics and progress on the first process; a stop at the end of a step in which any process was asked.
+
+    Args:
+        name: of the work, on its progress bar.
+        s: its settings, with `wandb` and `wandb_project`.
+        out: the run's folder.
+        stop: set by a stop signal.
+        resumed: steps done before.
+        steps: of the whole run.
+        first: whether this is the first process.
+        cure: what to do where the loss is not finite.
+    """
+
+    def __init__(
+        self, name: str, s: Any, out: Path, stop: StopFlag, resumed: int, steps: int, first: bool, cure: str
+    ) -> None:
+        self.stop, self.stopped, self.log, self.cure = stop, False, None, cure
+        if first:
+            self.bar = ProgressBar(name, steps, "steps", resumed).__enter__()
+            self.log = MetricsLog(out / "logs", resumed, s.wandb, s.wandb_project, dump_settings(s, drop="secret"))
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Agree on a stop. A checkpoint ends a window of the log, so that a resumed run has the same lines."""
+        asked = torch.tensor(float(self.stop.asked), device=args.device)
+        if args.world_size > 1:
+            torch.distributed.all_reduce(asked)
+        if asked and state.global_step < state.max_steps:
+            self.stopped = control.should_save = control.should_training_stop = True
+        control.should_log |= control.should_save
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
+        """Write a line: the loss of a window of steps, or the held-out losses; raise HunminError where it diverges."""
+        if not math.isfinite(logs.get("loss", 0)):
+            cure = f"{self.cure}; an earlier checkpoint is kept"
+            raise HunminError(f"the loss is {logs['loss']} at step {state.global_step}", "a loss is finite", cure)
+        if self.log and ("loss" in logs or "eval_loss" in logs):
+            self.log.log({"step": state.global_step, **logs})
+            note = ", ".join(f"{name} {logs[name]:.3f}" for name in logs if name.endswith("loss"))
+            self.bar.advance(state.global_step - self.bar.done, note)
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        """Close log and progress."""
+        if self.log:
+            self.bar.__exit__(None, None, None)
+            self.log.close()
