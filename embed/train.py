@@ -4,21 +4,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError, UserError
-from common.process import available_cores, die_with_parent
-from common.progress import say
+from common.errors import UserError
+from common.process import available_cores
 from common.settings import parse_settings
 from embed.settings import EmbedSettings, require
-from pretrain.parallel.launch import ignore_stops, launch
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
+from pretrain.tuning.job import run_job
 
 
 def tune_embeddings(settings: EmbedSettings, base: Path, out: Path, name: str = "") -> dict[str, Any] | None:
@@ -55,25 +52,13 @@ def tune_embeddings(settings: EmbedSettings, base: Path, out: Path, name: str = 
 
 def main(job: str, processes: int = 1) -> int:
     """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
-    die_with_parent()
-    if processes > 1:
-        return launch([sys.executable, "-m", "embed.train", job], processes, Path(job).parent / "ranks")
-    warnings.simplefilter("ignore", FutureWarning)
-    try:
-        read = json.loads(Path(job).read_bytes())
-        settings = parse_settings(EmbedSettings, read["settings"], job)
-        tune_embeddings(settings, Path(read["base"]), Path(read["out"]), read.get("name", ""))
-        ignore_stops()
-        return 0
-    except HunminError as error:
-        say(str(error), style="red")
-        return error.exit_code
-    except RuntimeError as error:
-        if type(error).__name__ != "OutOfMemoryError":
-            raise
-        fix = "set embed.mini_batch, or lower embed.batch or embed.length"
-        say(str(UserError("the device's memory does not hold a batch", remedy=fix)), style="red")
-        return UserError.exit_code
+
+    def work(read: dict[str, Any], source: str) -> object:
+        settings = parse_settings(EmbedSettings, read["settings"], source)
+        return tune_embeddings(settings, Path(read["base"]), Path(read["out"]), read.get("name", ""))
+
+    cure = "set embed.mini_batch, or lower embed.batch or embed.length"
+    return run_job("embed.train", job, processes, work, "a batch", cure)
 
 
 if __name__ == "__main__":

@@ -5,20 +5,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
-from common.errors import HunminError, UserError
-from common.process import available_cores, die_with_parent
-from common.progress import say
+from common.errors import UserError
+from common.process import available_cores
 from common.settings import parse_settings
-from pretrain.parallel.launch import ignore_stops, launch
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
+from pretrain.tuning.job import run_job
 from pretrain.tuning.settings import TuneSettings
 
 
@@ -54,24 +51,13 @@ def tune(settings: TuneSettings, instructions: Path, out: Path) -> dict[str, Any
 
 def main(job: str, processes: int = 1) -> int:
     """Run the job described in a JSON file and return the exit code: 0 done, or stopped and saved, else failed."""
-    die_with_parent()
-    if processes > 1:
-        return launch([sys.executable, "-m", "pretrain.tuning.train", job], processes, Path(job).parent / "ranks")
-    warnings.simplefilter("ignore", FutureWarning)
-    try:
-        read = json.loads(Path(job).read_bytes())
-        tune(parse_settings(TuneSettings, read["settings"], job), Path(read["instructions"]), Path(read["out"]))
-        ignore_stops()
-        return 0
-    except HunminError as error:
-        say(str(error), style="red")
-        return error.exit_code
-    except RuntimeError as error:
-        if type(error).__name__ != "OutOfMemoryError":
-            raise
-        fix = "lower tune.micro_batch, or set tune.lora, tune.zero_stage or tune.gradient_checkpointing"
-        say(str(UserError("the device's memory does not hold a micro-batch", remedy=fix)), style="red")
-        return UserError.exit_code
+
+    def work(read: dict[str, Any], source: str) -> object:
+        settings = parse_settings(TuneSettings, read["settings"], source)
+        return tune(settings, Path(read["instructions"]), Path(read["out"]))
+
+    cure = "lower tune.micro_batch, or set tune.lora, tune.zero_stage or tune.gradient_checkpointing"
+    return run_job("pretrain.tuning.train", job, processes, work, "a micro-batch", cure)
 
 
 if __name__ == "__main__":

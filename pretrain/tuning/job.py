@@ -1,0 +1,46 @@
+"""One process of a tuning run, started by `python -m MODULE [PROCESSES] JOB.json`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common.errors import HunminError, UserError
+from common.process import die_with_parent
+from common.progress import say
+from pretrain.parallel.launch import ignore_stops, launch
+
+
+def run_job(
+    module: str, job: str, processes: int, work: Callable[[dict[str, Any], str], object], what: str, cure: str
+) -> int:
+    """Return the exit code of a job: 0 done, or stopped and saved, else failed.
+
+    Args:
+        module: that is started again where there are several processes.
+        job: JSON file that describes it.
+        processes: to start on this machine; 1 does the work here.
+        work: does it, of what the file holds and its name.
+        what: the device's memory may not hold.
+        cure: what to do then.
+    """
+    die_with_parent()
+    if processes > 1:
+        return launch([sys.executable, "-m", module, job], processes, Path(job).parent / "ranks")
+    warnings.simplefilter("ignore", FutureWarning)
+    try:
+        work(json.loads(Path(job).read_bytes()), job)
+        ignore_stops()
+        return 0
+    except HunminError as error:
+        say(str(error), style="red")
+        return error.exit_code
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        say(str(UserError(f"the device's memory does not hold {what}", remedy=cure)), style="red")
+        return UserError.exit_code
