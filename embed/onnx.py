@@ -14,13 +14,9 @@ import numpy as np
 from common.errors import HunminError, UserError
 from common.files import atomic_write
 from embed.base import embedding_folder, load_encoder, load_model, shape_of, usable_positions
-from embed.settings import EmbedSettings
+from embed.settings import GRAPHS, MEASURED, EmbedSettings
 from pretrain.export import check, onnx
 
-FILES = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
-"""Back end → its graph in a model's folder."""
-MEASURED = "onnx/measured.json"
-"""What `export_encoder` returns, beside the graphs."""
 LEAST_COSINE = 0.99
 """Of a sentence's int8 vector to its fp32 vector."""
 TEXTS = [*check.TEXTS, *onnx.TEXTS]
@@ -48,21 +44,21 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
         bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest or 128)}
         pooled = (folder / "modules.json").is_file()
         embedding_folder(folder, model, shape_of(folder) if pooled else EmbedSettings.model_validate(bare))
-        onnx.write_onnx(model, encoder, FILES["onnx"], "last_hidden_state", longest)
-        onnx.check_onnx(model, encoder, FILES["onnx"], longest)
+        onnx.write_onnx(model, encoder, GRAPHS["onnx"], "last_hidden_state", longest)
+        onnx.check_onnx(model, encoder, GRAPHS["onnx"], longest)
         if int8:
-            _quantize(model / FILES["onnx"], model / FILES["onnx-int8"])
+            _quantize(model / GRAPHS["onnx"], model / GRAPHS["onnx-int8"])
         wanted = load_model(model, "cpu").encode(TEXTS, normalize_embeddings=True)
-        found = {name: _measured(model, name, wanted) for name in FILES if int8 or name == "onnx"}
+        found = {name: _measured(model, name, wanted) for name in GRAPHS if int8 or name == "onnx"}
         for name, one in found.items():
             if not one["cosine"] >= LEAST_COSINE:
                 raise HunminError(
-                    f"a vector of {FILES[name]} has cosine {one['cosine']:.4f} to the model's own",
+                    f"a vector of {GRAPHS[name]} has cosine {one['cosine']:.4f} to the model's own",
                     f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
                 )  # fmt: skip
         (folder / "onnx").mkdir(exist_ok=True)
         for name in found:
-            (model / FILES[name]).replace(folder / FILES[name])
+            (model / GRAPHS[name]).replace(folder / GRAPHS[name])
         with atomic_write(folder / MEASURED) as stream:
             json.dump(found, stream, indent=1)
     return found
@@ -85,7 +81,7 @@ def _measured(folder: Path, backend: str, wanted: np.ndarray) -> dict[str, Any]:
     begun = time.perf_counter()
     model.encode(TEXTS * 8)
     speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
-    size = (folder / FILES[backend]).stat().st_size
+    size = (folder / GRAPHS[backend]).stat().st_size
     return {"bytes": size, "sentences_per_second": round(speed), "cosine": round(float(cosines.min()), 6)}
 
 
@@ -94,7 +90,7 @@ def load_with_graph(folder: Path, backend: str, truncate: int | None = None) -> 
 
     Args:
         folder: of the model.
-        backend: one of `FILES`.
+        backend: one of `GRAPHS`.
         truncate: entries of a vector to keep; None = all.
 
     Raises:
@@ -104,7 +100,7 @@ def load_with_graph(folder: Path, backend: str, truncate: int | None = None) -> 
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
-    path = folder / FILES[backend]
+    path = folder / GRAPHS[backend]
     if not path.is_file():
         raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")
     model = load_model(folder, "cpu", truncate)

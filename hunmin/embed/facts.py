@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embed.onnx import MEASURED
+from embed.settings import MEASURED
 from pretrain.callbacks.metrics import read_metrics
 
 
@@ -20,7 +20,7 @@ class EmbedFacts:
     scores: dict[str, Any]
     """The table of `embed.score.score_models`; {} before it is there."""
     widths: dict[int, dict[str, float]]
-    """Entries kept of a vector → task → percent, the whole vector first; {} without `matryoshka`."""
+    """Entries kept of a vector → task → percent; {} without `matryoshka`."""
     int8: dict[str, Any]
     """Graph → bytes, sentences a second and smallest cosine; {} without `hunmin export --onnx`."""
 
@@ -33,7 +33,8 @@ def read_embed(folder: Path) -> EmbedFacts:
     """
     table, measured = _read(folder / "scores" / "table.json"), _read(folder / "model" / MEASURED)
     rows = read_metrics(folder / "logs" / "metrics.jsonl")
-    return EmbedFacts([(row["step"], row["loss"]) for row in rows if "loss" in row], table, {}, measured)
+    widths = {row["truncate"]: row["scores"] for row in table.get("rows", []) if row["truncate"]}
+    return EmbedFacts([(row["step"], row["loss"]) for row in rows if "loss" in row], table, widths, measured)
 
 
 def _read(path: Path) -> dict[str, Any]:

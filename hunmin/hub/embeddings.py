@@ -12,9 +12,9 @@ from common.errors import UserError
 from common.files import sha256_file
 from common.settings import settings_hash
 from embed.card import write_card
-from embed.onnx import FILES as GRAPHS
 from embed.save import FACTS
 from embed.score import as_markdown, published
+from embed.settings import GRAPHS
 from hunmin.hub.card import Language
 from hunmin.hub.publish import CARD, send, there
 from hunmin.hub.push import check_name

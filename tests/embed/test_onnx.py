@@ -13,11 +13,13 @@ from tiny_encoders import write_encoder
 from transformers import AutoModel, AutoTokenizer
 
 from common.errors import HunminError, UserError
-from embed.settings import EmbedSettings
+from embed.settings import GRAPHS, MEASURED, EmbedSettings
 
 pytest.importorskip("sentence_transformers")
-onnxruntime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
+import onnxruntime
+
 from embed import onnx
 from embed.base import embedding_folder, load_model
 
@@ -36,9 +38,9 @@ def test_three_ways_give_the_same_vectors(run: Any, rows: dict[str, Any], tmp_pa
     (folder / "onnx").mkdir()
     (folder / "onnx" / "model.onnx").write_bytes(b"of the export")
     found = onnx.export_encoder(folder, int8=True)
-    sizes = [(folder / onnx.FILES[name]).stat().st_size for name in ("onnx", "onnx-int8")]
+    sizes = [(folder / GRAPHS[name]).stat().st_size for name in ("onnx", "onnx-int8")]
     assert sizes[1] <= 0.3 * sizes[0] and [one["bytes"] for one in found.values()] == sizes
-    assert json.loads((folder / onnx.MEASURED).read_bytes()) == found
+    assert json.loads((folder / MEASURED).read_bytes()) == found
     assert found["onnx"]["cosine"] == pytest.approx(1, abs=1e-5) and found["onnx-int8"]["cosine"] >= 0.99
     assert (folder / "onnx" / "model.onnx").read_bytes() == b"of the export" and not list(folder.glob(".onnx-*"))
 

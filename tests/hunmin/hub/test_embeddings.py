@@ -17,7 +17,8 @@ from common.settings import parse_settings
 from embed.settings import EmbedSettings
 from hunmin.main import run_command
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "embed")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "embed"))
 from hub_server import Hub
 from tiny_encoders import PLACES, RUN, THINGS, pairs, write_encoder, write_lines
 
