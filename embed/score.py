@@ -89,7 +89,7 @@ def score_models(
         for title, weights, learned in _models(model, base, out, shape_of(model), name or shown_name(model), trained):
             scores = _score(title, weights, loaded, folders, out, truncate, learned)
             table["rows"].append({"model": title, "scores": scores, "trained_on": sorted(learned & {*chosen})})
-        counted = [one for one in chosen if one in _published()["tasks"]]
+        counted = [one for one in chosen if one in published()["tasks"]]
         whole = len(counted) == TASKS_OF_BENCHMARK
         table["heading"] = (
             "MTEB(kor, v2)" if whole else f"{len(counted)} of {TASKS_OF_BENCHMARK} tasks of MTEB(kor, v2)"
@@ -186,23 +186,23 @@ def _encoder(
     return wrapped
 
 
-def _published() -> dict[str, Any]:
+def published() -> dict[str, Any]:
     """Return the tasks of MTEB(kor, v2), and published rows: model → scores in the tasks' order."""
     return load_yaml(Path(__file__).with_name("published.yaml"))
 
 
 def as_markdown(table: dict[str, Any]) -> str:
     """Return a table of `score_models` as Markdown, published rows below it."""
-    names, published = list(table["tasks"]), _published()
+    names, rows_of = list(table["tasks"]), published()
     lines = [f"{table['heading']}, percent", "", f"| model | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
     for row in table["rows"]:
         cells = [f"{row['scores'][one]:.2f}{'*' * (one in row['trained_on'])}" for one in names]
         lines.append(f"| {row['model']} | {' | '.join(cells)} |")
-    for model, scores in published["models"].items():
-        by_task = dict(zip(published["tasks"], scores, strict=True))
+    for model, scores in rows_of["models"].items():
+        by_task = dict(zip(rows_of["tasks"], scores, strict=True))
         if any(one in by_task for one in names):
             lines.append(f"| {model} | {' | '.join(str(by_task.get(one, '')) for one in names)} |")
-    lines += ["", f"Models below {NGRAMS}: {published['source']}"]
+    lines += ["", f"Models below {NGRAMS}: {rows_of['source']}"]
     if any(row["trained_on"] for row in table["rows"]):
         lines.append("\\* trained on a part of the set.")
     lines += [f"{name}: {'; '.join(one['differs'])}" for name, one in table["tasks"].items() if one["differs"]]

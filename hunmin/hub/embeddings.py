@@ -54,10 +54,10 @@ def publish_embeddings(
         HunminError: as `push`.
     """
     check_name(repository)
-    if not (folder / FACTS).is_file():
-        raise UserError(
-            f"{folder} holds no {FACTS}", "a tuned model is what hunmin embed train writes", "name RUN/embed/model"
-        )
+    for name in (FACTS, "modules.json"):
+        if not (folder / name).is_file():
+            rule = "a tuned model is what hunmin embed train writes"
+            raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
     name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
     if scores:
         table = as_markdown(json.loads((scores / "table.json").read_bytes()))
