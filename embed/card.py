@@ -43,7 +43,7 @@ def write_card(
         for one, given in zip(facts["trained_on"], s["data"], strict=True)
     ]
     card: str = told["card"].format(
-        name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s.get("max_seq_len", s.get("length")),
+        name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s["max_seq_len"],
         query=f"`{prompts.get('query', '')}`", document=f"`{prompts.get('document', '')}`", sets="\n".join(rows),
         scores=scores.strip() or told["unscored"], settings=yaml.safe_dump(s, allow_unicode=True, sort_keys=False),
     )  # fmt: skip

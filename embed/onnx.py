@@ -14,7 +14,7 @@ import numpy as np
 from common.errors import HunminError, UserError
 from common.files import atomic_write
 from embed.base import embedding_folder, load_encoder, load_model, shape_of, usable_positions
-from embed.settings import GRAPHS, MEASURED, EmbedSettings
+from embed.settings import GRAPHS, MEASURED, EmbedSettings, require
 from pretrain.export import check, onnx
 
 LEAST_COSINE = 0.99
@@ -37,11 +37,12 @@ def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
         HunminError: a graph gives other vectors than the model; no graph is left then.
     """
     onnx.refuse_onnx("fp32")
+    require("sentence_transformers", "hunmin export MODEL --onnx")
     encoder = load_encoder(folder).eval()
     longest = usable_positions(encoder.config)
     with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
         model = Path(temporary) / "model"
-        bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest or 128)}
+        bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
         pooled = (folder / "modules.json").is_file()
         embedding_folder(folder, model, shape_of(folder) if pooled else EmbedSettings.model_validate(bare))
         onnx.write_onnx(model, encoder, GRAPHS["onnx"], "last_hidden_state", longest)
@@ -86,16 +87,14 @@ def _measured(folder: Path, backend: str, wanted: np.ndarray) -> dict[str, Any]:
 
 
 def load_with_graph(folder: Path, backend: str, truncate: int | None = None) -> Any:
-    """Return a folder's model of sentence-transformers whose encoder is a graph in it, on the CPU.
-
-    Args:
-        folder: of the model.
-        backend: one of `GRAPHS`.
-        truncate: entries of a vector to keep; None = all.
+    """Return a folder's model of sentence-transformers, its vectors cut to `truncate` entries; with a back end (one of
+    `GRAPHS`) its encoder is that graph, on the CPU.
 
     Raises:
         UserError: the folder has no such graph.
     """
+    if not backend:
+        return load_model(folder, truncate=truncate)
     import onnxruntime
     import torch
     from transformers.modeling_outputs import BaseModelOutput

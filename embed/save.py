@@ -24,18 +24,7 @@ def save_tuned(
     s: EmbedSettings, base: Path, tokenizer: Any, sets: Sequence[TrainingSet], checkpoint: Path, out: Path,
     counts: dict[str, Any], name: str,
 ) -> None:  # fmt: skip
-    """Write `out/model` and `out/counts.json`.
-
-    Args:
-        s: the run.
-        base: folder of the encoder.
-        tokenizer: of it.
-        sets: trained on.
-        checkpoint: the last one.
-        out: the run's folder.
-        counts: of the run.
-        name: of the model.
-    """
+    """Write `out/model` of the last checkpoint, whose card has the name, and `out/counts.json`."""
     partial = out / ".partial"
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(out / ".begin", ignore_errors=True)

@@ -14,6 +14,7 @@ from common.progress import say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 Language = Literal["en", "ko"]
+Backend = Literal["onnx", "onnx-int8"]
 
 app = typer.Typer(no_args_is_help=True, help="Sentence embeddings: data sets, tuning an encoder, scores by mteb.")
 
@@ -30,7 +31,7 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     loaded = load_embed_recipe(recipe, overrides or [])
     settings = settings_of(loaded)
     _, tokenizer = read_base(base_of(loaded), settings)
-    found = describe_sets(load_sets(settings), tokenizer, settings.length)
+    found = describe_sets(load_sets(settings), tokenizer, settings.max_seq_len)
     if as_json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
         return
@@ -74,6 +75,9 @@ def score(
     ] = None,
     base: Annotated[str | None, typer.Option("--base", help="Encoder before it was tuned, for the table.")] = None,
     truncate: Annotated[int | None, typer.Option("--truncate", min=1, help="Entries of a vector to keep.")] = None,
+    backend: Annotated[
+        Backend | None, typer.Option("--backend", help="Score this graph of the model's folder as well.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a model by mteb on local files, beside random weights, character n-grams and published rows."""
@@ -84,7 +88,7 @@ def score(
     folder = folder if folder.is_dir() else find(model, "model")
     before = find(base, "model") if base else None
     folders = [Path(one) for one in data]
-    _print_table(score_models(folder, folders, Path(out), task or (), before, truncate), as_json)
+    _print_table(score_models(folder, folders, Path(out), task or (), before, truncate, backend=backend or ""), as_json)
 
 
 @app.command(epilog="Example: hunmin embed push runs/embed-small/embed/model OWNER/korean-embeddings --dry-run")

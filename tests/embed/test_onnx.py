@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import write_encoder
+from tiny_encoders import write_encoder, write_sts
 from transformers import AutoModel, AutoTokenizer
 
 from common.errors import HunminError, UserError
@@ -59,6 +59,16 @@ def test_three_ways_give_the_same_vectors(run: Any, rows: dict[str, Any], tmp_pa
         np.testing.assert_allclose(vectors, other, atol=1e-5)
     cut = onnx.load_with_graph(folder, "onnx-int8", truncate=8).encode(TEXTS)
     assert cut.shape == (3, 8) and not np.allclose(cut, vectors[:, :8], atol=1e-7)
+
+    pytest.importorskip("mteb")
+    from embed.score import score_models
+
+    data = [write_sts(tmp_path / "klue")]
+    table = score_models(folder, data, tmp_path / "scores", ["KLUE-STS"], backend="onnx-int8", widths=[8])
+    scores = {row["model"]: row["scores"]["KLUE-STS"] for row in table["rows"]}
+    assert list(scores)[:3] == ["model", "model, onnx-int8", "model, 8 entries"]
+    assert abs(scores["model"] - scores["model, onnx-int8"]) <= 1
+    assert [row["truncate"] for row in table["rows"]] == [None, None, 8, None, None]
 
 
 def test_a_graph_far_from_its_model_is_refused(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from hunmin.main import run_command
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2] / "embed"))
 from hub_server import Hub
-from tiny_encoders import PLACES, RUN, THINGS, pairs, write_encoder, write_lines
+from tiny_encoders import RUN, pairs, write_encoder, write_lines, write_sts
 
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
@@ -40,16 +40,11 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
              "prompts": {"query": "질문: ", "document": ""}}]  # fmt: skip
     settings = parse_settings(EmbedSettings, {**RUN, "data": data, "steps": 2, "mini_batch": 4}, "test")
     tune_embeddings(settings, write_encoder(folder / "base"), folder / "embed", "tiny")
-    rows = [
-        {"guid": f"s{n}", "sentence1": f"{PLACES[n]} {THINGS[n]}", "sentence2": f"{PLACES[n]} {THINGS[n % 3]}",
-         "labels": {"label": n % 6 * 1.0, "real-label": n % 6 * 1.0, "binary-label": int(n % 6 >= 3)}}
-        for n in range(12)
-    ]  # fmt: skip
-    (folder / "klue-sts-v1.1").mkdir()
-    (folder / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json").write_text(json.dumps(rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tasks, "differences", lambda task: [])
-        score_models(folder / "embed" / "model", [folder], folder / "embed" / "scores", ["KLUE-STS"])
+        score_models(
+            folder / "embed" / "model", [write_sts(folder / "klue")], folder / "embed" / "scores", ["KLUE-STS"]
+        )
     return folder / "embed"
 
 
