@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from datasets import Dataset, DatasetDict
 from datasets.utils.logging import disable_progress_bar as no_data_bar
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.sampler import DefaultBatchSampler, MultiDatasetDefaultBatchSampler
+from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
 from transformers import AutoTokenizer, PrinterCallback
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
@@ -88,8 +89,9 @@ class Drawn(MultiDatasetDefaultBatchSampler):
         return self.steps * self.world
 
 
-class Tuner(SentenceTransformerTrainer):
-    """The Trainer; its checkpoints hold weights and state alone, and end when all processes have written."""
+class ExactTrainer(BaseTrainer):
+    """The Trainer of drawn batches; its checkpoints hold weights and state alone, and end when all processes have
+    written."""
 
     drawn: dict[str, Any]
 
@@ -115,12 +117,43 @@ class Tuner(SentenceTransformerTrainer):
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         self.model[0].auto_model.save_pretrained(output_dir)
 
-    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
-
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
+
+
+class Tuner(ExactTrainer, SentenceTransformerTrainer):
+    """The Trainer of an embedder."""
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
+
+
+class Embedder:
+    """What tuning embeddings is, and tuning a reranker is not."""
+
+    trainer: Any = Tuner
+    arguments: Any = SentenceTransformerTrainingArguments
+    prepare = staticmethod(load_sets)
+    """Settings → sets."""
+    save = staticmethod(save_tuned)
+
+    def load(self, s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> Any:
+        """Return the model that is tuned."""
+        if rank == 0:
+            embedding_folder(base, out / ".begin", s)
+        if world > 1:
+            torch.distributed.barrier()
+        return load_model(out / ".begin", device)
+
+    def losses(self, sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int, device: str) -> dict[str, Any]:
+        """Return the loss of each set."""
+        guide = load_model(where, device) if (where := find_guide(s)) else None
+        return {one.name: loss_of(one, model, s, world, guide) for one in sets}
+
+    def prompts(self, sets: list[TrainingSet]) -> dict[str, dict[str, str]]:
+        """Return set → column → prompt."""
+        return {one.name: prompts_of(one) for one in sets if any(prompts_of(one).values())}
 
 
 def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
@@ -136,23 +169,23 @@ def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
 
 
 def train_to_end(
-    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str
+    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str, kind: Embedder
 ) -> dict[str, Any] | None:
-    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`."""
+    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`, for an embedder or a reranker."""
     disable_progress_bar()
     set_verbosity_error()  # else it reports the head that a base has and embeddings do not
     no_data_bar()
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     _, tokenizer = read_base(base, s)
-    sets = load_sets(s)
+    sets = kind.prepare(s)
     steps = s.steps or s.epochs * sum(epoch_batches(one, s.batch) for one in sets)
     for _ in draw_batches(sets, s.batch, min(steps, sum(epoch_batches(one, s.batch) for one in sets)), s.seed):
         pass  # refuses a set whose rows fill no batch, before training
-    prompts = {one.name: prompts_of(one) for one in sets if any(prompts_of(one).values())}
     folder, dtype = out / "checkpoints", resolve_dtype(s.dtype)
-    arguments = SentenceTransformerTrainingArguments(  # it meets the other processes
+    arguments = kind.arguments(  # it meets the other processes
         **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.lr, warmup_steps=s.warmup_share,
-        per_device_train_batch_size=s.batch // world, bf16=dtype == "bf16", fp16=dtype == "fp16", prompts=prompts,
+        per_device_train_batch_size=s.batch // world, bf16=dtype == "bf16", fp16=dtype == "fp16",
+        prompts=kind.prompts(sets),
         save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
         use_cpu=not torch.cuda.is_available(),
     )  # fmt: skip
@@ -169,18 +202,13 @@ def train_to_end(
             folder.mkdir(parents=True, exist_ok=True)
             mark.write_text(identity)
         if done < steps:
-            if rank == 0:
-                embedding_folder(base, out / ".begin", s)
-            if world > 1:
-                torch.distributed.barrier()
-            model: SentenceTransformer = load_model(out / ".begin", str(arguments.device))
-            guide = load_model(where, str(arguments.device)) if (where := find_guide(s)) else None
+            model = kind.load(s, base, out, rank, world, str(arguments.device))
             cure = "lower embed.lr, or compute in fp32 or bf16"
             follow = Follow("embed", s, out, stop, done, steps, rank == 0, cure)
-            Tuner.drawn = {"sets": sets, "s": s, "steps": steps, "world": world}
-            trainer = Tuner(
+            kind.trainer.drawn = {"sets": sets, "s": s, "steps": steps, "world": world}
+            trainer = kind.trainer(
                 model, arguments, as_datasets(sets), callbacks=[follow],
-                loss={one.name: loss_of(one, model, s, world, guide) for one in sets},
+                loss=kind.losses(sets, model, s, world, str(arguments.device)),
             )  # fmt: skip
             trainer.remove_callback(PrinterCallback)
             torch.manual_seed(s.seed)
@@ -195,7 +223,7 @@ def train_to_end(
             "sets": describe_sets(sets, AutoTokenizer.from_pretrained(base, trust_remote_code=False), s.length, 0),
         }  # fmt: skip
         if rank == 0:
-            save_tuned(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
+            kind.save(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
     return counts
 
 
