@@ -50,7 +50,7 @@ class Reranker(Embedder):
         load_encoder(base)  # refuses one that lacks weights
         torch.manual_seed(s.seed)
         return CrossEncoder(
-            str(base), num_labels=1, max_length=s.length, device=device, local_files_only=True,
+            str(base), num_labels=1, max_length=s.max_seq_len, device=device, local_files_only=True,
             trust_remote_code=False, model_kwargs={"dtype": torch.float32},
         )  # fmt: skip
 
@@ -67,11 +67,11 @@ class Reranker(Embedder):
         partial = out / ".partial"
         shutil.rmtree(partial, ignore_errors=True)
         load_head(checkpoint).save_pretrained(partial)
-        tokenizer.model_max_length = s.length  # where CrossEncoder cuts
+        tokenizer.model_max_length = s.max_seq_len  # where CrossEncoder cuts
         tokenizer.save_pretrained(partial)
         for told, one in zip(counts["sets"], sets, strict=True):
             pairs = tokenizer(*map(list, zip(*one.texts, strict=True)), return_attention_mask=False, verbose=False)
-            told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.length for ids in pairs["input_ids"])}
+            told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
         publish_tuned(partial, out, facts_of(s, base, sets), counts)
 
     def prompts(self, sets: list[TrainingSet]) -> dict[str, dict[str, str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from heapq import nlargest
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,8 @@ from common.errors import UserError
 from common.settings import parse_settings
 from embed.data import TrainingSet, load_sets
 from embed.mine import query_sets, write_rows
-from embed.sets import scored_retrieval
-from embed.settings import RETRIEVAL, EmbedSettings
+from embed.scored import SCORED, scored_retrieval
+from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 
 
 def reranker_settings(s: EmbedSettings) -> EmbedSettings:
@@ -24,7 +26,6 @@ def reranker_settings(s: EmbedSettings) -> EmbedSettings:
         UserError: they do not go together.
     """
     own = s.rerank.model_dump(exclude={"model", "first"})
-    own |= {"length": own.pop("max_seq_len"), "lr": own.pop("learning_rate")}
     tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
     return parse_settings(EmbedSettings, tree, "embed.rerank")
 
@@ -39,7 +40,8 @@ def labelled_pairs(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
     for one in with_negatives(sets):
         pairs = dict.fromkeys(((query, text) for query, _, *negatives in one.texts for text in negatives), 0.0)
         pairs |= dict.fromkeys(((query, positive) for query, positive, *_ in one.texts), 1.0)
-        found.append(replace(one, shape="scored", texts=list(pairs), labels=list(pairs.values())))
+        settings = one.settings.model_copy(update={"prompts": PromptSettings()})
+        found.append(replace(one, settings=settings, shape="scored", texts=list(pairs), labels=list(pairs.values())))
     return found
 
 
@@ -95,34 +97,43 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
     Raises:
         UserError: no retrieval task is scored, its files are missing, or a model is none.
     """
-    from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator
+    require_mteb()
     from sentence_transformers.util import semantic_search
 
     from embed.base import load_model
 
-    tasks = [name for name in s.score if name in RETRIEVAL]
+    tasks = [name for name in s.score if name in RETRIEVAL and not SCORED[name].reranking]
     if not tasks:
-        rule = "a reranker reorders retrieved documents"
-        raise UserError("embed.score has no retrieval task", rule, f"add one of {', '.join(RETRIEVAL)}")
+        rule, names = "a reranker reorders retrieved documents", "SQuADKorV1Retrieval, HunminKlueMrcRetrieval …"
+        raise UserError("embed.score has no retrieval task", rule, f"add one to it: {names}")
     model, cross, table = load_model(embedder), load_reranker(reranker, logits=True), {}
     encoding: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
     for name in tasks:
-        (task,) = scored_retrieval(name, s.sources).values()
-        texts = {key: f"{title} {text}".strip() for key, (title, text) in task.corpus.items()}
-        documents = list(texts.values())
-        queries = model.encode_query(list(task.queries.values()), **encoding)
-        ranked = semantic_search(queries, model.encode_document(documents, **encoding), top_k=s.rerank.first)
-        samples: list[Any] = [
-            {"query": query, "positive": [texts[one] for one in task.relevant[key]],
-             "documents": [documents[int(hit["corpus_id"])] for hit in hits]}
-            for (key, query), hits in zip(task.queries.items(), ranked, strict=True)
-        ]  # fmt: skip
-        found = CrossEncoderRerankingEvaluator(samples, always_rerank_positives=False, write_csv=False)(cross)
-        table[name] = {"queries": len(samples)} | {
-            when: {metric: 100 * float(found[prefix + metric]) for metric in ("ndcg@10", "mrr@10")}
-            for when, prefix in (("before", "base_"), ("after", ""))
-        }
+        parts = scored_retrieval(name, s.sources)
+        for part, one in parts.items():
+            texts = {key: f"{title} {text}".strip() for key, (title, text) in one.corpus.items()}
+            queries = model.encode_query(list(one.queries.values()), **encoding)
+            documents, keys = model.encode_document(list(texts.values()), **encoding), list(texts)
+            hits = semantic_search(queries, documents, top_k=s.rerank.first)
+            before = [{keys[int(hit["corpus_id"])]: float(hit["score"]) for hit in found} for found in hits]
+            asked = [(query, texts[key]) for query, found in zip(one.queries.values(), before, strict=True) for key in found]
+            scores = iter(cross.predict(asked, show_progress_bar=False).tolist())
+            after = [{key: next(scores) for key in found} for found in before]
+            table[" ".join([name, *(part if len(parts) > 1 else ())])] = {
+                "queries": len(one.queries), "before": measures(one.relevant, dict(zip(one.queries, before, strict=True))),
+                "after": measures(one.relevant, dict(zip(one.queries, after, strict=True))),
+            }  # fmt: skip
     return table
+
+
+def measures(relevant: dict[str, dict[str, int]], scores: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return nDCG@10 and MRR@10 in percent of queries' documents in the order of their scores."""
+    from pytrec_eval import RelevanceEvaluator
+
+    best = {query: dict(nlargest(10, found.items(), key=itemgetter(1))) for query, found in scores.items()}
+    rows = RelevanceEvaluator(relevant, {"ndcg_cut.10", "recip_rank"}).evaluate(best).values()
+    names = {"ndcg@10": "ndcg_cut_10", "mrr@10": "recip_rank"}
+    return {name: 100 * sum(row[own] for row in rows) / len(scores) for name, own in names.items()}
 
 
 def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class MineSettings(Settings):
 
     model: str | None = None
     """Model that finds candidates: a folder of sentence embeddings, an encoder, a run, or hf:OWNER/NAME@COMMIT. None is
-    the model that this recipe has tuned."""
+    the model that this recipe has tuned. `rerank score` reorders its ranking."""
     negatives: int = Field(3, ge=1)
     """Negatives a row. Rows with fewer candidates are left out and counted."""
     margin: float = Field(0.05, ge=0, lt=1)

@@ -21,7 +21,7 @@ from embed.mine import mine
 
 
 def settings(data: list[dict[str, Any]], batch: int = 2, **changes: Any) -> EmbedSettings:
-    return parse_settings(EmbedSettings, {"data": data, "batch": batch, "length": 32, "mine": changes}, "test")
+    return parse_settings(EmbedSettings, {"data": data, "batch": batch, "max_seq_len": 32, "mine": changes}, "test")
 
 
 def read(path: Path) -> list[dict[str, Any]]:

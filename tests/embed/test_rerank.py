@@ -6,7 +6,6 @@ import json
 import math
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -27,7 +26,7 @@ from embed.trainer import losses_of
 
 
 def settings(data: list[dict[str, Any]], **changes: Any) -> EmbedSettings:
-    return parse_settings(EmbedSettings, {"data": data, "batch": 2, "length": 32, **changes}, "test")
+    return parse_settings(EmbedSettings, {"data": data, "batch": 2, "max_seq_len": 32, **changes}, "test")
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +147,6 @@ RANKS = {0: (2, 1), 1: (1, 4), 2: (11, 3), 3: (12, 1)}
 
 class Planted:
     """Vectors and scores that give the ranks above; passages beside the right one keep their order."""
-
-    model_card_data = MagicMock()
 
     def encode_query(self, texts: list[str], **_: Any) -> torch.Tensor:
         order = []
