@@ -112,17 +112,17 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
         parts = scored_retrieval(name, s.sources)
         for part, one in parts.items():
             texts = {key: f"{title} {text}".strip() for key, (title, text) in one.corpus.items()}
-            queries = model.encode_query(list(one.queries.values()), **encoding)
-            documents, keys = model.encode_document(list(texts.values()), **encoding), list(texts)
-            hits = semantic_search(queries, documents, top_k=s.rerank.first)
-            before = [{keys[int(hit["corpus_id"])]: float(hit["score"]) for hit in found} for found in hits]
-            asked = [(query, texts[key]) for query, found in zip(one.queries.values(), before, strict=True) for key in found]
-            scores = iter(cross.predict(asked, show_progress_bar=False).tolist())
-            after = [{key: next(scores) for key in found} for found in before]
-            table[" ".join([name, *(part if len(parts) > 1 else ())])] = {
-                "queries": len(one.queries), "before": measures(one.relevant, dict(zip(one.queries, before, strict=True))),
-                "after": measures(one.relevant, dict(zip(one.queries, after, strict=True))),
-            }  # fmt: skip
+            keys, queries = list(texts), list(one.queries.values())
+            documents = model.encode_document(list(texts.values()), **encoding)
+            found = semantic_search(model.encode_query(queries, **encoding), documents, top_k=s.rerank.first)
+            before = [{keys[int(hit["corpus_id"])]: float(hit["score"]) for hit in hits} for hits in found]
+            pairs = [(query, texts[key]) for query, hits in zip(queries, before, strict=True) for key in hits]
+            scores = iter(cross.predict(pairs, show_progress_bar=False).tolist())
+            after = [{key: next(scores) for key in hits} for hits in before]
+            table[" ".join([name, *(part if len(parts) > 1 else ())])] = {"queries": len(queries)} | {
+                when: measures(one.relevant, dict(zip(one.queries, ranked, strict=True)))
+                for when, ranked in (("before", before), ("after", after))
+            }
     return table
 
 
@@ -130,7 +130,7 @@ def measures(relevant: dict[str, dict[str, int]], scores: dict[str, dict[str, fl
     """Return nDCG@10 and MRR@10 in percent of queries' documents in the order of their scores."""
     from pytrec_eval import RelevanceEvaluator
 
-    best = {query: dict(nlargest(10, found.items(), key=itemgetter(1))) for query, found in scores.items()}
+    best = {query: dict(nlargest(10, hits.items(), key=itemgetter(1, 0))) for query, hits in scores.items()}
     rows = RelevanceEvaluator(relevant, {"ndcg_cut.10", "recip_rank"}).evaluate(best).values()
     names = {"ndcg@10": "ndcg_cut_10", "mrr@10": "recip_rank"}
     return {name: 100 * sum(row[own] for row in rows) / len(scores) for name, own in names.items()}

@@ -86,7 +86,7 @@ class RerankSettings(Settings):
     batch: int = Field(32, ge=2)
     """Pairs in a step over all processes."""
     learning_rate: float = Field(2e-5, gt=0)
-    """Peak learning rate."""
+    """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
     epochs: int = Field(1, ge=1)
     """Passes over the pairs."""
     steps: int | None = Field(None, ge=1)

@@ -151,6 +151,10 @@ def _loaded(recipe: str, overrides: list[str] | None) -> Recipe | EmbedRecipe:
     from hunmin.embed.recipe import load_embed_recipe
 
     require("sentence_transformers", "this command")
+    from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+    disable_progress_bar()
+    set_verbosity_error()  # else it reports the head that an encoder has and embeddings do not
     return load_embed_recipe(recipe, overrides or [])
 
 

@@ -107,7 +107,7 @@ def test_bad_input(base: Path, model: Path, rows: dict[str, Any], tmp_path: Path
         (few, model, {"negatives": 4}, "the sets hold 4 documents, embed.mine.negatives is 4"),
         (rows["pairs"], model, {"max_score": -2.0}, "no query has 3 negatives"),
         (rows["pairs"], cross, {}, "head of a fine-tuned"),
-        (rows["pairs"], write_encoder(tmp_path / "causal", is_decoder=True), {}, "is no encoder"),
+        (rows["pairs"], write_encoder(tmp_path / "causal", is_decoder=True), {}, "holds a decoder"),
     ):
         with pytest.raises(UserError, match=message):
             mine(settings([data], **changes), folder, None, tmp_path / "x")

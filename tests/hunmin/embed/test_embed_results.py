@@ -80,7 +80,7 @@ def test_models_that_are_missing(
     tree = json.loads((cross / "config.json").read_bytes())
     (cross / "config.json").write_text(json.dumps({**tree, "architectures": ["RobertaForSequenceClassification"]}))
     for folder, message in ((cross, "head of a fine-tuned"),
-                            (write_encoder(tmp_path / "causal", is_decoder=True), "is no encoder")):  # fmt: skip
+                            (write_encoder(tmp_path / "causal", is_decoder=True), "holds a decoder")):  # fmt: skip
         assert message in refused(capsys, "rerank", "train", str(recipe), f"base={folder}", "rerank.max_seq_len=16")
     monkeypatch.setattr("embed.settings.find_spec", lambda name: None)
     for command in (["mine"], ["rerank", "train"], ["rerank", "score"], ["rerank", "teach"]):
