@@ -62,7 +62,7 @@ def mine(s: EmbedSettings, model: Path, reranker: Path | None, out: Path) -> dic
         )  # fmt: skip
     shutil.rmtree(out / ".model", ignore_errors=True)
     found: dict[tuple[str, str], list[tuple[str, list[float]]]] = defaultdict(list)
-    for query, positive, negative, scores in zip(*(mined[name] for name in mined.column_names), strict=True):
+    for query, positive, negative, scores in zip(*mined.to_dict().values(), strict=True):
         if negative != query:  # one too many is mined
             found[query, positive].append((negative, scores))
     counts: dict[str, Any] = {"documents": len(documents), "sets": {}}
