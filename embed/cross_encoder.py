@@ -17,35 +17,21 @@ from embed.data import TrainingSet, load_sets
 from embed.rerank import labelled_pairs
 from embed.save import facts_of, publish_tuned
 from embed.settings import EmbedSettings
-from embed.trainer import Embedder, ExactTrainer
-
-
-def load_head(folder: Path) -> Any:
-    """Return a folder's model with a head of one output, in fp32; one that the folder lacks is random."""
-    return AutoModelForSequenceClassification.from_pretrained(
-        folder, num_labels=1, dtype=torch.float32, trust_remote_code=False
-    )
+from embed.trainer import ExactTrainer
 
 
 class CrossTuner(ExactTrainer, CrossEncoderTrainer):
-    """The Trainer of a cross-encoder."""
+    """The Trainer of a cross-encoder; see `embed.trainer.Tuner`."""
 
-    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        self.model[0].auto_model.load_state_dict(load_head(Path(checkpoint_path)).state_dict())
-
-
-class Reranker(Embedder):
-    """What tuning a reranker is."""
-
-    trainer = CrossTuner
-    arguments = CrossEncoderTrainingArguments
+    arguments: Any = CrossEncoderTrainingArguments
 
     @staticmethod
-    def prepare(s: EmbedSettings) -> list[TrainingSet]:
+    def read_sets(s: EmbedSettings) -> list[TrainingSet]:
         """Return the sets as labelled pairs."""
         return labelled_pairs(load_sets(s))
 
-    def load(self, s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> Any:
+    @staticmethod
+    def begin(s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> CrossEncoder:
         """Return the base with a random head."""
         load_encoder(base)  # refuses one that lacks weights
         torch.manual_seed(s.seed)
@@ -54,16 +40,17 @@ class Reranker(Embedder):
             trust_remote_code=False, model_kwargs={"dtype": torch.float32},
         )  # fmt: skip
 
-    def losses(self, sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int, device: str) -> dict[str, Any]:
-        """Return the binary cross-entropy."""
+    @staticmethod
+    def loss_by_set(sets: list[TrainingSet], model: Any, *_: Any) -> dict[str, Any]:
+        """Return set → binary cross-entropy."""
         return {one.name: BinaryCrossEntropyLoss(model) for one in sets}
 
     @staticmethod
-    def save(
+    def save_folder(
         s: EmbedSettings, base: Path, tokenizer: Any, sets: Sequence[TrainingSet], checkpoint: Path, out: Path,
         counts: dict[str, Any], name: str,
     ) -> None:  # fmt: skip
-        """Write `out/model` and `out/counts.json`, as `embed.save.save_tuned` does, without a card."""
+        """Write `out/model` of the last checkpoint and `out/counts.json`; there is no card."""
         partial = out / ".partial"
         shutil.rmtree(partial, ignore_errors=True)
         load_head(checkpoint).save_pretrained(partial)
@@ -74,6 +61,10 @@ class Reranker(Embedder):
             told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
         publish_tuned(partial, out, facts_of(s, base, sets), counts)
 
-    def prompts(self, sets: list[TrainingSet]) -> dict[str, dict[str, str]]:
-        """Return none: query and document stand together in a pair."""
-        return {}
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        self.model[0].auto_model.load_state_dict(load_head(Path(checkpoint_path)).state_dict())
+
+
+def load_head(folder: Path) -> Any:
+    """Return a folder's model with its head of one output, in fp32."""
+    return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)

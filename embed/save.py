@@ -25,18 +25,7 @@ def save_tuned(
     s: EmbedSettings, base: Path, tokenizer: Any, sets: Sequence[TrainingSet], checkpoint: Path, out: Path,
     counts: dict[str, Any], name: str,
 ) -> None:  # fmt: skip
-    """Write `out/model` and `out/counts.json`.
-
-    Args:
-        s: the run.
-        base: folder of the encoder.
-        tokenizer: of it.
-        sets: trained on.
-        checkpoint: the last one.
-        out: the run's folder.
-        counts: of the run.
-        name: of the model.
-    """
+    """Write `out/model` of the last checkpoint, whose card has the name, and `out/counts.json`."""
     partial = out / ".partial"
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(out / ".begin", ignore_errors=True)
@@ -44,7 +33,8 @@ def save_tuned(
     write_model(partial, load_encoder(checkpoint), tokenizer, s, prompts)
     facts = facts_of(s, base, sets)
     card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
-        name=name or shown_name(base), base=shown_name(base), pooling=s.pooling, length=s.length, steps=counts["steps"],
+        name=name or shown_name(base), base=shown_name(base), pooling=s.pooling, length=s.max_seq_len,
+        steps=counts["steps"],
         base_model=f"base_model: {shown_name(base)}\n" if pinned_name(base) else "", batch=s.batch,
         sets="\n".join(f"| {row['set']} | {row['shape']} | {row['rows']:,} | {row['licence']} |"
                        for row in facts["trained_on"]),
@@ -56,12 +46,14 @@ def save_tuned(
 
 
 def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
-    """Return base, sets and settings of a tuned model, without a path of this machine."""
+    """Return base, sets and settings of a tuned model."""
     pinned = pinned_name(base)
     settings = {**dump_settings(s), "base": pinned or shown_name(base)}
     for key in ("sources", "score"):
         settings.pop(key)
-    settings["data"] = [{**one, "path": Path(one["path"]).name if one["path"] else None} for one in settings["data"]]
+    settings["data"] = [
+        {**one, "path": Path(one["path"]).name if one["path"] else None} for one in settings["data"]
+    ]  # no path of this machine
     return {"base": pinned or shown_name(base), "trained_on": [
         {"set": one.settings.use or Path(str(one.settings.path)).name, "split": one.settings.split,
          "licence": one.licence, "rows": len(one.texts), "shape": one.shape} for one in sets
