@@ -51,7 +51,7 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
     """Return the run of a variant whose training takes so many FLOPs."""
     change = VARIANTS[variant]
     tree: dict[str, Any] = {
-        "masking": {"rate": 0.3}, "packing": "packed", "max_seq_len": 128, "global_batch": 16, "micro_batch": 16,
+        "masking": {"rate": 0.3}, "packing": "packed", "max_seq_len": 64, "global_batch": 8, "micro_batch": 8,
         "validation_samples": 512, "seed": seed, "threads": 1, "steps": 10**6,
         "model": {**SHAPE, **change.get("model", {})},
         "optimizer": {"learning_rate": rate, "warmup_steps": 50, **change.get("optimizer", {})},
