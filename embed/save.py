@@ -25,18 +25,7 @@ def save_tuned(
     s: EmbedSettings, base: Path, tokenizer: Any, sets: Sequence[TrainingSet], checkpoint: Path, out: Path,
     counts: dict[str, Any], name: str,
 ) -> None:  # fmt: skip
-    """Write `out/model` and `out/counts.json`.
-
-    Args:
-        s: the run.
-        base: folder of the encoder.
-        tokenizer: of it.
-        sets: trained on.
-        checkpoint: the last one.
-        out: the run's folder.
-        counts: of the run.
-        name: of the model.
-    """
+    """Write `out/model` of the last checkpoint, whose card has the name, and `out/counts.json`."""
     partial = out / ".partial"
     shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(out / ".begin", ignore_errors=True)
@@ -56,7 +45,8 @@ def save_tuned(
     with atomic_write(partial / FACTS) as stream:
         json.dump(facts, stream, ensure_ascii=False, indent=1)
     card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
-        name=name or shown_name(base), base=shown_name(base), pooling=s.pooling, length=s.length, steps=counts["steps"],
+        name=name or shown_name(base), base=shown_name(base), pooling=s.pooling, length=s.max_seq_len,
+        steps=counts["steps"],
         base_model=f"base_model: {shown_name(base)}\n" if pinned else "", batch=s.batch,
         sets="\n".join(f"| {row['set']} | {row['shape']} | {row['rows']:,} | {row['licence']} |"
                        for row in facts["trained_on"]),

@@ -19,16 +19,10 @@ from pretrain.tuning.job import run_job
 
 
 def tune_embeddings(settings: EmbedSettings, base: Path, out: Path, name: str = "") -> dict[str, Any] | None:
-    """Tune to the last step, resuming from the newest whole checkpoint, and return the run's counts.
+    """Tune to the last step, resuming from the newest whole checkpoint; return the run's counts, None when it was
+    stopped and its state is saved.
 
-    Writes `out/model`, `out/counts.json`, `out/logs`, `out/checkpoints`. Returns None when a stop was asked for and the
-    state is saved.
-
-    Args:
-        settings: the run.
-        base: folder of the encoder.
-        out: the run's folder.
-        name: of the model, for its card.
+    Writes `out/model`, whose card has the name, `out/counts.json`, `out/logs` and `out/checkpoints`.
 
     Raises:
         UserError: data, base or processes do not fit, or a checkpoint is of another run.
@@ -57,7 +51,7 @@ def main(job: str, processes: int = 1) -> int:
         settings = parse_settings(EmbedSettings, read["settings"], source)
         return tune_embeddings(settings, Path(read["base"]), Path(read["out"]), read.get("name", ""))
 
-    cure = "set embed.mini_batch, or lower embed.batch or embed.length"
+    cure = "set embed.mini_batch, or lower embed.batch or embed.max_seq_len"
     return run_job("embed.train", job, processes, work, "a batch", cure)
 
 

@@ -28,7 +28,7 @@ def data(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fals
     loaded = load_embed_recipe(recipe, overrides or [])
     settings = settings_of(loaded)
     _, tokenizer = read_base(base_of(loaded), settings)
-    found = describe_sets(load_sets(settings), tokenizer, settings.length)
+    found = describe_sets(load_sets(settings), tokenizer, settings.max_seq_len)
     if as_json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
         return

@@ -67,7 +67,7 @@ def _check(recipe: Recipe | EmbedRecipe, run: Path) -> None:
     settings = settings_of(recipe)
     require("sentence_transformers", "the stage embed")
     if settings.score:
-        from embed.score import require_mteb
+        from embed.settings import require_mteb
 
         require_mteb()
     load_sets(settings)

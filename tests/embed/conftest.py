@@ -71,7 +71,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def start(base: Path, data: list[dict[str, Any]], out: Path, stop_at: int | None = None, **changes: Any) -> Path:
         from embed.train import tune_embeddings
-        from embed.trainer import Follow
+        from pretrain.tuning.follow import Follow
 
         end_of_step = Follow.on_step_end
 

@@ -44,8 +44,8 @@ THINGS = [
     "고추",
 ]
 RUN: dict[str, Any] = {
-    "length": 16, "batch": 8, "steps": 9, "lr": 1e-3, "checkpoint_every": 3, "log_every": 1, "wandb": "off",
-    "threads": 1,
+    "max_seq_len": 16, "batch": 8, "steps": 9, "learning_rate": 1e-3, "checkpoint_every": 3, "log_every": 1,
+    "wandb": "off", "threads": 1,
 }  # fmt: skip
 
 
