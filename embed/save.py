@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from common.files import atomic_write, follow_umask, publish_folder
 from common.names import pinned_name, shown_name
-from common.settings import dump_settings, load_yaml
+from common.settings import dump_settings
 from embed.base import load_encoder, write_model
+from embed.card import write_card
 from embed.data import TrainingSet
 from embed.settings import EmbedSettings
 
@@ -32,16 +31,7 @@ def save_tuned(
     prompts = next((one.settings.prompts for one in sets if one.shape != "scored"), sets[0].settings.prompts)
     write_model(partial, load_encoder(checkpoint), tokenizer, s, prompts)
     facts = facts_of(s, base, sets)
-    card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
-        name=name or shown_name(base), base=shown_name(base), pooling=s.pooling, length=s.max_seq_len,
-        steps=counts["steps"],
-        base_model=f"base_model: {shown_name(base)}\n" if pinned_name(base) else "", batch=s.batch,
-        sets="\n".join(f"| {row['set']} | {row['shape']} | {row['rows']:,} | {row['licence']} |"
-                       for row in facts["trained_on"]),
-        prompts=json.dumps(prompts.model_dump(), ensure_ascii=False),
-        settings=yaml.safe_dump(facts["settings"], allow_unicode=True, sort_keys=False),
-    )  # fmt: skip
-    (partial / "README.md").write_text(card, encoding="utf-8")
+    (partial / "README.md").write_text(write_card(facts, name or shown_name(base)), encoding="utf-8")
     publish_tuned(partial, out, facts, counts)
 
 

@@ -190,6 +190,12 @@ class EmbedSettings(Settings):
         return self
 
 
+GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
+"""Back end → its graph in a model's folder, as `hunmin export MODEL --onnx --int8` writes it."""
+MEASURED = "onnx/measured.json"
+"""Size, speed and smallest cosine of each graph, beside them."""
+
+
 def require(package: str, what: str) -> None:
     """Raise a UserError where a package of the extra `embed`, which `what` needs, is not installed."""
     if not find_spec(package):

@@ -54,13 +54,18 @@ def pretrain(
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="A step-* folder, wherever it stands.")],
-    out: Annotated[str, typer.Option("--out", help="Folder to write.")],
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT|MODEL", help="A step-* folder, or the folder of an encoder.")
+    ],
+    out: Annotated[str | None, typer.Option("--out", help="Folder to write; graphs of a MODEL go into it.")] = None,
     dtype: Annotated[Dtype, typer.Option("--dtype", help="Of the weights.")] = "fp32",
     sentence_embeddings: Annotated[
         bool, typer.Option("--sentence-embeddings", help="Beside it what sentence-transformers loads: mean pooling.")
     ] = False,
     onnx: Annotated[bool, typer.Option("--onnx", help="Beside it an ONNX graph, checked (extra onnx).")] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="With MODEL --onnx: the encoder in 8 bits as well, checked.")
+    ] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
     ] = None,
@@ -71,8 +76,18 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a checkpoint as a folder that transformers loads, checked; with --push-to-hub, upload it with its card."""
-    source, target = Path(checkpoint), Path(out)
+    """Write a checkpoint as a folder that transformers loads, checked; with --push-to-hub, upload it with its card.
+
+    Of an encoder's folder, MODEL --onnx adds onnx/encoder.onnx to it, and --int8 onnx/encoder_qint8.onnx.
+    """
+    source = Path(checkpoint)
+    if (model := (source / "config.json").is_file()) and onnx and not (out or push_to_hub):
+        _export_graphs(source, int8, as_json)
+        return
+    if model or int8 or out is None:
+        rule = "a checkpoint is exported with --out; a model's folder gets graphs with --onnx [--int8] alone"
+        raise UserError(f"{checkpoint} is {'a' if model else 'no'} model's folder", rule, "see hunmin export --help")
+    target = Path(out)
     if target.resolve() == Path.cwd():
         raise UserError(
             f"{out} is the folder that you are in",
@@ -134,6 +149,17 @@ def export(
             say(f"warning: {fault}; train on from it before it is used", style="yellow")
         if url:
             say(f"{url}: pushed", style="green")
+
+
+def _export_graphs(model: Path, int8: bool, as_json: bool) -> None:
+    """Add the graphs of an encoder to its folder and print size, speed and smallest cosine of each."""
+    from embed.onnx import export_encoder
+    from hunmin.instruct.plan import print_rows
+
+    found = export_encoder(model, int8)
+    print(json.dumps(found, indent=1)) if as_json else print_rows(
+        [{"graph": name} | one for name, one in found.items()]
+    )
 
 
 def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_embeddings: bool, onnx: bool) -> None:
