@@ -102,7 +102,7 @@ def finetune(
 ) -> None:
     """Fine-tune a model on the tasks of KLUE, or other suites, and score it on test sets that are public, else on dev.
 
-    Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
+    Settings are those of a recipe's `klue` section: training.max_seq_len=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone

@@ -64,8 +64,8 @@ def train(
     token: Annotated[
         list[str] | None, typer.Option("--token", help="A token that is never cut, say <URL>; may be repeated.")
     ] = None,
-    max_length: Annotated[
-        int, typer.Option("--max-length", min=8, help="Longest input in tokens that the tokenizer states.")
+    max_seq_len: Annotated[
+        int, typer.Option("--max-seq-len", min=8, help="Maximum input length in tokens (model_max_length).")
     ] = 512,
     sample_mb: SampleMb = 1000.0,
     min_character_count: MinCharacterCount = 20,
@@ -88,7 +88,7 @@ def train(
             "special": special,
             "unused": unused,
             "user_tokens": token or [],
-            "max_length": max_length,
+            "max_seq_len": max_seq_len,
             "sample_mb": sample_mb,
             "min_character_count": min_character_count,
             "min_pair_count": min_pair_count,

@@ -43,7 +43,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(root: Path, **changes) -> KlueSettings:
-    values = {"epochs": 6, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
+    values = {"epochs": 6, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "global_batch": 8, "max_seq_len": 48}
     given = {"tasks": NAMES, "training": values, "device": "cpu", "workers": 0, **changes}
     return KlueSettings(data=str(root), **given)
 
@@ -121,7 +121,7 @@ def test_of_a_search_only_the_settings_that_are_best_on_dev_are_scored(
     suites: Path, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("klue.finetune.finetune", pretend)
-    values = {"epochs": 1, "evaluations_per_epoch": 1, "batch_size": 8, "max_length": 48}
+    values = {"epochs": 1, "evaluations_per_epoch": 1, "global_batch": 8, "max_seq_len": 48}
     found = settings(suites, tasks=["korsts"], search="small", seeds=2, training=values)
     counts = run_klue(found, reader, tmp_path / "klue")
     rows = read_rows(tmp_path / "klue")
@@ -178,7 +178,7 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
 
 def test_a_saved_model_predicts_what_its_job_did(suites: Path, reader: Path, tmp_path: Path) -> None:
     name = "kobest-copa"
-    values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
+    values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "global_batch": 8, "max_seq_len": 48}
     run_klue(settings(suites, tasks=[name], save_model="best", training=values), reader, tmp_path / "klue")
     job, out = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", tmp_path / "out.jsonl"
     predict_file(job / "model", name, suites / "kobest" / "COPA" / "test.tsv", out)
