@@ -86,6 +86,26 @@ def cost_plan(
     }
 
 
+def refuse_full_node(devices: int, device: str | None) -> None:
+    """Refuse more devices per node than a node of that kind holds.
+
+    Args:
+        devices: in a node.
+        device: its name; None: this machine, of which any number is reckoned.
+
+    Raises:
+        UserError: a node holds fewer.
+    """
+    named = named_device(device) if device else None
+    if named and named.count == 1 and devices > named.device.in_node:
+        room = named.device.in_node
+        raise UserError(
+            f"--devices {devices}: a node holds {room} {named.name}",
+            "--devices counts the devices of one node",
+            f"--nodes {nodes_of(devices, room)} --devices {devices // nodes_of(devices, room)}",
+        )
+
+
 def _named(device: str | None) -> Named:
     """Return the device of a name, or of this machine."""
     if device:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -15,19 +16,54 @@ from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERM
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
 from common.progress import say, shown
-from hunmin.commands import corpus, doctor, embed, instruct, klue, launch, leaderboard, model, run, tokenizer
+from hunmin import renamed
+from hunmin.commands import (
+    corpus,
+    doctor,
+    embed,
+    instruct,
+    klue,
+    launch,
+    leaderboard,
+    model,
+    push,
+    run,
+    start,
+    tokenizer,
+)
 
-GOES_ON = "what is finished stays; the same command goes on from there"
+RESUME = "finished work is kept; resume with the same command"
 
 
-class _Commands(TyperGroup):
-    """Says what a Ctrl-C leaves behind; typer itself would end without a word."""
+def _without_types(options: Iterable[Any]) -> None:
+    """Leave out "<bool>" beside flags in the help."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+
+
+class _Group(TyperGroup):
+    """A group whose help shows no type beside flags."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        _without_types(command.get_params(ctx) if command else ())
+        return command
+
+
+class _Commands(_Group):
+    """All commands; on Ctrl-C it says what is kept, where typer itself ends without a word."""
+
+    def get_params(self, ctx: Any) -> Any:
+        options = super().get_params(ctx)
+        _without_types(options)
+        return options
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            say(str(error) or f"interrupted: {GOES_ON}", style="yellow")
+            say(str(error) or f"interrupted: {RESUME}", style="yellow")
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
@@ -38,6 +74,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -53,22 +90,22 @@ def _versions(context: typer.Context, wanted: bool) -> None:
 def _program(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_versions, is_eager=True, help="Print the versions that matter, and end."),
+        typer.Option(
+            "--version", callback=_versions, is_eager=True, help="Print the versions of Hunmin and libraries."
+        ),
     ] = False,
 ) -> None:
     pass
 
 
+start.register(app)
 run.register(app)
 model.register(app)
+push.register(app)
 launch.register(app)
 doctor.register(app)
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(tokenizer.app, name="tokenizer")
-app.add_typer(klue.app, name="klue")
-app.add_typer(instruct.app, name="instruct")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.add_typer(embed.app, name="embed")
+for group in (corpus, tokenizer, klue, instruct, leaderboard, embed):
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2], cls=_Group)
 
 
 def main() -> None:
@@ -81,6 +118,9 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """Return the exit code of a command line; a user's mistake is shown without a traceback."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    if moved := renamed.command_now(arguments):
+        say(f"error: {moved}", style="red")
+        return EXIT_MISUSED
     try:
         with disk_errors("the output"):
             code = app(arguments, standalone_mode=False)
@@ -92,7 +132,7 @@ def run_command(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except Terminated:
-        say(f"terminated: {GOES_ON}", style="yellow")
+        say(f"terminated: {RESUME}", style="yellow")
         return EXIT_TERMINATED
     except BrokenPipeError:
         sys.stderr.close()
@@ -112,8 +152,8 @@ def run_command(arguments: list[str]) -> int:
         return EXIT_MISUSED
     except Exception as error:
         if _is_usage_error(error):
-            if now := launch.RENAMED.get(getattr(error, "option_name", "")):
-                say(f"error: {error.option_name} is called {now} now", style="red")  # type: ignore[attr-defined]
+            if now := renamed.OPTIONS.get(getattr(error, "option_name", "")):
+                say(f"error: {error.option_name} is now {now}", style="red")  # type: ignore[attr-defined]
                 return EXIT_MISUSED
             error.show()  # type: ignore[attr-defined]
             return EXIT_MISUSED

@@ -49,9 +49,9 @@ def print_report(wanted: Wanted) -> None:
     """
     if wanted.worst and not (wanted.data and wanted.details):
         raise UserError(
-            f"--worst {wanted.worst} without --data and --details",
+            f"--worst {wanted.worst} without --data and --breakdown",
             "it shows the texts of a task's examples, which stand in the benchmark's files",
-            "name the task by --details and the folder by --data",
+            "name the task by --breakdown and the folder by --data",
         )
     rows = read_models(wanted.folders, read_rows)
     several = len(wanted.folders) > 1

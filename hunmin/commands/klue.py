@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="KLUE and other Korean benchmarks: 
 
 Form = Literal["table", "markdown", "latex", "json"]
 Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings, as in a recipe's klue section.")
 ]
 Data = Annotated[
     str,
@@ -144,8 +144,8 @@ def finetune(
         terminal.print(results_table(rows, beside, terminal.width))
 
 
-@app.command(epilog="Example: hunmin klue ceiling runs/x/export --data klue/ --task klue-ner")
-def ceiling(
+@app.command(epilog="Example: hunmin klue upper-bound runs/x/export --data klue/ --task klue-ner")
+def upper_bound(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="As of finetune; only its tokenizer and size matter.")],
     data: Data,
     task: TaskNames = None,
@@ -164,7 +164,7 @@ def ceiling(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("task", "metric", "ceiling", "examples", "inputs", "cut", "max length")
+    table = Table("task", "metric", "upper bound", "examples", "inputs", "cut", "max length")
     for row in rows:
         for metric, name in metrics_of(row["task"]).items():
             counts = [f"{row[key]:,}" for key in ("examples", "inputs", "cut", "max_length")]
@@ -237,22 +237,7 @@ def predict(
         say(f"{counts['predictions']:,} predictions: {out}")
 
 
-@app.command(epilog="Example: hunmin klue push scores/jobs/ynat-pretrained-42/model OWNER/korean-ynat --dry-run")
-def push(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left.")],
-    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub.")],
-    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
-) -> None:
-    """Upload a fine-tuned model with its card to the model hub."""
-    from hunmin.hub.publish import publish_finetuned
-
-    url = publish_finetuned(Path(model), repository, not public, dry_run)
-    if url:
-        say(f"{url}: pushed", style="green")
-
-
-@app.command(epilog="Example: hunmin klue report runs/a runs/b --interval --details klue-ner --format latex > t.tex")
+@app.command(epilog="Example: hunmin klue report runs/a runs/b --interval --breakdown klue-ner --format latex > t.tex")
 def report(
     folders: Annotated[
         list[str], typer.Argument(metavar="RUN...", help="Run folders or folders of `klue finetune`; one a model.")
@@ -265,7 +250,7 @@ def report(
         str | None,
         typer.Option(
             "--plot",
-            help="Draw the scores as bars into this PNG file; with --details also which label was taken for which, "
+            help="Draw the scores as bars into this PNG file; with --breakdown also which label was taken for which, "
             "in FILE-TASK.png.",
         ),
     ] = None,
@@ -279,14 +264,15 @@ def report(
     details: Annotated[
         list[str] | None,
         typer.Option(
-            "--details",
+            "--breakdown",
             metavar="TASK",
             help="Also a task by class, type of entity, relation, label, slot, answerable or not; repeat for several.",
             autocompletion=completion.tasks,
         ),
     ] = None,
     worst: Annotated[
-        int, typer.Option("--worst", min=0, help="Of the tasks of --details so many examples with most error, as text.")
+        int,
+        typer.Option("--worst", min=0, help="With --breakdown: number of examples with the largest error to print."),
     ] = 0,
     data: Annotated[
         str | None, typer.Option("--data", help="For --worst: folder with the files of KLUE, or of the task's suite.")

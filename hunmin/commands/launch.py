@@ -16,13 +16,6 @@ EPILOG = (
 )
 
 
-RENAMED = {
-    "--line": "--scheduler-option", "--claim": "--volume-claim", "--saving": "--grace-period",
-    "--environment": "--env-file",
-}  # fmt: skip
-"""Earlier name of an option → its name now."""
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("launch", epilog=EPILOG)(launch)
@@ -43,7 +36,7 @@ def launch(
         str, typer.Option("--nodes", help="Number of nodes; MIN:MAX goes on with fewer where some are lost (torchrun).")
     ] = "1",
     devices: Annotated[
-        int, typer.Option("--devices", min=1, help="Processes a node, one for each GPU or TPU chip.")
+        int, typer.Option("--devices", min=1, help="Devices (GPUs, TPU chips) per node, one process each.")
     ] = 1,
     cpu: Annotated[bool, typer.Option("--cpu", help="The nodes have no GPUs.")] = False,
     node: Annotated[int | None, typer.Option("--node", min=0, help="This node (torchrun, deepspeed, xla).")] = None,

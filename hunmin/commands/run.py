@@ -22,7 +22,7 @@ RecipePath = Annotated[
     ),
 ]
 Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that override the recipe's.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 
@@ -111,7 +111,9 @@ def run(
 def plan(
     recipe: RecipePath,
     overrides: Overrides = None,
-    devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
+    devices: Annotated[
+        int, typer.Option("--devices", min=1, help="Devices (GPUs, TPU chips or slices) per node, as in hunmin launch.")
+    ] = 1,
     device: Annotated[
         str | None,
         typer.Option(
@@ -121,7 +123,7 @@ def plan(
         ),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Machines that hold the devices; default: as few as hold them.")
+        int | None, typer.Option("--nodes", min=1, help="Number of nodes, as in hunmin launch; default: 1.")
     ] = None,
     network: Annotated[
         float | None,
@@ -139,12 +141,13 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Tokens, FLOPs, memory, disk, hours and cost of a run, before anything runs."""
-    from hunmin.cost import cost_plan
+    from hunmin.cost import cost_plan, refuse_full_node
     from hunmin.cost_tables import print_cost
     from hunmin.recipe import load_recipe
 
     loaded = load_recipe(recipe, overrides or [], without_data=True)
-    described = cost_plan(loaded, devices, device, nodes, network, price, mfu)
+    refuse_full_node(devices, device)
+    described = cost_plan(loaded, devices * (nodes or 1), device, nodes, network, price, mfu)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from common.names import find
 from common.progress import console, say
 from hunmin.commands.run import AsJson
 
@@ -232,18 +231,3 @@ def show(
     for row in rows:
         table.add_row(row["tokenizer"], row["line"])
     console(stderr=False).print(table)
-
-
-@app.command(epilog="Example: hunmin tokenizer push tok OWNER/korean-32k")
-def push(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Tokenizer folder.")],
-    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub.")],
-    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
-) -> None:
-    """Upload a tokenizer with its card to the model hub."""
-    from hunmin.hub.publish import publish_tokenizer
-
-    url = publish_tokenizer(find(folder, "tokenizer"), repository, not public, dry_run)
-    if url:
-        say(f"{url}: pushed", style="green")
