@@ -131,4 +131,4 @@ def _examples(name: str, data: Path, split: str) -> list[Any]:
 
 def _counts(found: dict[str, int]) -> str:
     named = ", ".join(f"{name} {count:,}" for name, count in found.items())
-    return f"sentences of the corpus taken out because they stand in a task's data, or all but: {named}"
+    return f"corpus sentences removed as exact or near duplicates of a task's data: {named}"

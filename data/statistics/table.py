@@ -217,7 +217,7 @@ def bin_name(one: Counters) -> str:
 
 def _table(title: str, first: str, *numbers: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, justify="left")
+    table.add_column(first, justify="left", max_width=48)
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
