@@ -70,7 +70,7 @@ class _Commands(_Group):
 app = typer.Typer(
     name="hunmin",
     cls=_Commands,
-    help="Pretraining of Korean encoders (BERT, RoBERTa, ModernBERT): raw text to KLUE scores by one recipe.",
+    help="Pretrain Korean encoders (BERT, RoBERTa, ModernBERT): one recipe from raw text to KLUE scores.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -138,17 +138,16 @@ def run_command(arguments: list[str]) -> int:
         sys.stderr.close()
         return EXIT_FAILED
     except OSError as error:  # a folder that is not there, no permission, a disk that is mounted for reading alone …
-        if error.filename is None:  # no file the user named: a fault of ours, to be seen whole
+        if error.filename is None:  # not a path of the user: an internal error keeps its traceback
             raise
         say(f"error: {error.filename}: {error.strerror}", style="red")
-        say("  rule:   files that are read exist, and folders that are written to can be written to")
-        say("  remedy: name another one, or mend its permissions")
+        say("  fix:  name another path, or fix its permissions")
         return EXIT_FAILED
     except UnicodeEncodeError as error:  # Python keeps bytes that are no text as lone surrogates
         if not any(0xDC80 <= ord(character) <= 0xDCFF for character in error.object):
             raise
-        say("error: an argument, or the name of a file, is not UTF-8", style="red")
-        say("  rule:   names are text in UTF-8\n  remedy: rename the file, or set a UTF-8 locale")
+        say("error: an argument or a file name is not UTF-8", style="red")
+        say("  fix:  rename the file, or set a UTF-8 locale")
         return EXIT_MISUSED
     except Exception as error:
         if _is_usage_error(error):
@@ -161,7 +160,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _show_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a fault of the program with its traceback; what logs in somewhere may stand in it, and is masked."""
+    """Print an internal error with its traceback, secrets masked."""
     print(shown("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 

@@ -67,8 +67,8 @@ def publish_checkpoint(
     if fault := no_encoder(checkpoint):
         raise UserError(
             fault,
-            "what is pushed is loaded as a masked language model",
-            f"train on: pretrain.branch_from={checkpoint} pretrain.objective=mlm; then push that run",
+            "a pushed model is loaded as a masked language model",
+            f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
         )
     if dry_run:
         show_export(checkpoint, run, repository, private, language, dtype, False, False)

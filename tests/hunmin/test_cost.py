@@ -191,7 +191,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["plan", path, *HERE, "--nodes", "10", "--devices", "6", "--device", "H100"]) == 2
     assert "divisible by the processes (60)" in capsys.readouterr().err
     assert run_command(["plan", path, *HERE, "--devices", "64", "--device", "H100"]) == 2  # a node's, as of launch
-    assert "remedy: --nodes 8 --devices 8" in capsys.readouterr().err
+    assert "fix:  --nodes 8 --devices 8" in capsys.readouterr().err
     assert run_command([*given, "--mfu", "1.5"]) == 2
 
 

@@ -114,7 +114,7 @@ def test_what_is_refused_before_anything_is_done(
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")  # without a way there nothing is exported
     command = ["export", str(checkpoint(run, 20)), "--push-to-hub", "me/mini", "--out", str(tmp_path / "m")]
     assert run_command(command) == 2
-    assert "remedy: " in capsys.readouterr().err and not (tmp_path / "m").exists()
+    assert "fix: " in capsys.readouterr().err and not (tmp_path / "m").exists()
     hub.calls.clear()
     monkeypatch.chdir(tmp_path / "here")
     assert run_command(["export", str(alone), "--out", "."]) == 2
