@@ -36,7 +36,7 @@ def write_card(
         tags=["sentence-transformers", "feature-extraction", "hunmin"], base_model=base if commit else None,
         **more,
     )  # fmt: skip
-    prompts = next((one["prompts"] for one in s["data"] if any(one["prompts"].values())), {})
+    prompts: dict[str, str] = next((one["prompts"] for one in s["data"] if any(one["prompts"].values())), {})
     rows = [
         f"| {one['set']} | {one['split']} | {one['rows']:,} | {loss_name(one['shape'], given['distill'], s)} "
         f"| {one['licence']} |"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import atomic_write, follow_umask, publish_folder
-from common.names import pinned_name, shown_name
+from common.names import hub_name, pinned_name, shown_name
 from common.settings import dump_settings
 from embed.base import load_encoder, write_model
 from embed.card import write_card
@@ -38,7 +38,8 @@ def save_tuned(
 def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
     """Return base, sets and settings of a tuned model."""
     pinned = pinned_name(base)
-    settings = {**dump_settings(s), "base": pinned or shown_name(base)}
+    guide = s.guide and (s.guide if hub_name(s.guide) else shown_name(s.guide))
+    settings = {**dump_settings(s), "base": pinned or shown_name(base), "guide": guide}
     for key in ("sources", "score"):
         settings.pop(key)
     settings["data"] = [

@@ -20,7 +20,7 @@ DOCUMENTS = [path for pattern in ("README*.md", "CONTRIBUTING*.md", "docs/**/*.m
 WORDS = {
     r"goes on|go on (?:from|with)|going on from": "resume, continue",
     r"(?:the )?remed(?:y|ies)|mend(?:s|ed|ing)?": "fix",
-    r"texts side by side|takes_texts|texts_BS|places_BS|borders_K": "unpadded, segment_ids_BS, position_ids_BS, cu_seqlens_K",
+    r"texts side by side|takes_texts|texts_BS|places_BS|borders_K": "unpadded, segment_ids_BS, cu_seqlens_K",
     r"barred": "unmaskable",
     r"leap(?:s|ed|ing)?(?: up)?": "spikes",
     r"(?:is|was|are|were) asked to stop": "receives a stop signal",
@@ -102,7 +102,7 @@ POSSESSIVES = re.compile(r"(?:Of|As|For|With|Also|Instead|The \w+'s?|\w+'s)\b")
 
 @pytest.mark.parametrize(("name", "command"), commands(), ids=lambda given: given if isinstance(given, str) else "")
 def test_every_option_says_what_it_is(name: str, command: Any) -> None:
-    """A help begins with a noun or a verb of its own, has at most 25 words a sentence, and ends with a full stop or …"""
+    """A help begins with a noun or a verb, has at most 25 words a sentence, and ends with a full stop or …"""
     faults = []
     assert command.help and command.epilog, f"{name}: a command has a sentence and an example"
     for option in command.params:

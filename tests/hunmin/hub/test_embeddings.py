@@ -100,3 +100,16 @@ def test_what_is_not_mtebs_data_stays_in_the_table(tuned: Path, tmp_path: Path) 
     (other / "hunmin-embed.json").unlink()
     with pytest.raises(UserError, match=r"holds no hunmin-embed.json"):
         publish_embeddings(other, "me/tiny", dry_run=True)
+
+
+def test_facts_name_no_place(tmp_path: Path) -> None:
+    from embed.save import facts_of
+
+    for guide, told in ((str(tmp_path / "guide"), "guide"), ("hf:me/guide@main", "hf:me/guide@main"), (None, None)):
+        settings = parse_settings(EmbedSettings, {"data": [{"path": "/a/b.jsonl"}], "guide": guide}, "test")
+        facts = facts_of(settings, tmp_path / "base", [])
+        assert (facts["base"], facts["settings"]["guide"], facts["settings"]["data"][0]["path"]) == (
+            "base",
+            told,
+            "b.jsonl",
+        )
