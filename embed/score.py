@@ -87,9 +87,9 @@ def score_models(
         for one, task in loaded.items():
             table["tasks"][one] = {"metric": task.metadata.main_score, "differs": differences(task)}
         tuned = Row(name or shown_name(model), model, trained, truncate)
-        for one in _models(tuned, base, out, backend, widths):
-            row = {"model": one.title, "trained_on": sorted(one.trained & {*loaded}), "truncate": one.truncate}
-            table["rows"].append(row | {"scores": _score(one, loaded, files, out)})
+        for row in _models(tuned, base, out, backend, widths):
+            told = {"model": row.title, "trained_on": sorted(row.trained & {*loaded}), "truncate": row.truncate}
+            table["rows"].append(told | {"scores": _score(row, loaded, files, out)})
         names = published()["tasks"]
         count = len(loaded.keys() & {*names})
         table["heading"] = BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
@@ -169,7 +169,7 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
         "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }  # fmt: skip
-    encoder = None
+    encoder: Any = None
     for name, task in tasks.items():
         data = [sha256_file(path) for path in files[name]] or task.metadata.dataset
         key, fingerprint = f"{row.title} {name}", settings_hash([common, data])

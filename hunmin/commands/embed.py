@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from common.errors import UserError
-from common.progress import say, show
+from common.progress import show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ rerank = typer.Typer(
 )
 app.add_typer(rerank, name="rerank")
 Out = Annotated[str | None, typer.Option("--out", help="Folder to write; default: one in the recipe's run folder.")]
-Language = Literal["en", "ko"]
 Backend = Literal["onnx", "onnx-int8"]
 
 
@@ -99,27 +98,6 @@ def score(
     before = find(base, "model") if base else None
     folders = [Path(one) for one in data]
     _print_table(score_models(folder, folders, Path(out), task or (), before, truncate, backend=backend or ""), as_json)
-
-
-@app.command(epilog="Example: hunmin embed push runs/embed-small/embed/model OWNER/korean-embeddings --dry-run")
-def push(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a tuned model.")],
-    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub.")],
-    scores: Annotated[
-        str | None, typer.Option("--scores", help="Folder of its scores; default: MODEL/../scores, where it is.")
-    ] = None,
-    language: Annotated[Language, typer.Option("--language", help="Language of the card.")] = "en",
-    public: Annotated[bool, typer.Option("--public", help="Create the repository as public.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and the card; send nothing.")] = False,
-) -> None:
-    """Upload a tuned model with its card and its scores to the model hub."""
-    from hunmin.hub.embeddings import publish_embeddings
-
-    folder = Path(model)
-    found = Path(scores) if scores else folder.resolve().parent / "scores"
-    table = found if scores or found.is_dir() else None
-    if url := publish_embeddings(folder, repository, table, not public, language, dry_run):
-        say(f"{url}: pushed", style="green")
 
 
 @app.command(epilog="Example: hunmin embed mine configs/embed-small.yaml embed.sources='[klue]' embed.mine.negatives=5")

@@ -51,7 +51,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_tuned_model_goes_with_card_and_scores(hub: Hub, tuned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tuned / "model" / "onnx").mkdir(exist_ok=True)
     (tuned / "model" / "onnx" / "encoder_qint8.onnx").write_bytes(b"graph")
-    words = ["embed", "push", str(tuned / "model"), "me/tiny"]
+    words = ["push", str(tuned / "model"), "me/tiny"]
     assert run_command([*words, "--dry-run"]) == 0
     assert ".eval_results/KLUE-STS.yaml" in capsys.readouterr().out and not hub.calls
     assert run_command([*words, "--language", "ko"]) == 0
