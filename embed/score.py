@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +73,17 @@ def score_models(
         for title, weights, known in _models(model, base, out, name or shown_name(model), trained):
             scores = _score(title, weights, loaded, files, out, truncate, known)
             table["rows"].append({"model": title, "scores": scores, "trained_on": sorted(known & {*loaded})})
-        names = _published()["tasks"]
-        count = len(loaded.keys() & {*names})
-        table["heading"] = BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
+        table["heading"] = heading(loaded)
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
     return table
+
+
+def heading(scored: Iterable[str]) -> str:
+    """Return what stands over scores of some tasks: the benchmark's name where all of its tasks are among them."""
+    names = _published()["tasks"]
+    count = len({*names} & {*scored})
+    return BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
 
 
 def _quiet() -> None:
