@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.names import find
-from embed.settings import EmbedSettings, require
+from embed.settings import EmbedSettings, require, require_mteb
 from hunmin.embed.recipe import EmbedRecipe
 from hunmin.recipe import Recipe
 from hunmin.stages import Counts, Stage, model_files, section_settings, train_in_processes, write_job
@@ -79,8 +79,6 @@ def _check(recipe: Recipe | EmbedRecipe, run: Path) -> None:
     settings = settings_of(recipe)
     require("sentence_transformers", "the stage embed")
     if settings.score:
-        from embed.settings import require_mteb
-
         require_mteb()
     load_sets(settings)
 
