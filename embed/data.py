@@ -21,7 +21,7 @@ SHAPES = "a row is {query, positive, negatives?, scores?} or {text_a, text_b, sc
 
 def _filled(text: str) -> str:
     if not text.strip():
-        raise ValueError("is empty")
+        raise ValueError("the text is empty")
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,12 +90,17 @@ def score_models(
         for row in _models(tuned, base, out, backend, widths):
             told = {"model": row.title, "trained_on": sorted(row.trained & {*loaded}), "truncate": row.truncate}
             table["rows"].append(told | {"scores": _score(row, loaded, files, out)})
-        names = published()["tasks"]
-        count = len(loaded.keys() & {*names})
-        table["heading"] = BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
+        table["heading"] = heading(loaded)
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
     return table
+
+
+def heading(scored: Iterable[str]) -> str:
+    """Return what stands over scores of some tasks: the benchmark's name where all of its tasks are among them."""
+    names = published()["tasks"]
+    count = len({*names} & {*scored})
+    return BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
 
 
 def _quiet() -> None:

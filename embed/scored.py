@@ -117,13 +117,14 @@ def split_file(task: Task, folders: Folders, split: str) -> Path:
 
 
 def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Any]]:
-    """Yield (line, row) of a file of JSON Lines, plain or compressed, in which a row has some columns.
+    """Yield (line, row) of a file of JSON Lines, plain or compressed, in which each row has some columns.
 
     Raises:
-        UserError: the file is missing or damaged, or a row lacks a column.
+        UserError: the file is missing, damaged or, with columns, empty, or a row lacks a column.
     """
     if not path.is_file():
         raise UserError(f"{path} is missing", "it is a file of JSON Lines", "fix the path")
+    line = 0
     with decompression_errors(path), open_bytes(path) as stream:
         for line, content in enumerate(stream, 1):
             if not content.strip():
@@ -132,11 +133,14 @@ def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, A
                 row = json.loads(content)
             except ValueError as error:
                 raise UserError(f"{path}, line {line}: not JSON ({error})", remedy="fix the line") from None
-            if columns and isinstance(row, dict) and "_id" in row:
-                row["id"] = str(row["_id"])
-            if lacking := [name for name in columns if not isinstance(row, dict) or row.get(name) in (None, "", [])]:
+            fields = row if isinstance(row, dict) else {}
+            if "id" in columns and "_id" in fields:
+                fields["id"] = str(fields["_id"])
+            if lacking := [name for name in columns if fields.get(name) in (None, "", [])]:
                 raise UserError(f"{path}, line {line}: no {lacking[0]}", f"a row has {', '.join(columns)}", "add it")
             yield line, row
+    if columns and not line:
+        raise UserError(f"{path} holds no rows", f"a row has {', '.join(columns)}", "fetch the file again")
 
 
 def scored_files(name: str, folders: Folders) -> dict[str, Path]:

@@ -77,8 +77,10 @@ def train(
 @app.command(epilog="Example: hunmin embed score runs/embed-small --data klue --out scores --task KLUE-STS")
 def score(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of sentence embeddings, a run, or hub name.")],
-    data: Annotated[list[str], typer.Option("--data", help="Folder with the authors' sets; repeatable.")],
     out: Annotated[str, typer.Option("--out", help="Folder to write; the same command continues.")],
+    data: Annotated[
+        list[str] | None, typer.Option("--data", help="Folder with the authors' sets, or of TASK/ folders; repeatable.")
+    ] = None,
     task: Annotated[
         list[str] | None, typer.Option("--task", help="Task by mteb's name, repeatable; default: all.")
     ] = None,
@@ -87,6 +89,8 @@ def score(
     backend: Annotated[
         Backend | None, typer.Option("--backend", help="Score this graph of the model's folder as well.")
     ] = None,
+    hub: Annotated[bool, typer.Option("--hub", help="Let mteb fetch tasks that have no files in --data.")] = False,
+    large: Annotated[bool, typer.Option("--all", help="Score the two tasks of 1.5 million documents, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a model by mteb on local files, beside random weights, character n-grams and published rows."""
@@ -96,8 +100,13 @@ def score(
     folder = Path(model) / "embed" / "model"
     folder = folder if folder.is_dir() else find(model, "model")
     before = find(base, "model") if base else None
-    folders = [Path(one) for one in data]
-    _print_table(score_models(folder, folders, Path(out), task or (), before, truncate, backend=backend or ""), as_json)
+    folders = [Path(one) for one in data or ()]
+    _print_table(
+        score_models(
+            folder, folders, Path(out), task or (), before, truncate, backend=backend or "", hub=hub, large=large
+        ),
+        as_json,
+    )
 
 
 @app.command(epilog="Example: hunmin embed mine configs/embed-small.yaml embed.sources='[klue]' embed.mine.negatives=5")

@@ -26,18 +26,18 @@ def settings(data: list[dict[str, Any]], **changes: Any) -> EmbedSettings:
 
 BAD = [
     ({**PAIR, "positve": "x"}, "unknown field 'positve'.*did you mean 'positive'"),
-    ({"query": "서울"}, "positive is missing"),
-    ({"query": "서울", "positive": "  "}, "positive is empty"),
+    ({"query": "서울"}, "positive: Field required"),
+    ({"query": "서울", "positive": "  "}, "positive: the text is empty"),
     ({"query": "서울", "positive": "서울"}, "query and positive are the same"),
     ({**PAIR, "negatives": ["수도"]}, "a negative is the query, the positive or another"),
-    ({**PAIR, "negatives": "부산"}, "negatives is no list"),
-    ({**PAIR, "negatives": [3]}, "negatives is no text"),
+    ({**PAIR, "negatives": "부산"}, "negatives: Input should be a valid list"),
+    ({**PAIR, "negatives": [3]}, "negatives.0: Input should be a valid string"),
     ({**PAIR, "negatives": ["부산"], "scores": [1.0]}, "1 scores for 2 candidates"),
     ({**PAIR, "scores": [1.0]}, "scores without negatives"),
-    ({**PAIR, "negatives": ["부산"], "scores": [1.0, None]}, "scores is no number"),
+    ({**PAIR, "negatives": ["부산"], "scores": [1.0, None]}, "scores.1: Input should be a valid number"),
     ({**SCORED, "score": 1.5}, "score 1.5 is outside 0 to 1"),
-    ({**SCORED, "score": "high"}, "score is no number"),
-    ({**SCORED, "text_b": ""}, "text_b is empty"),
+    ({**SCORED, "score": "high"}, "score: Input should be a valid number"),
+    ({**SCORED, "text_b": ""}, "text_b: the text is empty"),
     ([1, 2], "is no object"),
 ]
 
@@ -50,8 +50,9 @@ def test_a_bad_row_is_one_clear_error(row: Any, message: str, tmp_path: Path) ->
 
 
 FILES = [
-    ([PAIR, {"query": "부산", "positive": "항구", "negatives": ["산"]}], "line 2: the row is ranking with 1 negatives"),
-    ([PAIR, SCORED], "line 2: the row is a scored pair"),
+    ([PAIR, {"query": "부산", "positive": "항구", "negatives": ["산"]}],
+     "line 2: the row is ranking with 3 texts, the rows before it are ranking with 2"),
+    ([PAIR, SCORED], "line 2: the row is scored with 2 texts"),
     ([PAIR], r"1 rows, embed.batch is 2"),
     ([{**PAIR, "negatives": ["한양"]}, {"query": "서울", "positive": "한양", "negatives": ["부산"]}],
      "a negative of '서울' is a positive of it in another row"),

@@ -16,12 +16,14 @@ from common.errors import UserError
 pytest.importorskip("mteb")
 pytest.importorskip("sentence_transformers")
 import mteb
-from tiny_encoders import PLACES, THINGS
+from tiny_encoders import PLACES, THINGS, write_lines
 
 from embed.base import embedding_folder, load_model
-from embed.score import NGRAMS, as_markdown, score_models
+from embed.score import NGRAMS, as_markdown, heading, score_models
+from embed.scored import SCORED
+from embed.sets import Leaks
 from embed.settings import EmbedSettings
-from embed.tasks import differences, local_task
+from embed.tasks import differences, get_task, local_task, task_texts
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +83,14 @@ def test_the_table_holds_mtebs_own_scores(model: Path, base: Path, sets: Path, t
 
 def test_wrong_uses(model: Path, base: Path, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"tasks": ["KorSTS"]}, "no test file of KorSTS"), ({"tasks": ["STS17"]}, "no task 'STS17'"),
+        ({"tasks": ["KorSTS"]}, "no test file of KorSTS"),
+        ({"tasks": ["STS18"]}, "no task 'STS18'.*did you mean 'STS17'"),
         ({"truncate": 33}, "more than the 32 entries"), ({"folders": [tmp_path]}, "no dev file of YNAT"),
-        ({"model": base}, "is no model of sentence embeddings"),
+        ({"model": base}, "is no model of sentence embeddings"), ({"hub": True}, "HF_HUB_OFFLINE is set"),
+        ({"tasks": ["MrTidyRetrieval"]}, "more than a million documents, which --all scores"),
+        ({"tasks": ["MrTidyRetrieval"], "large": True}, "no MrTidyRetrieval/corpus.jsonl in"),
     ]  # fmt: skip
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for changes, message in cases:
         with pytest.raises(UserError, match=message):
             score_models(**{"model": model, "folders": [sets], "out": tmp_path / "out", **changes})
@@ -124,6 +130,87 @@ def test_planted_vectors_score_1(sets: Path) -> None:
     for name in ("KLUE-STS", "HunminKlueMrcRetrieval"):
         found = mteb.evaluate(Planted(vectors), local_task(name, [sets]), cache=None, co2_tracker=False)
         assert found.task_results[0].get_score() == pytest.approx(1.0)
+
+
+OWN = [name for name, task in SCORED.items() if not task.set]
+"""Tasks without a built-in set."""
+
+
+def write_own(folder: Path, name: str) -> Path:
+    """Write a task's files: ten rows a split, or ten queries and their documents."""
+    both = [(f"{thing} 어디", f"{thing}는 {place}에서 판다") for place, thing in zip(PLACES[:10], THINGS, strict=False)]
+    rows = {
+        "SIB200ClusteringS2S": [{"text": one, "category": f"c{n % 3}"} for n, (one, _) in enumerate(both)],
+        "STS17": [{"sentence1": a, "sentence2": b, "score": n / 2} for n, (a, b) in enumerate(both)],
+    }.get(name, [{"sentences": [one for pair in both for one in pair], "labels": [n % 4 for n in range(20)]}])
+    contents: dict[str, list[Any]] = {
+        "corpus.jsonl": [{"_id": f"d{n}", "title": "", "text": b} for n, (_, b) in enumerate(both)],
+        "queries.jsonl": [{"id": f"q{n}", "text": a} for n, (a, _) in enumerate(both)],
+        "top_ranked.jsonl": [{"query-id": f"q{n}", "corpus-ids": [f"d{n}", f"d{9 - n}"]} for n in range(10)],
+    }
+    for file in SCORED[name].files:
+        if file.endswith(".tsv"):
+            lines = ["query-id\tcorpus-id\tscore", *(f"q{n}\td{n}\t1" for n in range(9))]  # the last query has none
+            (folder / name / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        else:
+            write_lines(folder / name / file, contents.get(Path(file).name, rows))
+    return folder
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_tasks_from_their_own_files(name: str, tmp_path: Path) -> None:
+    """Each has mteb's splits and subsets, and its data are scored by mteb."""
+    task, leaks = local_task(name, [write_own(tmp_path, name)]), Leaks([name], [tmp_path])
+    published = {one.metadata.name: one for one in mteb.get_benchmark("MTEB(kor, v2)").tasks}[name]
+    assert [*task.hf_subsets] == [*published.hf_subsets] and type(task) is type(published)
+    assert {*task.eval_splits} <= {*SCORED[name].splits} and differences(task)
+    pair = ("사과 어디", "사과는 서울에서 판다")
+    single = not SCORED[name].columns or name == "STS17"
+    assert leaks.of(pair) == ("pair" if single else "text") and leaks.of(["없는 글"]) == ""
+    assert pair[1] in task_texts(task) or name == "SIB200ClusteringS2S"
+    if name in ("MIRACLReranking", "MultiLongDocRetrieval", "BelebeleRetrieval", "STS17", "KlueMrcDomainClustering"):
+        ten = np.eye(10)
+        vectors = {
+            text: ten[THINGS.index(text[:2])] for text in (*task_texts(task), *(f"{t} 어디" for t in THINGS[:10]))
+        }
+        found = mteb.evaluate(Planted(vectors), task, cache=None, co2_tracker=False, show_progress_bar=False)
+        scores = found.task_results[0].scores
+        assert {*scores} == {*task.eval_splits}
+        if SCORED[name].columns == ():
+            assert [one["main_score"] for rows in scores.values() for one in rows] == pytest.approx(
+                [1.0] * len(task.hf_subsets) * len(scores)
+            )
+
+
+BROKEN = [
+    ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td99\t1\n", "document 'd99' of query 'q1' is absent"),
+    ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq99\td1\t1\n", "query 'q99' is absent"),
+    ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\thigh\n", "no table of relevant documents"),
+    ("LawIRKo/qrels/test.tsv", "query\tdocument\nq1\td1\n", "no table of relevant documents: 'query-id'"),
+    ("LawIRKo/corpus.jsonl", '{"id": "d1"}\n', "line 1: no text"),
+    ("LawIRKo/queries.jsonl", '{"id": "q1", "text": ""}\n', "line 1: no text"),
+    ("MIRACLReranking/top_ranked.jsonl", '{"query-id": "q1", "corpus-ids": ["d77"]}\n', "document 'd77' of query"),
+    ("STS17/test.jsonl", '{"sentence1": "가", "sentence2": "나"}\n', "line 1: no score"),
+    ("STS17/test.jsonl", "[1]\n", "line 1: no sentence1"),
+    ("STS17/test.jsonl", "", "holds no rows"),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "message"), BROKEN, ids=range(len(BROKEN)))
+def test_a_wrong_file_of_a_task_is_one_clear_error(file: str, content: str, message: str, tmp_path: Path) -> None:
+    name = file.split("/")[0]
+    (write_own(tmp_path, name) / file).write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        local_task(name, [tmp_path])
+
+
+def test_the_benchmarks_name_stands_over_all_twenty_alone() -> None:
+    names = [one.metadata.name for one in mteb.get_benchmark("MTEB(kor, v2)").tasks]
+    assert len(names) == 20 and {*SCORED} == {*names, "HunminKlueMrcRetrieval"}
+    assert heading(SCORED) == "MTEB(kor, v2)"
+    assert heading(names[1:]) == heading([*names[1:], "HunminKlueMrcRetrieval"]) == "19 of 20 tasks of MTEB(kor, v2)"
+    assert get_task("HunminKlueMrcRetrieval").metadata.name not in names
 
 
 @pytest.mark.slow

@@ -21,6 +21,8 @@ BAD = [
     ({"data": [{"path": "x", "range": [5, 0]}]}, "is empty"), ({"data": [{"use": "kor-sts"}]}, "kornli"),
     ({"score": ["KLUE-STSS"]}, "did you mean 'KLUE-STS'"), ({"matryoshka": [8, 8]}, "different whole numbers"),
     ({"mini_batch": 4, "dtype": "fp16"}, "NaN in fp16"), ({"batch": 9, "processes": 2}, "multiple of processes"),
+    ({"lr": 1e-3}, "unknown key 'lr': it is now 'learning_rate'"),
+    ({"length": 64}, "unknown key 'length': it is now 'max_seq_len'"),
     ({"steps": 5, "epochs": 2}, "steps or epochs"), ({"bacth": 3}, "did you mean 'batch'"),
     ({"data": [{"path": "x", "prompts": {"query": "질문: "}}], "score": ["KLUE-STS"]}, "trained but not scored"),
 ]  # fmt: skip
@@ -38,13 +40,14 @@ def test_a_missing_package_is_named_with_its_extra() -> None:
 
 
 def test_bases_that_cannot_be_tuned(base: Path, tmp_path: Path) -> None:
-    from transformers import GPT2Config, GPT2LMHeadModel
+    from transformers import AutoConfig, GPT2Config, GPT2LMHeadModel
 
     from embed.base import read_base, usable_positions
 
     settings = EmbedSettings(data=DATA, max_seq_len=64, matryoshka=[16])
-    config, _ = read_base(base, settings)
-    assert usable_positions(config) == 64  # of 66: RoBERTa's first is after the padding's
+    facts, _ = read_base(base, settings)
+    assert facts.max_positions == 64  # of 66: RoBERTa's first is after the padding's
+    assert usable_positions(AutoConfig.from_pretrained(base)) == 64
     for changes, message in (
         ({"max_seq_len": 65}, "more than the 64 positions"),
         ({"matryoshka": [32]}, "hidden size .* 32"),
@@ -59,7 +62,8 @@ def test_bases_that_cannot_be_tuned(base: Path, tmp_path: Path) -> None:
     shutil.copytree(base, tmp_path / "decoder")
     GPT2LMHeadModel(GPT2Config(vocab_size=90, n_embd=8, n_layer=1, n_head=1)).save_pretrained(tmp_path / "decoder")
     write_encoder(tmp_path / "causal", is_decoder=True)
-    for name, message in (("cross", "head of a fine-tuned"), ("decoder", "is no encoder"), ("causal", "is no encoder"),
-                          ("none", "does not load")):  # fmt: skip
+    cases = {"cross": "head of a fine-tuned", "decoder": "holds a decoder", "causal": "holds a decoder",
+             "none": "has no readable config.json"}  # fmt: skip
+    for name, message in cases.items():
         with pytest.raises(UserError, match=message):
             read_base(tmp_path / name, settings)

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_encoders import pairs, write_encoder, write_job
+from tiny_encoders import RUN, pairs, write_encoder, write_job
 
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
+from embed.base import embedding_folder, load_model
+from embed.batches import draw_batches
 from embed.data import load_sets
 from embed.trainer import loss_of, losses_of
 
@@ -44,8 +46,6 @@ def test_a_stop_and_a_resume_give_the_same_bytes(run: Any, base: Path, rows: dic
 
 def test_losses_are_the_formulas(base: Path, rows: dict[str, Any], tmp_path: Path) -> None:
     """Each loss against its formula, on vectors that the model gives."""
-    from embed.base import embedding_folder, load_model
-
     settings = parse_settings(
         EmbedSettings,
         {"data": [rows[name] for name in ("triplets", "scored", "distilled", "pairs")], "batch": 8},
@@ -77,8 +77,6 @@ def test_losses_are_the_formulas(base: Path, rows: dict[str, Any], tmp_path: Pat
 
 
 def test_the_cached_loss_has_the_gradients_of_the_plain_one(base: Path, rows: dict[str, Any], tmp_path: Path) -> None:
-    from embed.base import embedding_folder, load_model
-
     found = []
     for mini in (None, 3):
         settings = parse_settings(EmbedSettings, {"data": [rows["triplets"]], "batch": 8, "mini_batch": mini}, "test")
@@ -112,8 +110,18 @@ def test_two_processes_have_the_losses_of_one(rows: dict[str, Any], tmp_path: Pa
     assert len(one) == 9 and [step for step, _ in one] == [step for step, _ in two]
     for (_, a), (_, b) in zip(one, two, strict=True):
         assert a == pytest.approx(b, abs=1e-5)
-    settings = parse_settings(EmbedSettings, {"data": [rows["triplets"]], "batch": 8}, "test")
-    assert loss_of(load_sets(settings)[0], torch.nn.Module(), settings, 2).gather_across_devices
+    settings = parse_settings(EmbedSettings, {**RUN, "data": [rows["triplets"]]}, "test")
+    sets = load_sets(settings)
+    model = load_model(embedding_folder(base, tmp_path / "model", settings), "cpu")
+    _, batch = next(draw_batches(sets, 8, 1, settings.seed))
+    whole, *halves = (
+        loss_of(sets[0], model, settings, 1)(
+            [model.preprocess(list(column)) for column in zip(*(sets[0].texts[row] for row in part), strict=True)], None
+        ).item()
+        for part in (batch, batch[:4], batch[4:])
+    )
+    assert two[0][1] == pytest.approx(whole, abs=1e-4)
+    assert abs(sum(halves) / 2 - whole) > 0.1  # what two processes lose that do not gather
 
 
 def test_files_are_of_the_old_form_and_hold_no_training_text(

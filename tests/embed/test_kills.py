@@ -1,0 +1,91 @@
+"""Kills: SIGKILL and SIGTERM at drawn moments, within a checkpoint too; the finished run has the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_encoders import write_job
+
+from common.settings import parse_settings
+from embed.settings import EmbedSettings
+
+pytest.importorskip("sentence_transformers")
+from embed import trainer
+from embed.train import tune_embeddings
+from pretrain.tuning.follow import Follow
+
+MOMENTS = [
+    (trainer.Tuner, "training_step"), (trainer.Tuner, "_save"), (trainer.Tuner, "_save_optimizer_and_scheduler"),
+    (trainer.Tuner, "_save_rng_state"), (Follow, "on_log"), (Follow, "on_step_end"), (trainer, "save_tuned"),
+]  # fmt: skip
+"""What a run does when it is killed, before or after: steps, the parts of a checkpoint, lines of its log, its model."""
+CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "one set": (["triplets"], {}),
+    "several sets": (["triplets", "scored", "distilled", "pairs"], {"matryoshka": [8]}),
+    "cached loss": (["triplets", "pairs"], {"mini_batch": 3}),
+}
+
+
+def tuned(base: Path, out: Path, data: list[Any], changes: dict[str, Any], kill: Any = None) -> int:
+    """Tune in a process of its own, and return its status: 0 done, else the signal, -1 a fault."""
+    job = json.loads(write_job(out, base, data, **changes).read_text())
+    settings = parse_settings(EmbedSettings, job["settings"], "test")
+    if child := os.fork():
+        status = os.waitpid(child, 0)[1]
+        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else -os.WEXITSTATUS(status)
+    try:
+        if kill:
+            _send(*kill)
+        done = tune_embeddings(settings, base, out, "tiny")
+        os._exit(0) if done else os.kill(os.getpid(), signal.SIGKILL)  # stopped and saved
+    except BaseException:
+        traceback.print_exc()
+    os._exit(1)
+
+
+def _send(owner: Any, name: str, number: int, call: int, before: bool) -> None:
+    """Have this process send itself a signal in the call-th call of a function, before or after it."""
+    original, calls = getattr(owner, name), [0]
+
+    def signalling(*given: Any, **named: Any) -> Any:
+        calls[0] += 1
+        if before and calls[0] == call:
+            os.kill(os.getpid(), number)
+        result = original(*given, **named)
+        if not before and calls[0] == call:
+            os.kill(os.getpid(), number)
+        return result
+
+    setattr(owner, name, signalling)
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("case", CASES)
+def test_a_killed_run_ends_in_the_same_bytes(case: str, base: Path, rows: dict[str, Any], tmp_path: Path) -> None:
+    """With dropout, into a third epoch."""
+    assert json.loads((base / "config.json").read_bytes())["hidden_dropout_prob"] == 0.1
+    names, changes = CASES[case]
+    data, draw = [rows[name] for name in names], random.Random(case)
+    epoch = sum(-(-len(Path(one["path"]).read_text().splitlines()) // 8) for one in data)
+    changes = {**changes, "steps": 2 * epoch + 3, "checkpoint_every": 3}
+    assert tuned(base, tmp_path / "straight", data, changes) == 0
+    killed = tmp_path / "killed"
+    statuses = []
+    for _ in range(12):
+        owner, name = draw.choice(MOMENTS)
+        call = 1 if name == "save_tuned" else draw.randint(1, 2 if name.startswith("_") else 7)
+        moment = (owner, name, draw.choice([signal.SIGKILL, signal.SIGTERM]), call, draw.random() < 0.5)
+        statuses.append(tuned(base, killed, data, changes, moment))
+    assert statuses.count(signal.SIGKILL) >= 5 and {*statuses} <= {0, signal.SIGKILL}
+    assert tuned(base, killed, data, changes) == 0
+    for file in ("model/model.safetensors", "counts.json", "model/README.md", "model/hunmin-embed.json"):
+        assert (tmp_path / "straight" / file).read_bytes() == (killed / file).read_bytes(), file
+    assert trainer.losses_of(tmp_path / "straight") == trainer.losses_of(killed)
+    assert len(trainer.losses_of(killed)) == changes["steps"]
