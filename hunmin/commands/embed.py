@@ -101,10 +101,12 @@ def score(
     folder = folder if folder.is_dir() else find(model, "model")
     before = find(base, "model") if base else None
     folders = [Path(one) for one in data or ()]
-    found = score_models(
-        folder, folders, Path(out), task or (), before, truncate, hub=hub, large=large, backend=backend or ""
+    _print_table(
+        score_models(
+            folder, folders, Path(out), task or (), before, truncate, backend=backend or "", hub=hub, large=large
+        ),
+        as_json,
     )
-    _print_table(found, as_json)
 
 
 @app.command(epilog="Example: hunmin embed mine configs/embed-small.yaml embed.sources='[klue]' embed.mine.negatives=5")
