@@ -54,14 +54,21 @@ def pretrain(
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="Checkpoint folder: step-*.")],
-    out: Annotated[str, typer.Option("--out", help="Output folder.")],
+    checkpoint: Annotated[
+        str, typer.Argument(metavar="CHECKPOINT|MODEL", help="Checkpoint folder: step-*; or an encoder's folder.")
+    ],
+    out: Annotated[
+        str | None, typer.Option("--out", help="Output folder; without it the graphs of a MODEL go into its folder.")
+    ] = None,
     dtype: Annotated[Dtype, typer.Option("--dtype", help="Weight precision.")] = "fp32",
     sentence_embeddings: Annotated[
         bool, typer.Option("--sentence-embeddings", help="Add the files of sentence-transformers, with mean pooling.")
     ] = False,
     onnx: Annotated[
         bool, typer.Option("--onnx", help="Add an ONNX graph, checked against the model (extra onnx).")
+    ] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Quantize the encoder of a MODEL to 8 bits beside its graph, checked.")
     ] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
@@ -77,8 +84,18 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Export a checkpoint as a checked transformers model; with --push-to-hub, upload it with its card."""
-    source, target = Path(checkpoint), Path(out)
+    """Export a checkpoint as a checked transformers model; with --push-to-hub, upload it with its card.
+
+    Of an encoder's folder, MODEL --onnx adds onnx/encoder.onnx to it, and --int8 onnx/encoder_qint8.onnx.
+    """
+    source = Path(checkpoint)
+    if (model := (source / "config.json").is_file()) and onnx and not (out or push_to_hub):
+        _export_graphs(source, int8, as_json)
+        return
+    if model or int8 or out is None:
+        rule = "a checkpoint is exported with --out; a model's folder gets graphs with --onnx [--int8] alone"
+        raise UserError(f"{checkpoint} is {'a' if model else 'no'} model's folder", rule, "see hunmin export --help")
+    target = Path(out)
     if target.resolve() == Path.cwd():
         raise UserError(
             f"--out {out} is the working directory",
@@ -138,6 +155,17 @@ def export(
             say(f"warning: {fault}; continue training before you use it", style="yellow")
         if url:
             say(f"{url}: pushed", style="green")
+
+
+def _export_graphs(model: Path, int8: bool, as_json: bool) -> None:
+    """Add the graphs of an encoder to its folder and print size, speed and smallest cosine of each."""
+    from embed.onnx import export_encoder
+    from hunmin.instruct.plan import print_rows
+
+    found = export_encoder(model, int8)
+    print(json.dumps(found, indent=1)) if as_json else print_rows(
+        [{"graph": name} | one for name, one in found.items()]
+    )
 
 
 def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_embeddings: bool, onnx: bool) -> None:

@@ -22,7 +22,7 @@ def push(
         str,
         typer.Argument(
             metavar="MODEL|TOKENIZER|RUN",
-            help="Folder: run (its last checkpoint), checkpoint, export, tokenizer, or fine-tuned model.",
+            help="Folder: run (its last checkpoint), checkpoint, export, tokenizer, fine-tuned model, or embedder.",
         ),
     ],
     repository: Annotated[
@@ -35,6 +35,9 @@ def push(
     dtype: Annotated[Dtype, typer.Option("--dtype", help="Weight precision of a run or checkpoint.")] = "fp32",
     language: Annotated[
         Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option("--scores", help="Folder of an embedder's scores; default: MODEL/../scores.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and the card; upload nothing.")] = False,
 ) -> None:
@@ -53,13 +56,19 @@ def push(
         raise UserError(f"{what} has no repository", remedy=f"name one: hunmin push {what} OWNER/NAME")
     if found:
         url = publish_checkpoint(*found, name, not public, dtype, language, dry_run)
+    elif (folder / "modules.json").is_file():
+        from hunmin.hub.embeddings import publish_embeddings
+
+        beside = Path(scores) if scores else folder.resolve().parent / "scores"
+        table = beside if scores or beside.is_dir() else None
+        url = publish_embeddings(folder, name, table, not public, language or "en", dry_run)
     elif (folder / FACTS).is_file():
         url = publish_finetuned(folder, name, not public, dry_run)
     elif (folder / "tokenizer.json").is_file() and not (folder / "config.json").is_file():
         url = publish_tokenizer(folder, name, not public, dry_run)
     else:
         raise UserError(
-            f"{what} is not a run, checkpoint, tokenizer or fine-tuned model of Hunmin",
+            f"{what} is not a run, checkpoint, tokenizer or fine-tuned model or embedder of Hunmin",
             "a card is made from the facts that Hunmin saves beside them",
             f"upload the folder without a card: hf upload {name} {what}",
         )

@@ -89,7 +89,7 @@ def run(
     from hunmin.run_and_publish import run_whole
 
     run_whole(loaded, first, last, restart)
-    if isinstance(loaded, EmbedRecipe):
+    if isinstance(loaded, EmbedRecipe) or last == "embed":
         from hunmin.commands.embed import print_scores
 
         print_scores(loaded.out, as_json)
