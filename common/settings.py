@@ -246,7 +246,7 @@ def _explain(model: type[BaseModel], item: Any, options: Mapping[str, str] | Non
 
 
 def _spelled(message: str, model: type[BaseModel], location: list[Any], options: Mapping[str, str] | None) -> str:
-    """Return what a section's own check says, with the keys in it as whoever is told would write them."""
+    """Return what a section's own check says, with its keys as the reader would write them."""
     if not all(isinstance(part, str) for part in location):
         return message  # an entry of a list has no key
     section = location if class_at(model, location) else location[:-1]

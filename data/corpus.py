@@ -2,7 +2,7 @@
 
     files ─► blocks ─► units (any worker, any order) ─► parts ─► survivors of duplicates ─► shards ─► statistics
 
-Parts and shards are each one rename, so a killed run goes on with the units that are missing, by their content (see
+Parts and shards are each one rename, so a killed run continues with the units that are missing, by their content (see
 `catalog`). What is written depends on the inputs and the settings alone, never on the executor, the number of workers
 or on how often the run was stopped.
 """
@@ -170,7 +170,7 @@ def corpus_files(settings: CorpusSettings) -> list[InputFile]:
 
 
 def reopen_corpus(out: Path) -> None:
-    """Make an unfinished folder fit to go on with other inputs or settings: nothing in it says that it is whole."""
+    """Make an unfinished folder fit to continue with other inputs or settings: nothing in it says that it is whole."""
     (out / STATISTICS).unlink(missing_ok=True)
 
 
@@ -273,7 +273,7 @@ def _check(counts: Counters, settings: CorpusSettings, out: Path) -> None:
         raise HunminError(
             f"{rejects} of {rejects + documents} lines hold no document ({reasons})",
             f"at most max_reject_share = {settings.max_reject_share:.1%} of the lines may be rejected",
-            f"see {out / REJECTS}; mend the input, its text_field or its format, or raise corpus.max_reject_share",
+            f"see {out / REJECTS}; fix the input, its text_field or its format, or raise corpus.max_reject_share",
         )
     if not documents:
         raise UserError(

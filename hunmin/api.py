@@ -1,6 +1,6 @@
 """What scripts call, by `from hunmin import …`: the commands' own functions, with paths and Python values in and out.
 
-Wrong values raise `HunminError` with the value, the rule and the remedy, as the commands print them. What starts
+Wrong values raise `HunminError` with the value, the rule and the fix, as the commands print them. What starts
 processes (`run_recipe`, `finetune`) belongs under `if __name__ == "__main__":`, as with Python's multiprocessing.
 """
 
@@ -80,7 +80,7 @@ def read_documents(tokens: str | Path) -> Iterator[np.ndarray]:
 
 def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, last: str | None = None) -> Path:
     """Do every stage of a recipe that is not done, as `hunmin run` does, with its page and the pushes that `hub:` in it
-    asks for, and return the run's folder; called again, it goes on where it was stopped.
+    asks for, and return the run's folder; called again, it continues where it was stopped.
 
     Args:
         recipe: its file, or the name of one that comes with hunmin ("quickstart").
@@ -90,7 +90,7 @@ def run_recipe(recipe: str | Path, *overrides: str, first: str | None = None, la
 
     Raises:
         HunminError: a setting, an input or a stage is wrong.
-        KeyboardInterrupt: training was asked to stop; its state is saved.
+        KeyboardInterrupt: training received a stop signal; its state is saved.
     """
     from hunmin.instruct.recipe import load_any_recipe
     from hunmin.run_and_publish import run_whole

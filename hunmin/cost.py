@@ -69,7 +69,7 @@ def cost_plan(
         raise UserError(fault, "every device computes as many micro-batches of a global batch as the others")
     p = p.shared_by(where.devices)
     refuse_settings(p, named.name, named.device)
-    for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to go on with that is not there
+    for name in ("tokenizer", "pretrain"):  # a tokenizer or a model to continue with that is not there
         stage_named(name).files(recipe)
     refuse_training(recipe, here=not device)
     tokens = Path(recipe.out) / stage_named("encode").folder

@@ -28,7 +28,7 @@ MARK = ".unfinished"
 
 
 def train_tokenizer_folder(settings: TokenizerSettings, corpus: str, out: Path) -> dict[str, Any]:
-    """Train a tokenizer into `out` and return its counts; a killed command goes on with what it counted.
+    """Train a tokenizer into `out` and return its counts; a killed command continues with what it counted.
 
     Raises:
         UserError: `out` is not empty, or the corpus is not there.

@@ -86,7 +86,7 @@ def refuse_unknown_names(recipe: Recipe, ask: bool) -> None:
         if not ask:
             raise UserError(
                 f"{name} is neither a path here nor in the hub's cache", "what a run reads is there when it begins",
-                f"mend it; or fetch it: {fetch_command(hub, part)}",
+                f"fix it; or fetch it: {fetch_command(hub, part)}",
             )  # fmt: skip
         commit_of(hub, part)
 

@@ -84,7 +84,7 @@ def refuse_training(recipe: Recipe, here: bool = True) -> None:
 
 
 def refuse_other_model(recipe: Recipe) -> None:
-    """Refuse a model to go on from that is here, and has another kind or shape than the recipe's.
+    """Refuse a model to continue from that is here, and has another kind or shape than the recipe's.
 
     Raises:
         UserError: it has.

@@ -148,7 +148,7 @@ def run(
         UserError: another command is at work in the run folder, a stage before `first` is not done, or the run would
             replace what is not its own, or more than a minute of work that nobody gave up.
         HunminError: what a stage reads is damaged.
-        Interrupted: a stage was asked to stop; its state is saved.
+        Interrupted: a stage received a stop signal; its state is saved.
         ShareDone: this process is an element of an array, and a later command finishes the stage.
     """
     works = works or {}

@@ -53,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
     """A stage received a stop signal and saved its state."""
 
     def __init__(self) -> None:
-        super().__init__("stopped: the state is saved; the same command goes on from there")
+        super().__init__("stopped: the state is saved; the same command continues from there")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Stage:
         rules: the code and libraries that decide what the output is; made by others, it is made again.
         keeps: recipe → whether a finished output stays nevertheless.
         keep: whether an output that no longer fits the recipe is moved aside instead of replaced.
-        reopen: makes an unfinished folder of other settings or inputs fit to go on in, for a stage that knows its
+        reopen: makes an unfinished folder of other settings or inputs fit to continue in, for a stage that knows its
             finished work by its content; without it such a folder is deleted (or moved aside).
         section: the recipe's section that `settings` is, "" where it is none.
         kind: class of the recipes that have the stage.
@@ -245,7 +245,7 @@ def train_in_processes(module: list[str], out: Path, settings: Any) -> Counts:
         raise HunminError(
             f"training ended with exit code {code}",
             "the message above says why",
-            "where it names no other command, the same one goes on from the last checkpoint",
+            "where it names no other command, the same one continues from the last checkpoint",
         )
     return take_counts(out)
 

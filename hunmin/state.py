@@ -34,7 +34,7 @@ class Verdict:
     done: bool
     why: str
     resumes: bool = False
-    """An unfinished attempt with the same settings and inputs is there to go on from."""
+    """An unfinished attempt with the same settings and inputs is there to continue from."""
     changes: tuple[str, ...] = ()
     """What differs from what the work that is there was made of: settings as "key: old → new", files, rules."""
     begun: tuple[str, ...] = ()
@@ -207,7 +207,7 @@ def judge(
             return Verdict(stage, False, "finished, but for its name", resumes=True)
         if mark and not resumes and (changes or upstream):
             return verdict(_reason(changes, names), changes)
-        return verdict("unfinished: goes on" if resumes else "not done yet")
+        return verdict("unfinished: continues" if resumes else "not done yet")
     if force:
         return verdict(f"asked for by {force}")
     if stage.keeps(recipe):

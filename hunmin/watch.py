@@ -102,7 +102,7 @@ def _watch(recipe: Recipe, run: Path, once: bool, every: float) -> list[dict[str
         raise HunminError(
             f"checkpoints without scores: {len(failed)}\n{named}",
             "every checkpoint gets its scores",
-            "mend the cause and run the same command again: what is scored is kept",
+            "fix the cause and run the same command again: what is scored is kept",
         )
     return collect(out, wanted)
 

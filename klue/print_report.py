@@ -125,7 +125,7 @@ def _examples(name: str, data: Path, split: str) -> list[Any]:
     found = [find_file(task, folder, part) for part in dict.fromkeys((split, "train"))]
     files = [path for path in found if path is not None]
     if not files:
-        raise UserError(f"no file of {name} in {folder}", "texts stand in the benchmark's files", "mend --data")
+        raise UserError(f"no file of {name} in {folder}", "texts stand in the benchmark's files", "fix --data")
     return [example for path in files for example in read_examples(task, path)]
 
 

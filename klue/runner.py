@@ -279,7 +279,7 @@ def failed(failures: dict[str, str], jobs: int) -> HunminError:
     return HunminError(
         f"{len(failures)} of {jobs} fine-tuning jobs failed\n{named}",
         "every job ends with scores",
-        "mend the cause and run the same command again: finished jobs are kept",
+        "fix the cause and run the same command again: finished jobs are kept",
     )
 
 

@@ -52,7 +52,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     for name in (*TOKENIZER_FILES, *BESIDE_TOKENIZER):
         if (Path(job.model) / name).is_file():
             shutil.copyfile(Path(job.model) / name, folder / name)
-    # where it was made is nobody's business
+    # where it was made is not published
     facts = {
         "job": {**job.model_dump(), **dict.fromkeys(_PLACES, "")},
         "shared": shared,

@@ -1,6 +1,6 @@
 """How tokenizers write spaces and the inside of words, so that features mean the same with each of them.
 
-WordPiece marks a token that goes on with a word (##). SentencePiece and byte-level BPE mark the space before a word (▁,
+WordPiece marks a token inside a word (##). SentencePiece and byte-level BPE mark the space before a word (▁,
 Ġ), as a part of its first token or as a token of its own.
 """
 
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
 
 
 def marks_continuations(tokenizer: Any) -> bool:
-    """Return whether the tokenizer is WordPiece: a token that goes on with a word has a form of its own."""
+    """Return whether the tokenizer is WordPiece: a token inside a word has a form of its own."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         return any(token.startswith("##") for token in tokenizer.get_vocab())
@@ -112,7 +112,7 @@ def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], sp
 
 
 def cut(found: list[Piece], places: Iterable[int], text: str, tokenizer: Any) -> list[Piece]:
-    """Return the tokens with those cut in two that go on over one of some places, where the vocabulary allows.
+    """Return the tokens with those cut in two that continue over one of some places, where the vocabulary allows.
 
     Args:
         found: tokens of the text.

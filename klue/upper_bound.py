@@ -43,7 +43,7 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
             raise UserError(
                 f"no dev file of {name} in {folder / task.folder}",
                 f"the data folder has the official layout: {task.file('dev') or task.file('train')}",
-                "mend --data, or name other tasks with --task",
+                "fix --data, or name other tasks with --task",
             )
         if file is None:
             say(f"{name} is left out: {data} has no dev file of it")

@@ -1,4 +1,4 @@
-"""A rehearsal: does a micro-batch fit, and does everything compile, before the run begins and not an hour later."""
+"""A dry run: does a micro-batch fit, and does everything compile, before the run begins and not an hour later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pretrain.parallel.engine import nothing
 from pretrain.settings import PretrainSettings
 
 
-def rehearse(
+def dry_run_batch(
     model: MaskedRowsModel,
     batches: list[dict[str, Tensor]],
     settings: PretrainSettings,
@@ -23,7 +23,7 @@ def rehearse(
     """Compute micro-batches forwards and backwards, beside the room that the optimizer will take, and forget them.
 
     Gradients are kept from the first one on, so that a later one finds as little room as in a run. At ZeRO stage 3,
-    where no process ever holds the whole model, its engine rehearses (`Engine.settle`).
+    where no process ever holds the whole model, its engine dry-runs it (`Engine.settle`).
 
     Args:
         model: moved to the device.

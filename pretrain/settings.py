@@ -88,7 +88,7 @@ class OptimizerSettings(Settings):
     """Steps of linear warm-up from 0; fewer than all steps of the run."""
     schedule: Literal["linear", "warmup-stable-decay", "warmup-stable-sqrt"] = "linear"
     """After the warm-up: `linear` falls to 0 at the last step (the originals); `warmup-stable-decay` stays at the peak
-    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to go on from;
+    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to continue from;
     `warmup-stable-sqrt` falls as 1 − √progress instead (Hägele et al. 2024: a lower loss than evenly)."""
     decay_share: float = Field(0.1, gt=0, le=1)
     """Share of all steps over which the `warmup-stable-…` schedules fall to 0."""
@@ -129,12 +129,12 @@ class PretrainSettings(Settings):
     model: ModelSettings = ModelSettings()
     """Shape of the encoder."""
     init_from: str | None = None
-    """A model to go on from (further pretraining): a transformers folder, a finished run's folder, or a name on the hub
-    (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer be its own,
-    or one extended from it. None begins at random."""
+    """Model to continue from (further pretraining): a transformers folder, a finished run's folder, or a name on the
+    hub (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer be its
+    own, or one extended from it. None begins at random."""
     branch_from: str | None = None
     """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
-    data, and goes on under another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO
+    data, and continues under another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO
     stage. After nothing but `clm`, `masking` may differ too. Not with `init_from`."""
     objective: Literal["mlm", "mlm+nsp", "clm"] = "mlm"
     """`mlm`: masked language modelling. `mlm+nsp`: with next-sentence prediction beside it (BERT, KLUE-BERT). `clm`:
@@ -194,7 +194,7 @@ class PretrainSettings(Settings):
     0, DeepSpeed at stages 1 to 3, which torch has not."""
     zero_stage: Literal[0, 1, 2, 3] = runtime(0)
     """DeepSpeed ZeRO stage, what is shared over the processes instead of replicated: 1 the optimizer state, 2 the
-    gradients too, 3 the weights too. Checkpoints hold the state whole, so any stage goes on from those of another."""
+    gradients too, 3 the weights too. Checkpoints hold the state whole, so any stage continues from those of another."""
     spike: float = runtime(2.0, gt=1)
     """A global batch whose loss is more than this many times the running mean is skipped, like one without a finite
     loss."""
@@ -285,7 +285,7 @@ class PretrainSettings(Settings):
         return self
 
     def batch_fault(self, processes: int) -> str:
-        """Return why so many processes cannot share every global batch evenly, with a remedy; "" when they can."""
+        """Return why so many processes cannot share every global batch evenly, with a fix; "" when they can."""
         name, smallest = "pretrain.global_batch", self.smallest_batch
         if self.batch_warmup:
             name = "pretrain.batch_warmup.start"

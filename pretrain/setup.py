@@ -29,7 +29,7 @@ from pretrain.callbacks.checkpoint import (
 )
 from pretrain.callbacks.guard import StepGuard
 from pretrain.cost.peak import device_name
-from pretrain.dry_run_batch import rehearse
+from pretrain.dry_run_batch import dry_run_batch
 from pretrain.kernels.compile import is_compiled, speed_up
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.continuation import load_model
@@ -55,7 +55,7 @@ class Run:
     metadata: dict[str, Any]
     """What is written with its checkpoints, and must have been written with one to be this run's."""
     saved: dict[str, Any]
-    """Of the checkpoint that it goes on from, its own or its parent's; {} without one."""
+    """Of the checkpoint that it continues from, its own or its parent's; {} without one."""
     parent: str = ""
     """The checkpoint it begins from as a branch, now; "" otherwise."""
     vocabulary: list[Path] = field(default_factory=list)
@@ -94,7 +94,7 @@ def begin(
     check_device(settings, process.device)
     require_shared_folder(out, process)
     metadata = _metadata(settings, tokens, process)
-    # before anything that takes long: a run that cannot go on says so at once
+    # before anything that takes long: a run that cannot continue says so at once
     name, saved, branches = process.on_first("its checkpoint", lambda: _source(settings, tokens, out, metadata, parent))
     source = Path(name) if name else None
     metadata |= {name: saved.get(name) for name in ("parent", "first_sample")}
@@ -114,8 +114,8 @@ def begin(
     for _, first, end in reversed(settings.phases):  # the next step's last: its objective stays
         if step < end:
             model.objective = loader.objective(max(first, step))
-            inputs = rehearsed_inputs(loader, model, process.device, max(first, step))
-            rehearse(model, inputs, settings, process.world, process.device)
+            inputs = dry_run_inputs(loader, model, process.device, max(first, step))
+            dry_run_batch(model, inputs, settings, process.world, process.device)
     state = load_optimizer(source) if source else None
     engine = start_engine(model, settings, process.device, state)
     engine.settle(inputs[0])
@@ -140,7 +140,7 @@ def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dic
         "compile": compiled,
         "dtype": resolve_dtype(settings.dtype),
         "device": device,
-        # what may change when the run goes on, as it is and not "auto"
+        # what may change when the run continues, as it is and not "auto"
         "free": {**free, "engine": engine, "compile": compiled, "world": process.world, "device": device},
     }
 
@@ -148,7 +148,7 @@ def _metadata(settings: PretrainSettings, tokens: Path, process: Process) -> dic
 def _source(
     settings: PretrainSettings, tokens: Path, out: Path, metadata: dict[str, Any], parent: Path | None
 ) -> tuple[str, dict[str, Any], bool]:
-    """Return the checkpoint to go on from ("" for none), its metadata, and whether it is that of a parent.
+    """Return the checkpoint to continue from ("" for none), its metadata, and whether it is that of a parent.
 
     The run's own newest one comes first, then the one that it branches from.
     """
@@ -171,9 +171,7 @@ def _plan(settings: PretrainSettings, tokens: Path, plans: Path, out: Path) -> N
     plan_samples(settings, tokens, plans)
 
 
-def rehearsed_inputs(
-    loader: Loader, model: MaskedRowsModel, device: torch.device, step: int = 0
-) -> list[dict[str, Any]]:
+def dry_run_inputs(loader: Loader, model: MaskedRowsModel, device: torch.device, step: int = 0) -> list[dict[str, Any]]:
     """Return the model's arguments for a micro-batch without padding, which no other is larger than, and where they
     differ in form for one with padding: the few of the other form then find their kernels compiled."""
     batch, masked = loader.masked_batches(step)[0]
@@ -207,7 +205,7 @@ def _hf_model(
     saved: dict[str, Any],
     process: Process,
 ) -> PreTrainedModel:
-    """Return the model of transformers that is trained, with the weights that it begins or goes on with."""
+    """Return the model of transformers that is trained, with the weights that it begins or continues with."""
     config = build_config(settings, shards.vocab_size, shards.special_ids)
     if settings.init_from and not source:
         tell = say if process.first else lambda _: None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 JOB = "job.json"
 """File in the logs of a run that says what is trained."""
 STOPPED_MARK = "stopped"
-"""File in the logs of a run that was asked to stop and saved its state."""
+"""File in the logs of a run that received a stop signal and saved its state."""
 
 
 class StopFlag:
@@ -56,7 +56,7 @@ def train(
     """Train to the last step, resuming from the newest whole checkpoint, and return the run's counts.
 
     Writes `out/checkpoints/step-*`, `out/logs/metrics.jsonl` and, at the end, `out/model/` (a transformers folder
-    with the final weights). Returns None when the run was asked to stop: its state is saved.
+    with the final weights). Returns None when the run received a stop signal: its state is saved.
 
     Args:
         settings: the run.

@@ -39,7 +39,7 @@ from pretrain.setup import PLANS, Run
 COUNTS = ("tokens", "positions")
 """What a step adds up beside its objective's sums: positions that hold text, and all positions, padding too."""
 VOTE_STEPS = 2
-"""Steps after which a GPU's count of processes that were asked to stop is read: the device still has the work of as
+"""Steps after which a GPU's count of processes that received a stop signal is read: the device still has the work of as
 many steps to do then, so waiting for it leaves no gap."""
 
 
@@ -49,7 +49,7 @@ class StepResult(NamedTuple):
     totals: Tensor
     """The trainer's `names` over all processes, float64; zeros when the batch was skipped."""
     asked: Tensor
-    """How many processes were asked to stop, float64."""
+    """How many processes received a stop signal, float64."""
 
 
 def names_of(settings: PretrainSettings) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Trainer:
             step: its number.
             lr: learning rate.
             micro_batches: this process's, of the loader.
-            asked: whether this process was asked to stop.
+            asked: whether this process received a stop signal.
         """
         engine, totals = self.engine, self._zeros()
         objective = engine.model.objective = self.loader.objective(step)
@@ -152,7 +152,7 @@ class TrainingRun(Trainer):
         """Take the steps and return whether the last one is done; if not, a stop was asked for and the state is saved.
 
         Args:
-            asked: returns whether this process was asked to stop.
+            asked: returns whether this process received a stop signal.
 
         Raises:
             HunminError: too many batches were skipped, or the last weights give no finite loss.
@@ -233,7 +233,7 @@ class TrainingRun(Trainer):
         return counts
 
     def _stop_is_asked(self, here: bool, everywhere: Tensor) -> bool:
-        """Return whether any process was asked to stop: of the same step on all of them, so that they leave together.
+        """Return whether any process received a stop signal, at the same step on all, so that they leave together.
 
         Args:
             here: whether this one was.
@@ -278,7 +278,7 @@ class TrainingRun(Trainer):
         guard, most = self.guard.figures(), self.settings.max_skipped
         if self._journal:
             for step in guard.skipped[self._warned :]:
-                say(f"warning: batch {step} is skipped: its loss is not finite, or leaps up", style="yellow")
+                say(f"warning: batch {step} is skipped: its loss is not finite, or spikes", style="yellow")
         self._warned = len(guard.skipped)
         if guard.faults > most:
             raise HunminError(
@@ -290,7 +290,7 @@ class TrainingRun(Trainer):
         return guard
 
     def _remedy(self) -> str:
-        """Return what to do about a run that diverges, as a command where there is a checkpoint to go on from."""
+        """Return what to do about a run that diverges, as a command where there is a checkpoint to continue from."""
         if not self._saved:
             return (
                 "lower pretrain.optimizer.learning_rate or lengthen the warm-up, and begin anew in another `out` folder"
@@ -301,7 +301,7 @@ class TrainingRun(Trainer):
             s.optimizer.learning_rate * rate_factor(self._done - 1, s.steps, s.optimizer) / 2
         )  # of the rate that was too high
         return (
-            f"the checkpoint of step {self._saved} is kept; go on from it with a lower rate: hunmin pretrain RECIPE "
+            f"the checkpoint of step {self._saved} is kept; continue from it with a lower rate: hunmin pretrain RECIPE "
             f"pretrain.branch_from={source} pretrain.optimizer.learning_rate={half:.2g}"
         )
 

@@ -130,7 +130,7 @@ def test_a_text_without_its_korean_is_told(
     assert capsys.readouterr().out == KOREAN_PAGE
     assert main(["--language", "ko"], changed(tmp_path, entries)) == 2
     told = capsys.readouterr()
-    assert told.out == "" and "remedy:" in told.err and "scripts/recipe_reference.ko.yaml" in told.err
+    assert told.out == "" and "fix:" in told.err and "scripts/recipe_reference.ko.yaml" in told.err
     for part in said:
         assert part in told.err
 

@@ -3,7 +3,7 @@
     corpus ─► sample ─► words-*.parquet ─► pieces-*.parquet
               (documents)  one a part of the corpus   one a partition of the words
 
-A killed run goes on with the files that are missing, and no process holds more than a part of the counts.
+A killed run continues with the files that are missing, and no process holds more than a part of the counts.
 """
 
 from __future__ import annotations

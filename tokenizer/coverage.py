@@ -13,7 +13,7 @@ from common.errors import UserError
 from common.progress import say
 
 TOLD, REFUSED = 0.02, 0.30
-"""Shares of characters that are unread: above the first it is told, above the second the tokenizer is refused.
+"""Shares of characters that are unread: above the first they are reported, above the second the tokenizer is refused.
 
 Vocabularies made for Korean leave under 1% of a text's tokens unknown, multilingual ones under 2%; one made for another
 language, or loaded by the wrong rules, leaves nearly every Korean word unknown and reads only digits and punctuation,

@@ -160,7 +160,7 @@ def _refuse_other_words(parts: dict[str, Any], folder: str | Path) -> None:
 def _origin(folder: str | Path, counted: Counted | None) -> str:
     """Return a sentence on what a tokenizer was made of."""
     corpus = f" Corpus: `{counted.corpus or 'of a version nobody knows'}`." if counted else ""
-    return f"It goes on from `{_named(folder)}`, all of whose ids it keeps.{corpus}"
+    return f"It continues from `{_named(folder)}`, all of whose ids it keeps.{corpus}"
 
 
 def _named(folder: str | Path) -> str:

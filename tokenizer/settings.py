@@ -25,7 +25,7 @@ class TokenizerSettings(Settings):
     vocab_size: int = Field(default=32_000, ge=32)
     """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
     base: str | None = None
-    """Folder of a WordPiece tokenizer to go on with, a run's folder, or a name on the hub (OWNER/NAME[@REVISION]; see
+    """WordPiece tokenizer to start from: its folder, a run's folder, or a name on the hub (OWNER/NAME[@REVISION]; see
     `pretrain.init_from`): taken as it is where `vocab_size` is its size, extended on the corpus where `vocab_size` is
     larger. Its special tokens stay. None trains a new one."""
     model: Literal["wordpiece", "unigram"] = "wordpiece"

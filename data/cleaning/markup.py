@@ -69,7 +69,7 @@ _STANDS_ALONE = frozenset(
 """Tags that stand without attributes and need no end. Others that nothing closes (`<map>`, `<TIME>`, `<address>`) are
 names of something: of a header file, a magazine, an argument, a type."""
 _IN_SENTENCES = frozenset(("br", "wbr"))
-"""Tags that a sentence goes on behind."""
+"""Tags that a sentence continues behind."""
 _ARGUMENT = re.compile(rf"<(?!(?:{BLOCK_TAGS}|{INLINE_TAGS})\s?>)[a-z][a-z0-9]{{1,20}}\s?>", re.I)
 """What is no tag of HTML; where nothing is closed, <p> beside it is an argument, too."""
 _HIDDEN = re.compile(

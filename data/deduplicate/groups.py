@@ -1,7 +1,7 @@
 """Groups of parts, what tasks that look at a whole corpus work through, and the folder of what they leave.
 
 A group is some parts in a row; its documents are told by their row in it, or by their place in the whole corpus. Every
-task reads and writes files of one folder, each by one rename, so a killed run goes on with the tasks that are missing.
+task reads and writes files of one folder, each by one rename, so a killed run resumes with the missing tasks.
 """
 
 from __future__ import annotations

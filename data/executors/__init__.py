@@ -6,7 +6,7 @@ and the tasks are picklable and a task's work depends on nothing else, so where 
 * `local`: a pool of processes on this machine, or of threads for functions that are compiled code;
 * `ray`: tasks of a Ray cluster (an extra: `pip install ray`).
 
-Both go on with the other units when one fails, and report the failures by name at the end (`failures`). An element of a
+When a unit fails, both continue with the rest and report failures by name at the end (`failures`). An element of a
 Slurm array is a local pool that has a part of the units (`data.units.catalog`).
 """
 

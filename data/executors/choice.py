@@ -31,7 +31,7 @@ def open_executor(
         workers: tasks at work at once; None takes all cores there are.
         address: of the Ray cluster.
         shared: existing folder that all workers write to.
-        preload: name of the module that local workers import beforehand, while this process goes on.
+        preload: name of the module that local workers import beforehand, while this process continues.
         threads: local workers are threads; for functions that hardly hold the interpreter's lock.
 
     Raises:

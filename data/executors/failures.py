@@ -1,4 +1,4 @@
-"""What became of work units that failed: collected while the others go on, reported by name at the end."""
+"""What became of work units that failed: collected while the others continue, reported by name at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Failure:
 
     @property
     def why(self) -> str:
-        """Return the reason as a person reads it, without rule and remedy."""
+        """Return the reason as a person reads it, without rule and fix."""
         return self.error.problem if self.error else self.reason
 
     def __str__(self) -> str:
@@ -86,14 +86,14 @@ class Failures(list[Failure]):
 
         Raises:
             DiskFullError: that is what happened; no other unit could do better.
-            WorkFailed: too many failed to go on.
+            WorkFailed: too many failed to continue.
         """
         if isinstance(failure.error, DiskFullError):
             raise failure.error
         told = any(failure.why == other.why for other in self)
         self.append(failure)
         if len(self) == 1:
-            say("a work unit failed; the others go on:", style="yellow")
+            say("a work unit failed; the others continue:", style="yellow")
         say(f"  {failure.name}: likewise" if told else f"  {failure}", style="yellow")
         if len(self) >= MOST_FAILURES:
             raise_failures(self)
@@ -123,6 +123,6 @@ def raise_failures(failures: Sequence[Failure]) -> None:
         f"{len(failures)} work unit{'s' if len(failures) > 1 else ''} failed; what the others did is kept\n"
         + "\n".join(lines),
         "a stage is finished when every unit of its inputs is done",
-        "mend what is named above or take it out of the inputs; the same command then does only what is missing",
+        "fix what is named above or take it out of the inputs; the same command then does only what is missing",
         UserError.exit_code if mistakes else HunminError.exit_code,
     )

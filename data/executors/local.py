@@ -41,7 +41,7 @@ class LocalPool(Executor):
 
     Args:
         workers: most processes, >= 1; 1 runs in this process.
-        preload: name of the module that the server imports, while this process goes on; a server that an earlier pool
+        preload: name of the module that the server imports, while this process continues; a server that an earlier pool
             of this process has started serves on as it is, and its workers import what they lack.
     """
 

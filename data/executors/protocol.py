@@ -36,7 +36,7 @@ class Executor(ABC):
 
         Raises:
             HunminError: the function raised one, or workers died on a task too often; after all other tasks are done,
-                and with the name of each task that failed. What no task can mend is raised at once.
+                and with the name of each task that failed. What no task can fix is raised at once.
             DiskFullError: at once.
         """
         call = Call(tasks, progress, failures)

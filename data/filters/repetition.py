@@ -186,7 +186,7 @@ def _top(hashes, characters, first, last, words, keys, counts, ends, rounds, mas
 
 @njit(cache=True, nogil=True)
 def _repeated(hashes, characters, first, last, words, keys, rounds, mask, this):  # type: ignore[no-untyped-def]
-    """Return the characters in n-grams that stood before; the search goes on behind each that is found."""
+    """Return the characters in n-grams that stood before; the search continues behind each that is found."""
     total = 0
     place = first
     while place <= last - words:

@@ -31,7 +31,7 @@ from data.readers import UnreadableError
 from data.splitting import split_sentences
 
 TRAIN, HELD_OUT, TABLE, REJECTS = "train.jsonl", "held_out.jsonl", "table.json", "rejects"
-"""What a finished folder holds: rows to train on, rows kept from it, the table of the uses, what was set aside."""
+"""What a finished folder holds: rows to train on, rows kept from it, the table of the uses, what was quarantined."""
 COLUMNS, UNCLEAR = ["task", "instruction", "input", "output"], "unclear: none stated"
 """Columns of KIT-19's CSV; licence of rows that name none: that of a whole file cannot override those of its sets."""
 COUNTED = ("read", "rejected", "distinct", "contaminated", "shares_held_out", "held_out", "distinct_rows", "rows")
@@ -39,7 +39,7 @@ COUNTED = ("read", "rejected", "distinct", "contaminated", "shares_held_out", "h
 
 @dataclass
 class Part:
-    """A use, or a file (`path`) of finished rows: its line of the table, what was set aside, items, rows."""
+    """A use, or a file (`path`) of finished rows: its line of the table, what was quarantined, items, rows."""
 
     name: str
     path: str = ""

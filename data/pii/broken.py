@@ -17,7 +17,7 @@ _BROKEN = re.compile(
 _BREAKS = re.compile(rf" ?{_BREAK} ?")
 _TAIL = re.compile(r"[0-9+() .·\-‐‑‒–—−ㅡ]{1,30}\r?\Z")
 _GOES_ON = re.compile(rf"[{DASH}] ?{_BREAK}|{_BREAK}[{DASH}][0-9]")
-"""A dash at a line's end, or before the digits that begin the next: a number that goes on (a list's "- 7" does not)."""
+"""A dash at a line's end, or before the digits that begin the next: a number continues (a list's "- 7" does not)."""
 _AT_A_DOT = re.compile(rf"[0-9]\. ?{_BREAK} ?[0-9]|[0-9] ?{_BREAK} ?\.[0-9]")
 BROKEN_GATE = (
     rf"[0-9][{DASH}] ?\r?\n ?[0-9(]|[0-9] ?\r?\n[{DASH}][0-9]"
@@ -117,7 +117,7 @@ def _mail(text: str, start: int, end: int) -> Iterator[tuple[int, int, str, str]
 def _over_the_end(
     text: str, start: int, end: int, scan: Scan, joint: str, *kinds: str
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the values of some types that begin in the line text[start:end] and go on in the next.
+    """Yield the values of some types that begin in the line text[start:end] and continue in the next.
 
     Args:
         joint: what stands in place of the line end.

@@ -98,7 +98,7 @@ def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
 
 
 def _stands_alone(text: str, found: Found) -> bool:
-    """Return whether no folded letter or digit goes on where a value begins or ends."""
+    """Return whether no folded letter or digit continues where a value begins or ends."""
     return not (
         is_folded_sign(text[max(0, found.start - 1) : found.start]) or is_folded_sign(text[found.end : found.end + 1])
     )

@@ -2,9 +2,9 @@
 
 The normalised original is the value without what varies between spellings (separators, +82, letter case, full width,
 digits written out), so one number written in several ways keeps one pseudonym, laid into each spelling. The form and
-the separators stay. A pseudonym is nobody's where the type allows it:
+the separators stay. A pseudonym is an invented number where the type allows it:
 
-| type | pseudonym | why it is nobody's |
+| type | pseudonym | why it is invented |
 |---|---|---|
 | URL | host under example.com/.org/.net, invented path | names reserved for documentation (RFC 2606) |
 | EMAIL | invented name at example.com/.org/.net | the same |

@@ -17,7 +17,7 @@ in them, depend on the content and the settings alone, and no input can fill the
 
 Libraries parse what they parse well: orjson, pyarrow (Parquet), sqlite3, selectolax (HTML), markdown-it, the expat of
 the standard library, mwparserfromhell. What is cut and read here is what they cannot: pyarrow.csv and polib end at the
-first record that does not fit, where one line has to be set aside and the rest read (NSMC's file has 178 such lines);
+first record that does not fit, where one line has to be quarantined and the rest read (NSMC's file has 178 such lines);
 ijson decodes all records in the one process that cuts; conllu and polib take whole files.
 """
 

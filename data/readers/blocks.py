@@ -87,7 +87,7 @@ def cut(stream: Chunks, borders: Borders, block_bytes: int, first_line: int = 1)
 def _without_first(
     data: bytes, borders: Borders, line: int, dropping: bool, rejects: list[Reject]
 ) -> tuple[bytes, int, bool]:
-    """Return the data without a first record too long, the line it begins at, and whether that record still goes on."""
+    """Return the data without a first record too long, the line it begins at, whether that record continues."""
     end = borders.first(data)
     if end and not dropping and end <= records.MAX_RECORD_BYTES:
         return data, line, False

@@ -1,4 +1,4 @@
-"""Files whose content is damaged: read as far as they are whole, and set aside from there on.
+"""Files whose content is damaged: read as far as they are whole, and quarantined from there on.
 
 Damage is what decompressors and parsers say of the content. A failure of the disk or of the connection is none: it
 says nothing of the content, ends the stage and is stored nowhere.

@@ -58,7 +58,7 @@ class _Entry:
             self.translations.append(self._current)
 
     def extend(self, text: str) -> None:
-        """Go on with the field begun last."""
+        """Continue with the field begun last."""
         if self._current is not None:
             self._current.append(text)
 

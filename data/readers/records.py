@@ -12,7 +12,7 @@ from data.nfc import nfc
 from data.readers.settings import SourceSettings
 
 MAX_RECORD_BYTES = 64_000_000
-"""A longer record (line, page, array element, file that is one document) is set aside unread, so that no input can
+"""A longer record (line, page, array element, file that is one document) is quarantined unread, so that no input can
 fill a worker's memory. The longest books are under 10 MB."""
 NOT_UTF8 = "not UTF-8"
 

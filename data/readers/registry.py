@@ -40,7 +40,7 @@ class Reader:
         cut: a stream of text → blocks of whole records.
         refer: a file that is no text → blocks that are references to parts of it.
         by_lines: whether a record is a line, so that a file can be read from any line on.
-        suffixes: endings of names, before that of a compression, by which a file is told to be of this format.
+        suffixes: endings of names, before that of a compression, by which a file is recognised as this format.
         magic: first bytes of every file of a format that is no text.
     """
 

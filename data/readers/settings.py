@@ -53,7 +53,7 @@ class SourceSettings(Settings):
     file a document. po: gettext, a translation a document. conllu: treebanks, by their `# text =` lines."""
     encoding: Encoding = "auto"
     """Encoding of the text; auto takes a byte order mark, else UTF-8, else CP949 where the first text that is not
-    ASCII is Korean in CP949 and not in UTF-8. Lines that cannot be decoded are set aside."""
+    ASCII is Korean in CP949 and not in UTF-8. Lines that cannot be decoded are quarantined."""
     text_field: str | list[str] = "text"
     """Field or column that holds the document; dots lead into nested fields (`body.text`), a list of strings is joined
     by line ends. Several names (`[title, body]`) are joined by line ends, in that order."""

@@ -133,4 +133,4 @@ def _leans(last: str) -> re.Pattern[str]:
 
 
 LEANS: dict[str, re.Pattern[str]] = {last: _leans(last) for last in [*FINAL, *FUSED]}
-"""A last syllable, and what, at the beginning of the next word, shows that the sentence goes on."""
+"""A last syllable, and what, at the beginning of the next word, shows that the sentence continues."""

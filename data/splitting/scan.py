@@ -52,7 +52,7 @@ _LEANS_QUOTE = re.compile(
     r"[\"'”’>}]\s?(?:이?라[고는며]|고|하[고며는]|는|며)\b"
     r"|이?라[고는며면던]|이?란|이?라면서|이?라지만|하[고며는던]|했|한다|고\b|며\b|면서|는\b|은\b|를\b|을\b|로\b|등\b"
 )
-"""What shows that a quotation is part of the sentence that goes on."""
+"""What shows that a quotation is part of the sentence that continues."""
 _LEANS_STOP = re.compile(r"[\"'}>]\s?(?:이?라[고는며]|고|하[고며는]|는|며)\b|이?라[고는며]\b")
 """What shows the same of a quotation without marks that ends in one full stop: it began as a sentence."""
 _LIST_MARK = re.compile(

@@ -117,7 +117,7 @@ class Catalog:
         """Yield the units that are not finished, reading the files in order; a file that fails ends with a failure.
 
         Args:
-            failures: gets the files that cannot be read, by name; the others go on. Damaged ones end where they are.
+            failures: gets the files that cannot be read, by name; the others continue. Damaged ones end where they are.
 
         Raises:
             TooManyDamagedError: too many files are damaged.
@@ -216,7 +216,7 @@ class Catalog:
     def _end_at_damage(self, number: int, error: DamagedInputError) -> None:
         unfit = isinstance(error, UnfitInputError)
         if unfit and self._alike[id(self.files[number].settings)] == 1:
-            raise error  # the recipe names this one file: its settings are to be mended
+            raise error  # the recipe names this one file: its settings are to be fixed
         self._damaged_at(number, error.reason, unfit)
 
     def refuse_unfit_inputs(self) -> None:
@@ -232,8 +232,8 @@ class Catalog:
                 raise UserError(
                     f"no file of {settings.path} can be read as it is said: "
                     f"{self.files[number].path} {self.damaged[number]}",
-                    "single files that do not fit are set aside; of an input at least one fits its settings",
-                    "mend the input's format, text_field or encoding, or take it out of the inputs",
+                    "single files that do not fit are quarantined; of an input at least one fits its settings",
+                    "fix the input's format, text_field or encoding, or take it out of the inputs",
                 )
 
     def parts(self) -> list[Path]:

@@ -35,7 +35,7 @@ class SetAside:
         if path in self._reasons:
             return
         self._reasons[path] = reason
-        say(f"set aside from there on: {path} {reason}", style="yellow")
+        say(f"quarantined from there on: {path} {reason}", style="yellow")
         if len(self._reasons) > self._most:
             named = [f"  - {name} {why}" for name, why in self._reasons.items()]
             more = [f"  - and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
@@ -43,6 +43,6 @@ class SetAside:
                 f"{len(named)} of {self._files} inputs are damaged or do not fit their settings:\n"
                 + "\n".join(named[:SHOWN] + more),
                 f"at most max_bad_file_share = {self._share:.1%} of the inputs may be, or one of several",
-                "fetch or write them again, mend their format or text_field, take them out of the inputs, or raise "
+                "fetch or write them again, fix their format or text_field, take them out of the inputs, or raise "
                 "corpus.max_bad_file_share; what is done is kept",
             )

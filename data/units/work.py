@@ -48,7 +48,7 @@ from data.statistics import Counters, merge, text_size
 
 MOST_SOURCES = 10_000
 SAMPLED_FILES, SAMPLED_BYTES = 20, 1 << 16
-"""Files, and the size of the first block of each, by which it is told whether records name their sources."""
+"""Files, and the size of the first block of each, which show whether records name their sources."""
 BATCH_CHARACTERS = 2_000_000
 """Text handled at once: enough for the batched steps to run at full speed, little enough for a worker's memory."""
 PART_SCHEMA = pa.schema(
@@ -73,7 +73,7 @@ class UnitTask:
 
 @dataclass(frozen=True)
 class Damage:
-    """An input that was set aside from some place on.
+    """An input that was quarantined from some place on.
 
     Args:
         path: the file.

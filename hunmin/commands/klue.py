@@ -251,7 +251,7 @@ def report(
         bool,
         typer.Option(
             "--interval",
-            help="Also 95% intervals, and paired differences between the models on the same examples (bootstrap).",
+            help="Print 95% intervals and paired differences between the models on the same examples (bootstrap).",
         ),
     ] = False,
     details: Annotated[

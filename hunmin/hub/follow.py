@@ -34,7 +34,7 @@ def following(recipe: Recipe, run: Path, look_every: float = LOOK_EVERY, last: b
     """Push checkpoints of a run that its repository lacks during the body, one at a time, the oldest first.
 
     The repository's tags say what has been pushed, so that a resumed command pushes whatever is missing. An upload that
-    fails is told, written to `LOG`, and tried again. Where the body ends in order, what is lacking then is pushed, the
+    fails is logged to `LOG` and tried again. Where the body ends in order, what is lacking then is pushed, the
     last checkpoint with it; else the upload that is under way is waited for.
 
     Args:

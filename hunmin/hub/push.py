@@ -33,7 +33,7 @@ REFUSALS = {
     403: ("the token must have write access to the owner", "use a token with write access, or push to another owner"),
     413: ("the hub bounds the size of a file and of a repository", "free space there, or export with --dtype bf16"),
 }
-"""Status → rule and remedy of answers that no further attempt changes; 404 hides what a token may not see."""
+"""Status → rule and fix of answers that no further attempt changes; 404 hides what a token may not see."""
 
 
 def check_name(repository: str) -> None:

@@ -53,7 +53,7 @@ NEEDS = (
      "all pods work in one folder, on a volume that they share",
      "give --volume-claim CLAIM:/PATH, a PersistentVolumeClaim with ReadWriteMany and where it is mounted"),
 )  # fmt: skip
-"""Launchers, what they need, its name, the rule and the remedy."""
+"""Launchers, what they need, its name, the rule and the fix."""
 
 
 def check_options(launcher: str, job: Job) -> None:

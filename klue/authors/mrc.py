@@ -27,7 +27,7 @@ def words_around(context: str, start: int, end: int) -> str:
 
 
 def joined(tokens: Sequence[str]) -> str:
-    """Return the text of WordPiece tokens: one that goes on with a word keeps its ## where none is before it."""
+    """Return the text of WordPiece tokens: one inside a word keeps its ## where none is before it."""
     return " ".join(" ".join(tokens).replace(" ##", "").split())
 
 

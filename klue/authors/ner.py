@@ -24,7 +24,7 @@ def token_places(
     Args:
         words: of a sentence, as spaces part them.
         tokens: of each word by itself.
-        sign: what tokens have where a word begins or goes on: "▁" or "##".
+        sign: what tokens have where a word begins or continues: "▁" or "##".
         unknown: the unknown token.
         tokens_there: tokens of the input, special ones included.
         limit: the longest input: a token at its end labels nothing.

@@ -18,7 +18,7 @@ LABELS = (*(f"{part}-{kind}" for kind in TYPES for part in "BI"), "O")
 def entity_spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
     """Return a sentence's entities as (start, end, type), in order, the end exclusive.
 
-    Strict reading: an entity starts with B only and goes on over I of the same type. An I that does not carry on an
+    Strict reading: an entity starts with B only and continues over I of the same type. An I that does not carry on an
     entity starts nothing; an I of another type ends the entity before it.
 
     Args:

@@ -53,7 +53,7 @@ class Loader:
         plans: folder that `plan_samples` has written.
         rank: this process.
         world: number of processes.
-        first_sample: place in the data at step 0, for a run that branches from another: there it goes on, at its own
+        first_sample: place in the data at step 0, for a run that branches from another: there it continues, at its own
             step and with its own batches, behind what that one has seen. Negative when its batches are larger.
         form: in which the model takes its batches.
 

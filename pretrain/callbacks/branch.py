@@ -41,7 +41,7 @@ def may_differ(key: str, free: Collection[str] = FREE) -> bool:
 def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, tokens: Path) -> dict[str, Any]:
     """Return the metadata that a branch begins with: step, place in the data and running figures of its parent.
 
-    A branch counts its steps on from the parent's, so the schedule of a learning rate goes on where it stood.
+    A branch counts its steps on from the parent's, so the schedule of a learning rate continues where it stood.
 
     Args:
         path: the parent's checkpoint, a step-* folder.
@@ -78,7 +78,7 @@ def read_parent(path: Path, tree: dict[str, Any], settings: PretrainSettings, to
     if step >= settings.steps:
         raise UserError(
             f"{path.name} has {step} steps, the run is to end after {settings.steps}",
-            "a branch goes on from its parent's step",
+            "a branch continues from its parent's step",
             f"set pretrain.steps to more than {step}",
         )
     guard = {name: value for name, value in saved["guard"].items() if name not in RESTARTED}

@@ -229,7 +229,7 @@ def newest_checkpoint(folder: Path) -> tuple[Path | None, dict[str, Any]]:
 
 
 def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) -> None:
-    """Refuse a checkpoint that is not of the run that goes on.
+    """Refuse a checkpoint that is not of the run that continues.
 
     Args:
         path: the checkpoint.
@@ -253,11 +253,11 @@ def check_metadata(path: Path, saved: dict[str, Any], metadata: dict[str, Any]) 
         )
     if saved.get("dtype") != metadata["dtype"]:
         raise UserError(
-            f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would go on in "
+            f"{path.name} was computed in {saved.get('dtype')}, and on this device the run would continue in "
             f"{metadata['dtype']}",
             "a run is computed in one numeric type from its first step to its last (pretrain.dtype=auto takes bf16 "
             "where the device has it)",
-            f"go on where it began; or begin a new run from it: pretrain.branch_from={path}",
+            f"continue where it began; or begin a new run from it: pretrain.branch_from={path}",
         )
 
 
@@ -271,7 +271,7 @@ def check_format(path: Path, saved: dict[str, Any]) -> None:
         raise UserError(
             f"{path} was written by an earlier version (format {saved.get('format', 1)}, this one reads {FORMAT})",
             "a run ends with the version that it began with",
-            "go on with that version, or begin anew in another `out` folder",
+            "continue with that version, or begin anew in another `out` folder",
         )
 
 

@@ -1,6 +1,6 @@
 """Which batches may change the weights, and by how much: decided on the device, so that the host waits for nothing.
 
-A batch is skipped when its loss is not finite, leaps above the running mean, or has a gradient that is not finite. In
+A batch is skipped when its loss is not finite, spikes above the running mean, or has a gradient that is not finite. In
 fp16 a gradient that is not finite halves the loss scale instead of counting against the batch.
 """
 
@@ -96,7 +96,7 @@ class StepGuard:
             norm: of the gradient of the scaled loss.
         """
         norm = norm / self.scale
-        sound = loss.isfinite() & ~(loss > self._spike * self._average)  # no mean yet (NaN): nothing leaps
+        sound = loss.isfinite() & ~(loss > self._spike * self._average)  # no mean yet (NaN): nothing spikes
         accepted = sound & norm.isfinite()
         overflow = sound & ~accepted & (self.scale > 1)
         fault = ~(accepted | overflow)

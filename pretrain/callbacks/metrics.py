@@ -62,7 +62,7 @@ class MetricsLog:
             what(self._wandb)
         except Exception as error:
             self._wandb = None
-            say(f"warning: wandb failed ({type(error).__name__}); metrics go on in {self.path.name}", style="yellow")
+            say(f"warning: wandb failed ({type(error).__name__}); metrics continue in {self.path.name}", style="yellow")
 
 
 def note_start(folder: Path, step: int, processes: int) -> None:
@@ -119,7 +119,7 @@ def _private(settings: Any) -> dict[str, Any]:
 
 
 def _run_id(folder: Path) -> str:
-    """Return the id of the wandb run whose logs are in `folder`: a run that resumes goes on with its curves."""
+    """Return the id of the wandb run whose logs are in `folder`: a run that resumes continues with its curves."""
     path = folder / "wandb-id"
     if not path.exists():
         with atomic_write(path) as stream:

@@ -137,7 +137,7 @@ def load_checkpoint(checkpoint: Path) -> PreTrainedModel:
         raise UserError(
             f"{checkpoint} was written by an earlier version, whose checkpoints hold no configuration",
             "a checkpoint is exported by what it holds",
-            "let its run go on: the next checkpoint holds all",
+            "let its run continue: the next checkpoint holds all",
         )
     architecture, (name,) = ARCHITECTURES[saved["config"]["model_type"]], saved["config"]["architectures"]
     kind = architecture.model_class(next(head for head, known in architecture.classes.items() if known == name))

@@ -1,4 +1,4 @@
-"""Attention over texts of any length side by side, without padding and without a mask, and the kernels for it.
+"""Attention over unpadded (packed) sequences, without a mask, and the kernels for it.
 
 Shapes: T tokens of a micro-batch, all texts one after the other, A heads, D width of a head, K borders of texts.
 """
@@ -152,7 +152,7 @@ def attend_fused(
 
 
 def unpadded(device: torch.device, half: torch.dtype | None, width: int, length: int, compiled: bool) -> bool:
-    """Return whether texts side by side are faster than rectangles with a mask.
+    """Return whether unpadded sequences are faster than padded ones with a mask.
 
     They are on a GPU from Ampere on in 16 bits, which has a kernel for them, and on a CPU where samples are long.
 

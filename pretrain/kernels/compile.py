@@ -85,7 +85,7 @@ def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "
     """Compile embeddings, layers and head each for itself.
 
     The backward pass of a model that is compiled as a whole hands over all gradients when it ends. Of single layers
-    they come one layer after the other, and are averaged over the processes while it goes on. The layers share a graph.
+    they come one layer after the other, and are averaged over the processes meanwhile. The layers share a graph.
 
     Args:
         model: changed in place.
@@ -102,7 +102,7 @@ def compile_layers(model: MaskedRowsModel, backend: str | Callable[..., Any] = "
 
 
 def _mark_texts(_: torch.nn.Module, __: tuple[Any, ...], inputs: dict[str, Any]) -> None:
-    """Mark the length of texts side by side as one that differs from batch to batch."""
+    """Mark the length of unpadded sequences as one that differs between batches."""
     for value in inputs.values():
         if isinstance(value, Tensor) and value.shape == inputs["input_ids"].shape:
             torch._dynamo.mark_dynamic(value, 1)

@@ -38,8 +38,8 @@ def load_model(
     """Return a model with the weights of `source` that takes the run's vocabulary and length.
 
     Entries that the vocabulary has beyond the published one begin as the mean of the pieces that they were cut into so
-    far (their embeddings and their output biases). A run that is longer than the model has positions goes on from these
-    as they go on from each other (`lengthen`); where they show no such order, they are repeated (Beltagy et
+    far (their embeddings and their output biases). A run longer than the model has positions continues from these
+    as they continue from each other (`lengthen`); where they show no such order, they are repeated (Beltagy et
     al. 2020, section 5), and the run learns to tell them apart.
 
     Args:
@@ -47,7 +47,7 @@ def load_model(
         config: the run's; dropout and special ids are taken from it, and its length is the least there will be.
         settings: the run, with the shape that the recipe states.
         vocabulary: the run's entries in the order of their ids.
-        tell: is told what begins otherwise than in the published model.
+        tell: gets each difference from the published model.
 
     Raises:
         UserError: there is no model of the run's kind there with all of its weights and its tokenizer, its shape is not
@@ -77,16 +77,16 @@ def load_model(
         how = "the others are computed, as those are"
         if longer:
             how = (
-                f"the others go on by a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
+                f"the others follow a rotation of {longer.components} components ({longer.predicted:.0%} of a step)"
                 if longer.components
-                else "they are repeated, as no rotation goes on from them"
+                else "they are repeated, as no rotation continues them"
             )
         tell(f"{named} has {there} positions, the run {settings.max_seq_len}: {how}")
     return model
 
 
 def check_model(source: str, settings: PretrainSettings) -> None:
-    """Refuse a model that a run cannot go on from, as far as its configuration shows it; nothing else is read.
+    """Refuse a model that a run cannot continue from, as far as its configuration shows it; nothing else is read.
 
     Args:
         source: a transformers folder, a run's folder, or a name on the hub.
@@ -112,7 +112,7 @@ def _config(source: str, kind: str) -> Any:
     if config.model_type != kind:
         raise UserError(
             f"{source} is a {config.model_type}, the run trains a {kind}",
-            "a run goes on with a model of its own kind",
+            "a run continues with a model of its own kind",
             "set pretrain.model.type, or name another model",
         )
     return config
@@ -131,7 +131,7 @@ def _check_shape(source: str, config: PreTrainedConfig, settings: ModelSettings)
 
 def _check_kind(source: str, config: PreTrainedConfig, ours: PreTrainedConfig) -> None:
     """Refuse a model that computes something else than the run's would with the same weights."""
-    architecture, remedy = ARCHITECTURES[ours.model_type], "go on with another model"
+    architecture, remedy = ARCHITECTURES[ours.model_type], "continue with another model"
     for name in architecture.alike:
         theirs, wanted = getattr(config, name), getattr(ours, name)
         if theirs != wanted:
@@ -157,7 +157,7 @@ def _weights(source: str, config: PreTrainedConfig, kind: type[PreTrainedModel])
     if missing:
         raise UserError(
             f"{source} lacks {len(missing)} weights of a {kind.__name__}: {', '.join(missing[:3])}",
-            "a run goes on with all weights, those of the heads too",
+            "a run continues with all weights, those of the heads too",
             "name a checkpoint of pretraining, not one for another task, or another pretrain.objective",
         )
     return model

@@ -1,4 +1,4 @@
-"""A longer position table for a model that goes on from a shorter one.
+"""A longer position table for a model that continues from a shorter one.
 
 Learned positions lie on a helix: a step from one to the next turns their leading principal components by nearly the
 same rotation everywhere, which is how attention comes to see distances. Going on by that rotation keeps what heads know

@@ -1,6 +1,6 @@
 """Causal language modelling on an encoder's weights: every position predicts the token after it.
 
-A first phase of a run, from which masked language modelling goes on: each position learns, not 15% of them.
+A first phase of a run, from which masked language modelling continues: each position learns, not 15% of them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class CausalLanguageModelling(Objective):
             raise HunminError("no text of the corpus has a token after another", "a text is [CLS] … [SEP]", "add text")
 
         def shift(batch: Batch, ids_B: np.ndarray, epochs_B: np.ndarray, step: int | None) -> MaskedBatch:
-            texts_BS = batch.segment_ids_BS
-            follows_BM = (texts_BS[:, 1:] == texts_BS[:, :-1]) & (texts_BS[:, 1:] >= 0)
+            segments_BS = batch.segment_ids_BS
+            follows_BM = (segments_BS[:, 1:] == segments_BS[:, :-1]) & (segments_BS[:, 1:] >= 0)
             rows_BM = np.where(follows_BM, np.arange(follows_BM.shape[1]), 0)
             labels_BM = np.where(follows_BM, batch.ids_BS[:, 1:], IGNORE)
             return MaskedBatch(batch.ids_BS, rows_BM, labels_BM, len(ids_B) * mean)

@@ -1,4 +1,4 @@
-"""The plain engine: every process holds everything, and gradients are averaged while the backward pass goes on."""
+"""The plain engine: every process holds everything, and gradients are averaged while the backward pass continues."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Engine(ABC):
         """
 
     def settle(self, inputs: dict[str, Tensor]) -> None:  # noqa: B027 - most engines need nothing
-        """Do what would make the first step after a start compute otherwise than the same step of a run that goes on.
+        """Do what would make the first step after a start compute otherwise than the same step of a run that continues.
 
         Args:
             inputs: the model's arguments for some micro-batch; its gradient is forgotten.

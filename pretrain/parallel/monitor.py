@@ -41,7 +41,7 @@ GRACE = 5.0
 MOST = 16
 """Hosts in the file at most, and ranks of each: one glance, however many are late."""
 LONGEST = 3000
-"""Characters of an error's text that the others are told; those of collectives carry pages of stack."""
+"""Characters of an error's text sent to the others; those of collectives carry pages of stack."""
 LEFT = -1
 
 

@@ -35,7 +35,7 @@ OVERRIDES = {
     "DeepSpeedZeroOptimizer._lazy_init_hp_params_optimizer_state": "links weights to their moments. DeepSpeed calls it "
     "after AdamW has updated the first of its groups, before the others have any: their moments could not be read",
     "DeepSpeedZeroOptimizer_Stage3.fp32_partitioned_groups_flat": "the flat parts that AdamW updates at ZeRO 3, which "
-    "get their state before the first step, as in a run that goes on",
+    "get their state before the first step, as in a run that continues",
     "runtime.zero.partition_parameters.Init._padding_size": "says how ZeRO 3 cuts a weight: flat, into equal "
     "parts, the last filled with zeros. Moments of a checkpoint are cut likewise",
 }
@@ -126,7 +126,7 @@ class DeepSpeedEngine(Engine):
         return sums
 
     def settle(self, inputs: dict[str, Tensor]) -> None:
-        """Rehearse a step at stage 3, where no process holds a model to rehearse with; it changes nothing."""
+        """Dry-run a step at stage 3, where no process holds the whole model; it changes nothing."""
         if self._stage == 3:
             self.micro_step(inputs, nothing, last=True)
             one = torch.ones((), dtype=torch.float32, device=self.device)

@@ -51,7 +51,7 @@ def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         own = tokenizer.chat_template
         tokenizer.chat_template = (own.get("default") if isinstance(own, dict) else own) or CHAT_TEMPLATE
         prompt = prompt_of(tokenizer, PROBE)
-        tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True  # set aside, told
+        tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True  # quarantined
     except Exception as error:  # of many kinds
         raise refused(f"does not load: {(str(error).splitlines() or [''])[0]}") from None
     if tokenizer.eos_token_id is None:

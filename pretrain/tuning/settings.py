@@ -51,7 +51,7 @@ class TuneSettings(Settings):
     base: str
     """Model to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code."""
     max_seq_len: int = Field(1024, ge=8)
-    """Most tokens of an example, end mark included, at most the base's positions; longer ones are set aside."""
+    """Most tokens of an example, end mark included, at most the base's positions; longer ones are quarantined."""
     lora: LoraSettings | None = None
     """LoRA; None trains all weights."""
     epochs: int = Field(2, ge=1)

@@ -283,7 +283,7 @@ def test_a_polite_stop_leaves_no_process_and_goes_on(
     assert family
     process.send_signal(number)
     message = finish(process, code)
-    assert "the same command goes on from there" in message
+    assert "finished work is kept; resume with the same command" in message
     gone(family)
     finish(command(recipe, tmp_path, "corpus.workers=2"))
     assert manifest(tmp_path) == straight[0]
@@ -300,7 +300,7 @@ def test_a_ctrl_c_at_the_terminal_reaches_all_processes(
     until_parts(process, tmp_path, units)
     family = descendants(process.pid)
     os.killpg(process.pid, signal.SIGINT)
-    assert "the same command goes on from there" in finish(process, 130)
+    assert "finished work is kept; resume with the same command" in finish(process, 130)
     gone(family)
     finish(command(recipe, tmp_path, "corpus.workers=2"))
     assert manifest(tmp_path) == straight[0]

@@ -83,7 +83,7 @@ def test_a_polite_stop_says_so_and_goes_on(
     os.kill(process.pid, number)
     _, errors = process.communicate()
     assert process.returncode == 130, errors.decode()
-    assert "the same command goes on from there" in errors.decode() and "Traceback" not in errors.decode()
+    assert "the same command continues from there" in errors.decode() and "Traceback" not in errors.decode()
     process = command(recipe, tmp_path / "run")
     _, errors = process.communicate()
     assert process.returncode == 0, errors.decode()

@@ -53,7 +53,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
     assert run_command(["doctor"]) == 1
     shown = " ".join(capfd.readouterr().out.split())
     assert "libcudart.so.12" in shown and "signal 6" in shown and "--force-reinstall" in shown
-    assert "to be fixed: torch, transformers, deepspeed, devices" in shown
+    assert "to fix: torch, transformers, deepspeed, devices" in shown
 
 
 def test_a_probe_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_the_table(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
     monkeypatch.setattr("hunmin.doctor.checks.examine", lambda run: rows)
     assert run_command(["doctor"]) == 1
     out = capfd.readouterr().out
-    assert "not installed [x]" in out and "pip install 'torch>=2.11'" in out and "to be fixed: torch" in out
+    assert "not installed [x]" in out and "pip install 'torch>=2.11'" in out and "to fix: torch" in out
     monkeypatch.setattr("hunmin.doctor.checks.examine", lambda run: rows[:1])
     assert run_command(["doctor", "--json"]) == 0
     assert json.loads(capfd.readouterr().out) == {"ok": True, "checks": [asdict(rows[0])]}

@@ -141,7 +141,7 @@ def test_a_training_that_was_stopped_says_so(
 
     monkeypatch.setattr(engine, "run", stop)
     assert run_command(["run", "quickstart", f"out={tmp_path}"]) == 130
-    assert capsys.readouterr().err == "stopped: the state is saved; the same command goes on from there\n"
+    assert capsys.readouterr().err == "stopped: the state is saved; the same command continues from there\n"
 
 
 def test_a_parent_is_found_where_its_training_was_moved_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_a_base_is_taken_as_it_is_or_extended_to_the_size(tokenizer_folder: Path
         after = entries(load_tokenizer(out))
         assert after[:240] == before and len(after) == counts["vocab_size"] == size and counts["learnt"] == size - 240
         card = (out / "README.md").read_text(encoding="utf-8")
-        assert f"vocabulary of {size} entries" in card and f"goes on from `{tokenizer_folder.name}`" in card
+        assert f"vocabulary of {size} entries" in card and f"continues from `{tokenizer_folder.name}`" in card
         assert AutoTokenizer.from_pretrained(str(out)).get_vocab() == {
             entry: index for index, entry in enumerate(after)
         }

@@ -43,7 +43,7 @@ class PiiType:
         name: as it stands in settings, counts and spans.
         pattern: what a value looks like.
         gate: a relaxation of the pattern in RE2 syntax.
-        make: the pseudonym, from the value, its normal form and keyed choices; of the value's form, and nobody's.
+        make: the pseudonym, from the value, its normal form and keyed choices; of the value's form, and invented.
         label: words beside a value that say what it is; None where a value needs none.
         check: given a match, the extent of the value, or None when it is something else. A value that carries its own
             evidence (a check digit that fits, a typical grouping) needs no label; a bare run of digits does.

@@ -30,7 +30,7 @@ _NO_NAME = re.compile(
 _ENDS_OF_WORDS = ("날", "마음", "솜", "말", "글", "불", "맵", "아저", "아가", "이름", "박")
 """Before 씨 these make a word: weather, handwriting, skill, embers."""
 _INVENTED_SURNAMES = "갸냐댜랴먀뱌샤야쟈챠캬탸퍄햐"
-"""Syllables that no surname is: a pseudonym is nobody's name."""
+"""Syllables that no surname is: a pseudonym is an invented name."""
 _SYLLABLES = "가나다라마바사아자하고노도로모보소오조호"
 
 

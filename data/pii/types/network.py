@@ -102,7 +102,7 @@ _PROGRAMS = re.compile("(?:COMMAND|FORMAT|MODE|MORE|EDIT|TREE|CHCP|DISKCOPY|DEVE
 
 
 def url(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a URL up to its end (see url.py); the own machine is nobody's, a shop called 예스24.com no address.
+    """Accept a URL up to its end (see url.py); localhost belongs to no person, a shop called 예스24.com no address.
 
     JSON may write a slash as \\/.
     """
@@ -120,7 +120,7 @@ def url(text: str, match: re.Match[str]) -> Extent | None:
 
 
 def mac(text: str, match: re.Match[str]) -> Extent | None:
-    """Accept a hardware address; all-zero and broadcast are nobody's; digits alone need a colon or a label."""
+    """Accept a hardware address; all-zero and broadcast belong to no person; digits alone need a colon or a label."""
     if match["told"]:
         return match.span("told")
     value = match[0].lower()

@@ -25,7 +25,7 @@ _FORMER = "0[3-6][1-9][0-9]"
 """Area codes of before July 2000, a county each (0431, 0343)."""
 _BARE_BEFORE = rf"(?<![0-9_])(?<![0-9A-Za-z][{DASH}/=_])(?<![0-9][.,)(])"
 _BARE_AFTER = rf"(?![0-9_])(?![{DASH}.,][0-9])"
-"""Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code goes on."""
+"""Digits alone, and the eight of service numbers, are a number only where no sum, range of years or code continues."""
 _MOBILE = rf"01[016789][{DASH}.][0-9]{{4}}[{DASH}.][0-9]{{4}}{APART_AFTER}"
 _TEL = (
     rf"(?P<country>(?<![0-9])(?:\(\+ ?82\)|\+ ?82|0082)|{APART_BEFORE}82(?=[{DASH}]"

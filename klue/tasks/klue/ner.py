@@ -200,7 +200,7 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
     """Return the labels of a sentence's characters from its tokens' labels.
 
     A character that no token covers (a control character, or beyond the longest input) is O, but inside an entity
-    that goes on after it.
+    that continues after it.
 
     Args:
         tags: indices in `LABELS`, (T,) or more.

@@ -1,7 +1,7 @@
 """KLUE-RE: the relation between two entities of a sentence, one of 30; micro F1 and the area under precision-recall.
 
 The entities are put between markers, which are special tokens of their own. With WordPiece the text between them is
-tokenised part by part, as the authors do: what goes on after an end marker without a space goes on with a continuation
+tokenised part by part, as the authors do: text right after an end marker begins with a continuation
 token (##). With other tokenizers the sentence is tokenised as a whole and the markers are put in, so that its tokens
 stay those of running text. An entity may end the sentence (the authors' code fails on it).
 """
@@ -141,7 +141,7 @@ class RelationExtraction(Classification):
 def _put_in(examples: Sequence[Example], tokenizer: Any) -> list[list[int]]:
     """Return the ids of the sentences, each tokenised as a whole, with the markers put in where entities stand.
 
-    A token that goes on over the edge of an entity is cut there, where the vocabulary has both sides.
+    A token that continues over the edge of an entity is cut there, where the vocabulary has both sides.
     """
     encoded = tokenizer(
         [example.texts[0] for example in examples],
@@ -195,7 +195,7 @@ def _edges(example: Example) -> list[tuple[int, str]]:
 
 
 def _going_on(piece: list[int], character: str, tokenizer: Any, vocabulary: dict[str, int]) -> list[int]:
-    """Return the ids after a marker so that they go on with the word before it, where the vocabulary allows.
+    """Return the ids after a marker so that they continue the word before it, where the vocabulary allows.
 
     WordPiece: Hangul takes its continuation form. SentencePiece: the sign of a space, which is not there, goes.
     """

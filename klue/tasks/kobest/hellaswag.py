@@ -1,4 +1,4 @@
-"""KoBEST HellaSwag: which of four sentences goes on; macro F1."""
+"""KoBEST HellaSwag: which of four sentences continues; macro F1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from klue.tasks.kobest.common import KobestTask, own_values
 
 
 class HellaSwag(KobestTask, Choice):
-    """Choice of the sentence that goes on; labels count from 0."""
+    """Choice of the sentence that continues; labels count from 0."""
 
     name = "kobest-hellaswag"
     key = "hellaswag"

@@ -84,10 +84,10 @@ def test_a_push_that_failed_is_repeated_by_the_same_command(
     assert (tmp_path / "m").exists() == (fault.path == "/commit/")  # the hub's no is told before the work
     assert run_command(command) == 0
     assert set(hub.repositories["me/mini"].tags) == {"step-20"}
-    assert ("holds this export already" in capsys.readouterr().err) == (fault.path == "/commit/")
+    assert ("already holds this export" in capsys.readouterr().err) == (fault.path == "/commit/")
     for other in ([str(checkpoint(run, 10)), *command[2:]], [*command, "--dtype", "bf16"]):
         assert run_command(["export", *other] if other[0] != "export" else other) == 2
-        assert "neither an empty folder nor this export" in capsys.readouterr().err
+        assert "is not empty, and not this export" in capsys.readouterr().err
 
 
 def test_an_export_can_be_uploaded_as_it_is(run: Path) -> None:
@@ -105,8 +105,8 @@ def test_what_is_refused_before_anything_is_done(
     alone = shutil.copytree(checkpoint(run, 20), tmp_path / "step-00000020")
     for words, told in (
         ([str(checkpoint(run, 20)), "--push-to-hub", "mini"], "OWNER/NAME"),
-        ([str(alone), "--push-to-hub", "me/mini"], "made of the run's facts"),
-        ([str(checkpoint(run, 20)), "--dry-run"], "are of an upload"),
+        ([str(alone), "--push-to-hub", "me/mini"], "made from the run's facts"),
+        ([str(checkpoint(run, 20)), "--dry-run"], "need an upload"),
         ([str(checkpoint(run, 20)), "--push-to-hub", "me/mini", "--onnx", "--dtype", "bf16"], "16-bit weights"),
     ):
         assert run_command(["export", *words, "--out", str(tmp_path / "m")]) == 2
@@ -118,7 +118,7 @@ def test_what_is_refused_before_anything_is_done(
     hub.calls.clear()
     monkeypatch.chdir(tmp_path / "here")
     assert run_command(["export", str(alone), "--out", "."]) == 2
-    assert ". is the folder that you are in" in capsys.readouterr().err
+    assert ". is the working directory" in capsys.readouterr().err
     assert run_command(["export", str(alone), "--out", str(tmp_path / "m")]) == 0  # to a folder it needs no run
     assert not hub.calls
 

@@ -193,7 +193,7 @@ def test_several_nodes_need_a_number_and_a_dry_run_writes_nothing(
     assert run_command([*command, "--dry-run"]) == 0
     shown = capfd.readouterr()
     assert "--nnodes=2" in shown.out and not (tmp_path / "run").exists()
-    assert "here this would be refused: nothing found at a" in shown.err
+    assert "this machine would refuse it: nothing found at a" in shown.err
     for name in ("a", "k"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.jsonl").write_text('{"text": "가"}')

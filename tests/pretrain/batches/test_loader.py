@@ -18,7 +18,7 @@ from pretrain.batches.masking import VALIDATION_EPOCH, mask_batch
 from pretrain.batches.plans import BY_ORDINARY, make_layout
 from pretrain.batches.predictions import IGNORE
 from pretrain.settings import PretrainSettings
-from pretrain.setup import rehearsed_inputs
+from pretrain.setup import dry_run_inputs
 from tests.pretrain.small_tokens import SPECIAL, make_tokens
 from tokenizer.shards import TokenShards, shard_files, token_dtype, write_meta, write_shard
 
@@ -187,7 +187,7 @@ def test_what_is_rehearsed_is_as_large_as_any_batch_and_of_every_form(
     plan_samples(run, unknown, tmp_path)
     loader = Loader(run, unknown, tokenizer, tmp_path, 0, 1, form=form)
     model: Any = SimpleNamespace(on_device=lambda inputs, device: inputs)
-    rehearsed = rehearsed_inputs(loader, model, torch.device("cpu"))
+    rehearsed = dry_run_inputs(loader, model, torch.device("cpu"))
     batches = [batch.inputs for step in range(loader.order.size // 8) for batch in loader.micro_batches(step)]
     sizes = [inputs["ids_BS"].numel() for inputs in batches]
     assert rehearsed[0]["ids_BS"].numel() == max(*sizes, 8 * 64) and (form.texts or len(set(sizes)) == 1)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from common.errors import UserError
 from pretrain.cost.peak import known_device
-from pretrain.dry_run_batch import rehearse
+from pretrain.dry_run_batch import dry_run_batch
 from pretrain.kernels.compile import compile_whole, speed_up, use_fp8
 from pretrain.kernels.precision import half_type
 from pretrain.models.encoder import MaskedRowsModel, build_config, build_model, recompute_layers
@@ -69,7 +69,7 @@ def test_a_compiler_that_fails_is_named_before_the_run() -> None:
     model, settings = model_of(dtype="fp32")
     compile_whole(model, broken)
     with pytest.raises(UserError, match=r"torch\.compile does not work here") as raised:
-        rehearse(model, [arguments()], settings, 1, CPU)
+        dry_run_batch(model, [arguments()], settings, 1, CPU)
     assert "pretrain.compile=false" in str(raised.value)
     torch._dynamo.reset()
 
@@ -77,7 +77,7 @@ def test_a_compiler_that_fails_is_named_before_the_run() -> None:
 def test_faults_of_the_model_itself_are_not_the_compilers() -> None:
     model, settings = model_of(dtype="fp32")
     with pytest.raises(IndexError):
-        rehearse(model, [{**arguments(), "ids_BS": torch.full((4, 16), 99)}], settings, 1, CPU)
+        dry_run_batch(model, [{**arguments(), "ids_BS": torch.full((4, 16), 99)}], settings, 1, CPU)
 
 
 def test_compile_and_stage_3_exclude_each_other() -> None:
@@ -93,7 +93,7 @@ def test_gradients_stand_beside_the_activations_at_a_rehearsals_peak(padded: boo
     there: list[bool] = []
     model.register_forward_hook(lambda *_: there.append(all(p.grad is not None for p in model.parameters())))
     inputs = {**arguments(), **({"lengths_B": torch.tensor([16, 9, 16, 12])} if padded else {})}
-    rehearse(model, [inputs], settings, 1, CPU)
+    dry_run_batch(model, [inputs], settings, 1, CPU)
     assert there == [True, True] and all(p.grad is None for p in model.parameters())
 
 

@@ -75,7 +75,7 @@ def test_positions_of_a_longer_run_begin_as_those_of_the_model(tmp_path: Path) -
     source = publish(tmp_path / "model")
     told: list[str] = []
     published, loaded = RobertaForMaskedLM.from_pretrained(source), load(source, ENTRIES, 50, tell=told.append)
-    assert told == [f"{source} has {LENGTH} positions, the run 50: they are repeated, as no rotation goes on from them"]
+    assert told == [f"{source} has {LENGTH} positions, the run 50: they are repeated, as no rotation continues them"]
     old, new = (m.roberta.embeddings.position_embeddings.weight for m in (published, loaded))
     assert len(old) == 2 + LENGTH and len(new) == 52 == loaded.config.max_position_embeddings
     assert torch.equal(new[:22], old) and torch.equal(new[22:42], old[2:]) and torch.equal(new[42:], old[2:12])
