@@ -61,6 +61,8 @@ class Scores:
     """Columns of tasks that are split or cut: no score there is the best."""
     title: str = ""
     """Of the table: the suite's, or that its tasks are synthetic."""
+    keys: tuple[tuple[str, str, str], ...] = ()
+    """Task, metric and "best" or "test" of each column, as result rows name them."""
 
     def best(self, column: int) -> float | None:
         """Return the highest score of a column, of those that can be compared; None where none can."""
@@ -166,12 +168,12 @@ def tabulate(
         notes.append(AS_PUBLISHED)
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
-        notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
+        notes.append(f"Scores are the best of N dev evaluations ({looks}); scores of the last evaluation stand apart.")
     notes += _other_than_the_authors(summary)
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
-        notes.append(f"Sentences of the corpus taken out because they stand in a task's data, or all but: {found}.")
+        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {found}.")
     elif contamination:
         notes.append(
             f"No sentence of the corpus was taken out for {which.title}: none was there, or it was not cleaned of it."
@@ -188,7 +190,7 @@ def tabulate(
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
     title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
-    return Scores(which, header, lines, notes, beside_them, numbers, title)
+    return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns))
 
 
 def named(model: str, init: str) -> str:

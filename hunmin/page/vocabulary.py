@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
-from markupsafe import Markup
-
-from hunmin.page import markup
 from hunmin.page.facts import Facts, Vocabulary
-from hunmin.page.markup import count, percent
+from hunmin.page.tables import Bar, Table, count, percent
+from hunmin.page.words import Words
 
 KINDS = (
     ("special", re.compile(r"\[.+\]|<.+>")),
@@ -24,53 +23,57 @@ HIDDEN = ("corpus",)
 """Counts of the stage that are no numbers."""
 
 
-def vocabulary(facts: Facts) -> Markup:
-    """Return the section; it says so where there is no vocabulary yet."""
-    if facts.vocabulary is None:
-        return markup.section("vocabulary", "Vocabulary", markup.paragraph("There is no finished vocabulary yet."))
-    counts = facts.stage("tokenizer").counts
-    sizes = [(name.replace("_", " "), count(value)) for name, value in counts.items() if name not in HIDDEN]
-    held_out = markup.table("On text that was held out", ["figure", "value"], facts.vocabulary.held_out)
-    return markup.section(
-        "vocabulary",
-        "Vocabulary",
-        markup.grid(
-            markup.block("Sizes", markup.table("Sizes", ["what", "count"], sizes)),
-            markup.block("On text that was held out", held_out),
-            markup.block("The encoded corpus", _encoded(facts)),
-            markup.block("What the entries are made of", _made_of(facts.vocabulary)),
-        ),
-        markup.block("How it cuts the example sentence of the KLUE paper", splits(facts.vocabulary.splits)),
-    )
+def view(facts: Facts, words: Words) -> dict[str, Any] | None:
+    """Return what the template of the section shows; None where there is no vocabulary yet."""
+    found = facts.vocabulary
+    if found is None:
+        return None
+    sizes = [(words.name(key), count(n)) for key, n in facts.stage("tokenizer").counts.items() if key not in HIDDEN]
+    held_out = [(words.name(name.replace(" ", "_")), value) for name, value in found.held_out]
+    head = [words("figure"), words("value")]
+    return {
+        "size": words("{count} entries", count=f"{facts.stage('tokenizer').counts.get('vocab_size', 0):,}"),
+        "sizes": Table(words("Sizes"), [words("figure"), words("count")], sizes),
+        "held_out": Table(words("On held-out text"), head, held_out),
+        "encoded": _encoded(facts, words),
+        "entries": _made_of(found, words),
+        "splits": [
+            (row["tokenizer"] if at < len(found.splits) - 1 else words("this vocabulary"), row["words"])
+            for at, row in enumerate(found.splits)
+        ],
+    }
 
 
-def _encoded(facts: Facts) -> Markup:
-    counts = facts.stage("encode").counts
-    if not counts:
-        return Markup()
-    words, tokens = facts.stage("corpus").counts.get("words", 0), counts["tokens"]
-    rows: list[list[object]] = [
-        ["tokens", count(tokens)],
-        ["unknown", percent(counts["unk"], tokens, 4)],
-        ["tokens a word", f"{tokens / words:.3f}" if words else None],
-        ["tokens a document", f"{tokens / counts['documents']:,.1f}" if counts["documents"] else None],
-        ["documents without a token", count(counts.get("empty_documents"))],
-    ]
-    return markup.table("The encoded corpus", ["figure", "value"], rows)
+def _encoded(facts: Facts, words: Words) -> Table:
+    counts, rows = facts.stage("encode").counts, []
+    if counts:
+        whole, tokens = facts.stage("corpus").counts.get("words", 0), counts["tokens"]
+        rows = [
+            ["tokens", count(tokens)],
+            ["[UNK] share", percent(counts["unk"], tokens, 4)],
+            ["tokens per word", f"{tokens / whole:.3f}" if whole else None],
+            ["tokens per document", f"{tokens / counts['documents']:,.1f}" if counts["documents"] else None],
+            ["documents without a token", count(counts.get("empty_documents"))],
+        ]
+    shown = [[words(str(name)), value] for name, value in rows]
+    return Table(words("The encoded corpus"), [words("figure"), words("value")], shown)
 
 
-def _made_of(found: Vocabulary) -> Markup:
+def _made_of(found: Vocabulary, words: Words) -> Table:
     begin, within = made_of(found.entries)
-    rows: list[list[object]] = [
-        [name, count(begin[name]), count(within[name]), percent(begin[name] + within[name], len(found.entries))]
+    sums = begin + within
+    rows = [
+        [words(name), count(begin[name]), count(within[name]),
+         Bar(percent(sums[name], len(found.entries)), sums[name] / len(found.entries))]
         for name, _ in KINDS
-        if begin[name] + within[name]
-    ]
-    return markup.table("Entries", ["kind", "begin a word", "go on (##)", "share"], rows)
+        if sums[name]
+    ]  # fmt: skip
+    head = [words(text) for text in ("kind", "start a word", "continue a word (##)", "share")]
+    return Table(words("Entries"), head, rows)
 
 
 def made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return how many entries of each kind begin a word, and how many go on with one.
+    """Return how many entries of each kind start a word, and how many continue one.
 
     Args:
         entries: of a WordPiece vocabulary.
@@ -78,30 +81,8 @@ def made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
     begin: Counter[str] = Counter()
     within: Counter[str] = Counter()
     for entry in entries:
-        goes_on = entry.startswith("##") and len(entry) > 2
-        text = entry[2:] if goes_on else entry
+        continues = entry.startswith("##") and len(entry) > 2
+        text = entry[2:] if continues else entry
         kind = next(name for name, pattern in KINDS if pattern.fullmatch(text))
-        (within if goes_on else begin)[kind] += 1
+        (within if continues else begin)[kind] += 1
     return begin, within
-
-
-def splits(rows: list[dict[str, object]]) -> Markup:
-    """Return a sentence as it is cut, a line each way, its pieces apart.
-
-    Args:
-        rows: as `tokenizer.show.show` returns them; the last one is of the run's own vocabulary.
-    """
-    lines = []
-    for at, row in enumerate(rows):
-        name = "this vocabulary" if at == len(rows) - 1 else row["tokenizer"]
-        lines.append(
-            Markup('<tr><th scope="row">{}</th><td class="word">{}</td></tr>').format(name, cut(row["words"]))  # type: ignore[arg-type]
-        )
-    return Markup('<table class="splits"><tbody>{}</tbody></table>').format(markup.join(lines))
-
-
-def cut(words: list[list[str]]) -> Markup:
-    """Return words as rows of pieces."""
-    piece = Markup('<span class="piece">{}</span>')
-    word = Markup('<span class="cut">{}</span>')
-    return Markup(" ").join(word.format(Markup("").join(piece.format(one) for one in pieces)) for pieces in words)

@@ -1,0 +1,68 @@
+"""Tables and numbers as the templates show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+NONE = "–"
+"""What stands where there is no value."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A cell with a bar as long as a share, 0 to 1, behind its text."""
+
+    text: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Best:
+    """A cell in bold."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names its rows."""
+
+    title: str
+    """What it shows, for those who hear the page."""
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | Bar | Best | None]]
+    words: tuple[int, ...] = ()
+    """Columns of text, which are aligned left; all others but the first hold numbers."""
+    total: Sequence[str | None] | None = None
+    """A last row."""
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with separators, or a dash."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def percent(part: float, whole: float, digits: int = 1) -> str:
+    """Return a share in percent, or a dash of nothing."""
+    return f"{100 * part / whole:.{digits}f}%" if whole else NONE
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign: +1.50, −0.25."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def moment(seconds: float) -> str:
+    """Return a time in UTC.
+
+    Args:
+        seconds: since 1970.
+    """
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return what was counted at least once, the most frequent first."""
+    return sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0]))
