@@ -8,7 +8,7 @@ from typing import Any
 
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.facts import Facts
-from hunmin.page.tables import Best, Table, signed
+from hunmin.page.tables import Table, signed
 from hunmin.page.verdict import run_facts, verdict
 from hunmin.page.words import Words
 from klue.synthetic import TOLD, all_synthetic
@@ -35,17 +35,15 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
     vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
     rows = [{**row, "model": name} for name, one in zip(names, runs, strict=True) for row in one.klue.rows]
     published = next((one.klue.published for one in runs if one.klue.published), None)
-    found = tables(rows, published)
-    charts = [
-        line_chart(
-            words, key, title, zero=key == "throughput", unit=unit, form="{:,.4f}" if unit == "nats" else "{:,.2f}",
-            series=[
-                Series(name, one.training.metrics.curve(curve).scaled(factor), dots="validation" in curve, colour=number)
-                for number, (name, one) in enumerate(zip(names, runs, strict=True), start=1)
-            ],
-        )
-        for key, title, unit, curve, factor in CURVES
-    ]  # fmt: skip
+    charts = []
+    for key, title, unit, curve, factor in CURVES:
+        curves = [one.training.metrics.curve(curve).scaled(factor) for one in runs]
+        series = [
+            Series(name, found, dots=curve.startswith("validation"), colour=number)
+            for number, (name, found) in enumerate(zip(names, curves, strict=True), start=1)
+        ]
+        form = "{:,.4f}" if unit == "nats" else "{:,.2f}"
+        charts.append(line_chart(words, key, title, series, unit, form=form, zero=key == "throughput"))
     return {
         "names": names,
         "verdicts": [(name, verdict(one, words)) for name, one in zip(names, runs, strict=True)],
@@ -53,7 +51,10 @@ def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
         "vocabularies_differ": len(vocabularies) > 1,
         "charts": [one for one in charts if one],
         "facts": _facts(runs, names, words),
-        "scores": [(words.said(table.title), _scores(table, names, words), _notes(table, words)) for table in found],
+        "scores": [
+            (words.said(table.title), _scores(table, names, words), _notes(table, words))
+            for table in tables(rows, published)
+        ],
     }
 
 
@@ -71,7 +72,7 @@ def _facts(runs: Sequence[Facts], names: list[str], words: Words) -> Table:
     found = [{name: (value, beside) for name, value, beside in run_facts(one, words)} for one in runs]
     order = list(dict.fromkeys(name for one in found for name in one))
     rows = [[name, *(_beside(one.get(name)) for one in found)] for name in order]
-    return Table(words("Runs"), [words("run"), *names], rows, words=tuple(range(1, len(runs) + 1)))
+    return Table(words("Runs"), [words("run"), *names], rows)
 
 
 def _beside(pair: tuple[str, str] | None) -> str | None:
@@ -93,7 +94,7 @@ def _scores(table: Scores, names: list[str], words: Words) -> Table:
                 continue
             base = random.values[at] if random else None
             text = f"{value:.2f}" + (f" ({signed(value - base)})" if base is not None else "")
-            cells.append(Best(text) if len(known) > 1 and value == max(known) else text)
+            cells.append("*" * (len(known) > 1 and value == max(known)) + text)
         rows.append([words.metric(column.replace(" (synthetic)", "")), *cells])
     return Table(words("Scores"), [words("metric"), *names], rows)
 

@@ -128,7 +128,8 @@ def read_facts(run: Path, now: float) -> Facts:
     training = read_training(folder)
     stages = read_stages(run, active)
     state = run_state(stages, active, stopped, training.heartbeat)
-    corpus, last = run / "corpus", next(reversed(_json_lines(run / TIMING)), {})
+    corpus, times = run / "corpus", _json_lines(run / TIMING)
+    last = times[-1] if times else {}
     return Facts(
         name=str(recipe.get("name", run.name)),
         recipe=recipe,

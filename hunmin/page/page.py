@@ -20,8 +20,8 @@ from markupsafe import Markup
 
 from common.control_characters import escaped
 from common.errors import UserError
-from common.files import atomic_write
-from hunmin.page import compare, corpus, pipeline, scores, training, verdict, vocabulary
+from common.files import atomic_write, human_size
+from hunmin.page import compare, corpus, pipeline, scores, tables, training, verdict, vocabulary
 from hunmin.page.facts import Facts, read_facts
 from hunmin.page.samples import read_samples
 from hunmin.page.words import LANGUAGES, Language, Words
@@ -80,6 +80,13 @@ def _written(template: str, words: Words, **values: Any) -> str:
         loader=FileSystemLoader(HERE / "templates"), undefined=StrictUndefined, autoescape=True, trim_blocks=True,
         lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
+    templates.filters |= {
+        "count": tables.count, "percent": tables.percent, "by_count": tables.by_count, "human_size": human_size,
+        "megabytes": lambda size: f"{size / 1e6:,.2f}", "named": words.name,
+        "rule_name": lambda rule: words.name(f"rule {rule}"), "counted": lambda name, of: tables.count(of.get(name, 0)),
+        "whole": lambda item: sum(item[1].values()),
+        "summed": lambda name, all: tables.count(sum(of.get(name, 0) for _, of in all)),
+    }  # fmt: skip
     templates.globals |= {"_": words, **_assets(), "generator": Markup(GENERATOR), "language": words.language}
     return templates.get_template(template).render(values)
 

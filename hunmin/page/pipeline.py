@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from hunmin.page.facts import Facts
-from hunmin.page.tables import Table
 from hunmin.page.words import Words
 from hunmin.report import stage_line
 
@@ -20,26 +19,15 @@ STATES = {
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
-    longest = max((stage.seconds or 0.0 for stage in facts.stages), default=0.0)
-    stages = []
-    for stage in facts.stages:
-        at_work = stage.state in ("under way", "unfinished")  # what its folder tells is of an earlier time
-        seconds = None if at_work else stage.seconds
-        said = stage_line(stage.name, stage.counts, validation_ends(facts), words)
-        stages.append(
-            {
-                "key": stage.name,
-                "name": words.name(f"stage {stage.name}"),
-                "state": stage.state.replace(" ", "-"),
-                "told": words(STATES[stage.state]),
-                "time": "" if seconds is None else words.duration(seconds),
-                "share": (seconds or 0.0) / longest if longest else 0.0,
-                "said": said if stage.counts and not at_work else "",
-            }
-        )
-    versions = dict(item for stage in facts.stages for item in stage.versions.items())
-    head = [words("package"), words("version")]
-    return {"stages": stages, "versions": Table(words("Versions"), head, sorted(versions.items()), words=(1,))}
+    ends = validation_ends(facts)
+    return {
+        "stages": [
+            (stage, words(STATES[stage.state]), stage_line(stage.name, stage.counts, ends, words))
+            for stage in facts.stages
+        ],
+        "longest": max((stage.seconds or 0.0 for stage in facts.stages), default=0.0) or 1.0,
+        "versions": sorted(dict(item for stage in facts.stages for item in stage.versions.items()).items()),
+    }
 
 
 def validation_ends(facts: Facts) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from hunmin.page.charts import Chart, Series, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
-from hunmin.page.tables import NONE, Best, Table, signed
+from hunmin.page.tables import NONE, Table, signed
 from hunmin.page.words import Words
 from hunmin.scores import NOT_SCORED
 from klue.results import chosen, metrics_of, sort_rows
@@ -19,33 +19,22 @@ from klue.tables import Line, Scores, tables
 from klue.tasks import TASKS
 
 INITS = {"pretrained": "pretrained", "random": "random weights"}
-FEW = 2
-"""Seeds whose scores stand one by one, instead of their standard deviation."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """A model's score on a metric."""
-
-    text: str
-    beside: str
-    """Standard deviation; of two seeds both scores."""
-    mean: float | None
-    seeds: list[float]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A metric."""
+    """A metric: the run's scores, and those of published models for the marks beside them."""
 
     name: str
-    pretrained: Score | None
-    random: Score | None
+    means: dict[str, str]
+    """Initialisation → mean over seeds."""
+    spreads: dict[str, str]
+    """Initialisation → standard deviation; of two seeds both scores."""
+    seeds: dict[str, list[float]]
     gain: str
     apart: bool
-    """No seed from random weights is as good as one after pretraining, or the other way round."""
+    """The seeds of both initialisations do not overlap."""
     published: list[tuple[str, float]]
-    """(model, score), for the marks beside the run's own."""
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
@@ -86,62 +75,60 @@ def means(found: Klue) -> dict[str, dict[str, float]]:
 def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
     lines = {line.init: line for line in table.lines if line.init}
     others = [line for line in table.lines if not line.init]
-    groups = {(group[0]["task"], group[0]["init"]): group for group, _ in chosen(found.rows)}
-    rows = []
-    for at, (column, (task, metric, which)) in enumerate(zip(table.columns, table.keys, strict=True)):
-        scores = {
-            init: _score(line, at, [(row.get(which) or {}).get(metric) for row in groups.get((task, init), [])], words)
-            for init, line in lines.items()
-        }
-        ours, random = scores.get("pretrained"), scores.get("random")
-        gain = None
-        if ours and random and ours.mean is not None and random.mean is not None:
-            gain = ours.mean - random.mean
-        beside = [
-            (line.title.removeprefix("published: "), value)
-            for line in others
-            if (value := line.values[at]) is not None and at not in line.flagged
-        ]
-        clear = gain is not None and (min(ours.seeds) > max(random.seeds) or max(ours.seeds) < min(random.seeds))  # type: ignore[union-attr]
-        rows.append(Row(_name(column, words), ours, random, NONE if gain is None else signed(gain), clear, beside))
-    spreads = any(len(row.pretrained.seeds) > 1 for row in rows if row.pretrained)
+    rows = [_row(table, at, lines, others, found, words) for at in range(len(table.columns))]
+    head = [words("metric"), *(words(INITS[init]) for init in lines)]
+    extra = [[_name(name, words), *cells] for name, cells in table.extra]
     return {
         "title": words.said(table.title),
         "rows": rows,
-        "overlap": spreads and any(row.gain != NONE and not row.apart for row in rows),
+        "seeds": {init: line.seeds for init, line in lines.items()},
+        "overlap": any(row.gain != NONE and not row.apart for row in rows),
         "published": _published(table, lines.get("pretrained"), others, words),
-        "extra": Table(
-            words("More metrics"),
-            [words("metric"), *(words(INITS[init]) for init in lines)],
-            [[_name(name, words), *cells] for name, cells in table.extra],
-        ),
+        "extra": Table(words("More metrics"), head, extra),
         "notes": [words.said(note) for note in table.notes if note != TOLD],
     }
 
 
-def _score(line: Line, at: int, seeds: list[float | None], words: Words) -> Score | None:
-    value, values = line.values[at], [one for one in seeds if one is not None]
-    if value is None and not seeds:
-        return None
-    if value is None:
-        return Score(words("undefined"), "", None, [])
-    mean, _, spread = line.cells[at].partition(" ± ")
-    beside = " · ".join(f"{one:.2f}" for one in values) if len(values) == FEW else f"± {spread}" if spread else ""
-    return Score(mean, beside, value, values)
+def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], found: Klue, words: Words) -> Row:
+    task, metric, which = table.keys[at]
+    seeds: dict[str, list[float]] = {}
+    for group, _ in chosen(found.rows):
+        if group[0]["task"] == task:
+            values = [(row.get(which) or {}).get(metric) for row in group]
+            seeds[group[0]["init"]] = [value for value in values if value is not None]
+    cells = {init: line.cells[at].partition(" ± ") for init, line in lines.items() if line.cells[at] != NONE}
+    both = [seeds[init] for init in INITS if lines.get(init) and lines[init].values[at] is not None]
+    gain = lines["pretrained"].values[at] - lines["random"].values[at] if len(both) == 2 else None  # type: ignore[operator]
+    return Row(
+        _name(table.columns[at], words),
+        {init: words.said(mean) for init, (mean, _, _) in cells.items()},
+        {
+            init: " · ".join(f"{one:.2f}" for one in seeds[init]) if len(seeds[init]) == 2 else f"± {spread}"
+            for init, (_, _, spread) in cells.items()
+            if spread
+        },
+        seeds,
+        NONE if gain is None else signed(gain),
+        len(both) == 2 and (min(both[0]) > max(both[1]) or max(both[0]) < min(both[1])),
+        [
+            (line.title.removeprefix("published: "), value)
+            for line in others
+            if (value := line.values[at]) is not None and at not in line.flagged
+        ],
+    )
 
 
 def _published(table: Scores, ours: Line | None, others: list[Line], words: Words) -> Table | None:
     """Return the run beside published models, the best of each metric in bold."""
     if not others:
         return None
-    rows: list[list[str | Best | None]] = []
+    rows = []
     for at, column in enumerate(table.columns):
-        cells = [(line, line.cells[at].partition(" ±")[0]) for line in [*([ours] if ours else []), *others]]
-        best = table.best(at)
-        bold = [best is not None and line.values[at] == best and at not in line.flagged for line, _ in cells]
-        rows.append(
-            [_name(column, words), *(Best(text) if b else text for b, (_, text) in zip(bold, cells, strict=True))]
-        )
+        best, cells = table.best(at), []
+        for line in [*([ours] if ours else []), *others]:
+            bold = best is not None and line.values[at] == best and at not in line.flagged
+            cells.append("*" * bold + line.cells[at].partition(" ±")[0])
+        rows.append([_name(column, words), *cells])
     head = [words("metric"), *([words("this model")] if ours else [])]
     return Table(words("Published models"), [*head, *(one.title.removeprefix("published: ") for one in others)], rows)
 
@@ -155,20 +142,18 @@ def _seeds(found: Klue, words: Words) -> Table:
     """Return the scores of each job: a metric and initialisation a row, a seed a column."""
     rows = sort_rows(found.rows)
     seeds = sorted({row["seed"] for row in rows})
-    lines: dict[tuple[str, str, str, str], dict[int, float | None]] = {}
+    lines: dict[tuple[str, ...], dict[int, float | None]] = {}
     for row in rows:
-        values = str(row["settings"]["learning_rate"])
-        for metric in TASKS[row["task"]].metrics:
-            lines.setdefault((row["task"], metric, row["init"], values), {})[row["seed"]] = row["best"][metric]
+        for metric, name in TASKS[row["task"]].metrics.items():
+            key = (words.metric(f"{TASKS[row['task']].title} {name}"), words(INITS[row["init"]]))
+            by_seed = lines.setdefault((*key, str(row["settings"]["learning_rate"])), {})
+            by_seed[row["seed"]] = row["best"][metric]
     shown = [
-        [words.metric(f"{TASKS[task].title} {TASKS[task].metrics[metric]}"), words(INITS[init]), values,
-         *(None if (value := by_seed.get(seed)) is None else f"{value:.2f}" for seed in seeds)]
-        for (task, metric, init, values), by_seed in lines.items()
-    ]  # fmt: skip
+        [*key, *(None if (value := by_seed.get(seed)) is None else f"{value:.2f}" for seed in seeds)]
+        for key, by_seed in lines.items()
+    ]
     head = [words("metric"), words("initial weights"), words("learning rate")]
-    return Table(
-        words("Scores of each seed"), [*head, *(words("seed {seed}", seed=seed) for seed in seeds)], shown, (1,)
-    )
+    return Table(words("Scores of each seed"), [*head, *(words("seed {seed}", seed=seed) for seed in seeds)], shown)
 
 
 def _curve(rows: list[dict[str, Any]], task: str, words: Words) -> Chart | None:

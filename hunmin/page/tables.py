@@ -1,4 +1,4 @@
-"""Tables and numbers as the templates show them."""
+"""Numbers as the templates show them."""
 
 from __future__ import annotations
 
@@ -11,32 +11,12 @@ NONE = "–"
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A cell with a bar as long as a share, 0 to 1, behind its text."""
-
-    text: str
-    share: float
-
-
-@dataclass(frozen=True)
-class Best:
-    """A cell in bold."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Table:
-    """A table whose first column names its rows."""
+    """A table whose first column names its rows; a cell that begins with "*" is in bold."""
 
     title: str
-    """What it shows, for those who hear the page."""
     head: Sequence[str]
-    rows: Sequence[Sequence[str | Bar | Best | None]]
-    words: tuple[int, ...] = ()
-    """Columns of text, which are aligned left; all others but the first hold numbers."""
-    total: Sequence[str | None] | None = None
-    """A last row."""
+    rows: Sequence[Sequence[str | None]]
 
 
 def count(value: float | None) -> str:
@@ -55,11 +35,7 @@ def signed(value: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """Return a time in UTC.
-
-    Args:
-        seconds: since 1970.
-    """
+    """Return a time, seconds since 1970, in UTC."""
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 

@@ -11,7 +11,7 @@ from hunmin.page.curves import seconds_per_step
 from hunmin.page.facts import Facts
 from hunmin.page.failures import failure_kind, node_names
 from hunmin.page.scores import means
-from hunmin.page.tables import Table, moment, signed
+from hunmin.page.tables import moment, signed
 from hunmin.page.words import ENGLISH, Words
 from klue.synthetic import all_synthetic
 from pretrain.models.registry import ARCHITECTURES
@@ -19,14 +19,17 @@ from pretrain.models.registry import ARCHITECTURES
 
 def view(facts: Facts, words: Words) -> dict[str, Any]:
     """Return what the template of the section shows."""
-    at_work = facts.stage("pretrain").state in ("under way", "unfinished")
+    training, heartbeat = facts.stage("pretrain").state in ("under way", "unfinished"), facts.training.heartbeat
+    failure = heartbeat.get("failure")
     return {
         "synthetic": all_synthetic(facts.klue.rows),
         "verdict": verdict(facts, words),
         "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
         "facts": run_facts(facts, words),
-        "progress": _progress(facts, words, at_work) if facts.state != "finished" else None,
-        "late": _late(facts, words) if facts.state != "finished" and at_work else None,
+        "progress": None if facts.state == "finished" else _progress(facts, words, training),
+        "heartbeat": heartbeat if training else None,
+        "failure": failure_kind(str(failure), words) if failure else "",
+        "nodes": node_names(facts.training.metrics, heartbeat, words),
     }
 
 
@@ -126,40 +129,15 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
 
 
 def _progress(facts: Facts, words: Words, training: bool) -> dict[str, Any]:
-    """Return how far an unfinished run is."""
-    done = steps_done(facts)
-    seconds = seconds_per_step(facts.training.metrics)
-    items: list[tuple[str, str | None]] = []
+    """Return how far an unfinished run is: its share of the steps, and (name, value)."""
+    done, seconds = steps_done(facts), seconds_per_step(facts.training.metrics)
+    items = {"last written": moment(facts.last_sign) if facts.last_sign else None, "page written": moment(facts.now)}
     if training and facts.steps and seconds and facts.state == "running":
         left = (facts.steps - done) * seconds
-        items.append(("time per step", f"{seconds:.3g} s"))
-        items.append(("training ends in about", words.duration(left)))
-        items.append(("expected end", moment(facts.now + left)))
-    items.append(("last written", moment(facts.last_sign) if facts.last_sign else None))
-    items.append(("page written", moment(facts.now)))
-    share = done / facts.steps if training and facts.steps else None
-    return {"share": share, "items": [(words(name), value) for name, value in items if value]}
-
-
-def _late(facts: Facts, words: Words) -> dict[str, Any] | None:
-    """Return which processes the run waits for, and what has failed."""
-    heartbeat = facts.training.heartbeat
-    if not heartbeat:
-        return None
-    nodes = node_names(facts.training.metrics, heartbeat, words)
-    rows = [
-        [nodes[str(one["host"])], str(one["processes"]), ", ".join(map(str, one["ranks"])), f"{one['step']:,}",
-         str(one["silent_seconds"])]
-        for one in heartbeat.get("late", [])
-    ]  # fmt: skip
-    head = [words(text) for text in ("node", "late processes", "ranks", "step", "seconds without heartbeat")]
-    failure = heartbeat.get("failure")
-    return {
-        "failure": failure_kind(str(failure), words) if failure else "",
-        "processes": words(
-            "{processes} processes, {late} of them late; last heartbeat at step {step}.",
-            processes=heartbeat.get("processes", "?"), late=heartbeat.get("late_processes", 0),
-            step=f"{heartbeat.get('step', 0):,}",
-        ),
-        "table": Table(words("Late processes"), head, rows, words=(2,)),
-    }  # fmt: skip
+        items = {
+            "time per step": f"{seconds:.3g} s",
+            "training ends in about": words.duration(left),
+            "expected end": moment(facts.now + left),
+            **items,
+        }
+    return {"share": done / facts.steps if training and facts.steps else None, "pairs": items}

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from hunmin.page.facts import Facts, Vocabulary
-from hunmin.page.tables import Bar, Table, count, percent
+from hunmin.page.facts import Facts
 from hunmin.page.words import Words
 
 KINDS = (
@@ -19,8 +18,6 @@ KINDS = (
     ("other", re.compile(r".*", re.DOTALL)),
 )
 """What an entry is made of: the first that fits."""
-HIDDEN = ("corpus",)
-"""Counts of the stage that are no numbers."""
 
 
 def view(facts: Facts, words: Words) -> dict[str, Any] | None:
@@ -28,48 +25,18 @@ def view(facts: Facts, words: Words) -> dict[str, Any] | None:
     found = facts.vocabulary
     if found is None:
         return None
-    sizes = [(words.name(key), count(n)) for key, n in facts.stage("tokenizer").counts.items() if key not in HIDDEN]
-    held_out = [(words.name(name.replace(" ", "_")), value) for name, value in found.held_out]
-    head = [words("figure"), words("value")]
-    return {
-        "size": words("{count} entries", count=f"{facts.stage('tokenizer').counts.get('vocab_size', 0):,}"),
-        "sizes": Table(words("Sizes"), [words("figure"), words("count")], sizes),
-        "held_out": Table(words("On held-out text"), head, held_out),
-        "encoded": _encoded(facts, words),
-        "entries": _made_of(found, words),
-        "splits": [
-            (row["tokenizer"] if at < len(found.splits) - 1 else words("this vocabulary"), row["words"])
-            for at, row in enumerate(found.splits)
-        ],
-    }
-
-
-def _encoded(facts: Facts, words: Words) -> Table:
-    counts, rows = facts.stage("encode").counts, []
-    if counts:
-        whole, tokens = facts.stage("corpus").counts.get("words", 0), counts["tokens"]
-        rows = [
-            ["tokens", count(tokens)],
-            ["[UNK] share", percent(counts["unk"], tokens, 4)],
-            ["tokens per word", f"{tokens / whole:.3f}" if whole else None],
-            ["tokens per document", f"{tokens / counts['documents']:,.1f}" if counts["documents"] else None],
-            ["documents without a token", count(counts.get("empty_documents"))],
-        ]
-    shown = [[words(str(name)), value] for name, value in rows]
-    return Table(words("The encoded corpus"), [words("figure"), words("value")], shown)
-
-
-def _made_of(found: Vocabulary, words: Words) -> Table:
+    counts = facts.stage("tokenizer").counts
     begin, within = made_of(found.entries)
-    sums = begin + within
-    rows = [
-        [words(name), count(begin[name]), count(within[name]),
-         Bar(percent(sums[name], len(found.entries)), sums[name] / len(found.entries))]
-        for name, _ in KINDS
-        if sums[name]
-    ]  # fmt: skip
-    head = [words(text) for text in ("kind", "start a word", "continue a word (##)", "share")]
-    return Table(words("Entries"), head, rows)
+    return {
+        "size": words("{count} entries", count=f"{counts.get('vocab_size', 0):,}"),
+        "sizes": {name: n for name, n in counts.items() if not isinstance(n, str)},
+        "held_out": found.held_out,
+        "encoded": facts.stage("encode").counts,
+        "words": facts.stage("corpus").counts.get("words", 0),
+        "kinds": [(name, begin[name], within[name]) for name, _ in KINDS if begin[name] + within[name]],
+        "entries": len(found.entries),
+        "splits": found.splits,
+    }
 
 
 def made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
