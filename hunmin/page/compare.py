@@ -8,6 +8,7 @@ from typing import Any
 
 from hunmin.page.charts import Series, line_chart
 from hunmin.page.facts import Facts
+from hunmin.page.scores import metric_name
 from hunmin.page.tables import Table, signed
 from hunmin.page.verdict import run_facts, verdict
 from hunmin.page.words import Words
@@ -95,7 +96,7 @@ def _scores(table: Scores, names: list[str], words: Words) -> Table:
             base = random.values[at] if random else None
             text = f"{value:.2f}" + (f" ({signed(value - base)})" if base is not None else "")
             cells.append("*" * (len(known) > 1 and value == max(known)) + text)
-        rows.append([words.metric(column.replace(" (synthetic)", "")), *cells])
+        rows.append([metric_name(column, words), *cells])
     return Table(words("Scores"), [words("metric"), *names], rows)
 
 

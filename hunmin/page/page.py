@@ -57,7 +57,12 @@ SECTIONS = (
     # further results of a run, such as embeddings, go here
     Section("corpus", "Corpus", corpus.view, folded=True),
     Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
-    Section("text", "Text of the corpus", lambda facts, words: facts.text or None, folded=True),
+    Section(
+        "text",
+        "Text of the corpus",
+        lambda facts, words: {"all": facts.text, "size": ""} if facts.text else None,
+        folded=True,
+    ),
 )
 """In the order of the page."""
 

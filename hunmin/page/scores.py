@@ -77,7 +77,7 @@ def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
     others = [line for line in table.lines if not line.init]
     rows = [_row(table, at, lines, others, found, words) for at in range(len(table.columns))]
     head = [words("metric"), *(words(INITS[init]) for init in lines)]
-    extra = [[_name(name, words), *cells] for name, cells in table.extra]
+    extra = [[metric_name(name, words), *cells] for name, cells in table.extra]
     return {
         "title": words.said(table.title),
         "rows": rows,
@@ -100,7 +100,7 @@ def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], fou
     both = [seeds[init] for init in INITS if lines.get(init) and lines[init].values[at] is not None]
     gain = lines["pretrained"].values[at] - lines["random"].values[at] if len(both) == 2 else None  # type: ignore[operator]
     return Row(
-        _name(table.columns[at], words),
+        metric_name(table.columns[at], words),
         {init: words.said(mean) for init, (mean, _, _) in cells.items()},
         {
             init: " · ".join(f"{one:.2f}" for one in seeds[init]) if len(seeds[init]) == 2 else f"± {spread}"
@@ -128,13 +128,13 @@ def _published(table: Scores, ours: Line | None, others: list[Line], words: Word
         for line in [*([ours] if ours else []), *others]:
             bold = best is not None and line.values[at] == best and at not in line.flagged
             cells.append("*" * bold + line.cells[at].partition(" ±")[0])
-        rows.append([_name(column, words), *cells])
+        rows.append([metric_name(column, words), *cells])
     head = [words("metric"), *([words("this model")] if ours else [])]
     return Table(words("Published models"), [*head, *(one.title.removeprefix("published: ") for one in others)], rows)
 
 
-def _name(column: str, words: Words) -> str:
-    """Return a metric's name: that its data are synthetic stands above the table."""
+def metric_name(column: str, words: Words) -> str:
+    """Return the name of a column of scores; that its data are synthetic stands above the table."""
     return words.metric(column.replace(" (synthetic)", "").replace(" (split of dev)", words(" (split of dev)")))
 
 

@@ -36,8 +36,9 @@ def _patterns() -> list[tuple[re.Pattern[str], str]]:
                 re.escape(part) if at % 2 == 0 else f"(?P={part})" if part in parts[1:at:2] else f"(?P<{part}>.+?)"
                 for at, part in enumerate(parts)
             )
-            found.append((re.compile(shape, re.DOTALL), korean))
-    return sorted(found, key=lambda pair: -len(pair[0].pattern))  # what says most first
+            found.append((sum(map(len, parts[::2])), re.compile(shape, re.DOTALL), korean))
+    found.sort(key=lambda one: -one[0])  # what says most first
+    return [(shape, korean) for _, shape, korean in found]
 
 
 class Words:

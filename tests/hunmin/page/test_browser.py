@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, find_browser
-from hand_made import HandMade, line, watched
+from hand_made import HandMade, run_that_failed, run_with_all
 
 from hunmin.page.page import write_page
 
@@ -58,9 +58,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a page with all there is: published rows, a watched run, names that hardly fit."""
-    run = HandMade(tmp_path_factory.mktemp("page") / "run", name=f"{LONG} <b>&", published=True)
-    run.whole()
-    run.write("watch/scores.jsonl", [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)])
+    run = run_with_all(tmp_path_factory.mktemp("page") / "run", name=f"{LONG} <b>&")
     path = run.path.parent / "page.html"
     write_page(run.path, path)
     return path
@@ -69,13 +67,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def going(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of a run that trains and waits for a process."""
-    run = HandMade(tmp_path_factory.mktemp("going") / "run", name="going")
-    run.corpus(first=LONG)
-    run.vocabulary()
-    late = [{"host": LONG, "processes": 3, "ranks": [1, 2, 3], "step": 4, "silent_seconds": 99.5}]
-    beat = {"state": "failed", "failure": LONG, "processes": 8, "late_processes": 3, "step": 5, "late": late}
-    run.write("pretrain.partial/logs/heartbeat.json", beat)
-    run.train([line(step, 5.0) for step in range(10, 61, 10)], "pretrain.partial")
+    run = run_that_failed(tmp_path_factory.mktemp("going") / "run", first=LONG, failure=LONG)
     path = run.path.parent / "page.html"
     write_page(run.path, path, refresh=3600)
     return path
