@@ -124,7 +124,7 @@ def test_corpus(whole: Path) -> None:
         ["duplicate: documents", "6"],
     ]  # fmt: skip
     lengths = cells(page, "Length of documents in characters")
-    assert lengths[1:] == [["50–99", "30", "75.00%"], ["100–199", "10", "25.00%"]]
+    assert lengths[1:] == [["50–99", "30", "75.0%"], ["100–199", "10", "25.0%"]]
 
 
 def test_vocabulary(whole: Path) -> None:
@@ -388,7 +388,7 @@ def test_what_an_earlier_training_left_is_outdated(whole: Path) -> None:
     run.path = whole
     run.finish("pretrain", {"steps": 101, "tokens": 101_000}, 40.0, again=True)
     page = page_of(whole)
-    states = [words(stage).split(" ", 1)[1].split(":")[0].split()[0] for stage in page.css(".stages > li")]
+    states = [words(stage).split(" ", 1)[1].split(",")[0].split()[0] for stage in page.css(".stages > li")]
     assert states == ["done"] * 4 + ["outdated"] * 3
     assert "These scores belong to an earlier state of the run" in words(page.css_first("#scores"))
     assert words(page.css_first(".headline")) == "not running; the next stage is export"
