@@ -12,7 +12,7 @@ STATES = {
     "done": "done",
     "outdated": "outdated, will run again",
     "under way": "running",
-    "unfinished": "interrupted; the same command resumes it",
+    "unfinished": "interrupted",
     "waiting": "not started",
 }
 

@@ -47,7 +47,8 @@
     const options = {
       width, height: HEIGHT,
       scales: { x: { time: false }, y: { range: far } },
-      axes: [{ ...axis, label: chart.x_label, size: 34, space: 60 }, { ...axis, label: chart.unit, size: 56 }],
+      axes: [{ ...axis, label: chart.x_label, size: 34, space: 60 }, { ...axis, label: chart.unit,
+        size: (_, shown) => 22 + 7 * Math.max(3, ...(shown ?? []).map((text) => text.length)) }],
       cursor: { dataIdx: nearest, points: { size: 7 }, drag: { x: true, y: false } },
       legend: { markers: { width: 2 } },
       series: [{ label: chart.x_label, value: (_, v) => v == null ? "–" : v.toLocaleString("en") },

@@ -8,7 +8,7 @@ from hunmin.hub.scrub import bare
 from hunmin.page.charts import Chart, Series, line_chart
 from hunmin.page.curves import Metrics
 from hunmin.page.facts import Facts
-from hunmin.page.failures import failure_kind, node_names
+from hunmin.page.failures import node_names
 from hunmin.page.words import Words
 
 SOURCE = "pretrain/logs/metrics.jsonl"
@@ -42,7 +42,6 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
     charts = curves(found.metrics, words, found.on_known_gpu)
     loss, skipped = found.metrics.curve("loss"), found.metrics.last("skipped")
     nodes = node_names(found.metrics, found.heartbeat, words)
-    failure = found.heartbeat.get("failure")
     settings = facts.recipe.get("pretrain", {}).items()
     return {
         "lines": len(loss),
@@ -55,7 +54,6 @@ def view(facts: Facts, words: Words) -> dict[str, Any]:
             "at steps": ", ".join(f"{step:,}" for step in guard.get("skipped", [])) or None,
             "for the loss scale alone (fp16)": guard.get("overflows") or None,
             "restarts": len(found.starts) - 1 if found.starts else words("not recorded by this version"),
-            "failure": failure_kind(str(failure), words) if failure else None,
         },
         "slow": [(nodes[host], rank, lines) for (host, rank), lines in found.metrics.slow.most_common(20)],
         "settings": flat(bare({name: value for name, value in settings if name not in HIDDEN})),

@@ -103,7 +103,7 @@ def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
     if known:
         items.append(("Duration", words.duration(sum(known)), words("of the finished stages")))
     version = facts.stages[0].versions.get("hunmin")
-    items.append(("Commit", facts.commit or (f"Hunmin {version}" if version else None),
+    items.append(("Commit" if facts.commit else "Version", facts.commit or (f"Hunmin {version}" if version else None),
                   f"Hunmin {version}" if facts.commit and version else ""))  # fmt: skip
     items.append(("Hardware", facts.training.hardware, ""))
     if model:

@@ -75,7 +75,7 @@ def test_overview_and_pipeline(whole: Path) -> None:
     assert cards == {
         "Date": "2026-11-23",
         "Duration": "1h 05m of the finished stages",  # 65 + 5 + 1 + 3720 + 2 + 130 + 1 = 3924 s
-        "Commit": "Hunmin 0.1.0",
+        "Version": "Hunmin 0.1.0",
         "Hardware": "8 × NVIDIA H100 80GB HBM3",
         "Model": "RoBERTa 1.4M parameters, 2 layers, width 64, 4 heads",
         "Trained on": "100.0k tokens 100 of 100 steps",
@@ -396,7 +396,7 @@ def test_what_an_earlier_training_left_is_outdated(whole: Path) -> None:
     recipe = whole / "recipe.yaml"
     recipe.write_text(recipe.read_text().replace("layers: 2", "layers: 1"))
     page = page_of(whole)
-    assert words(page.css(".stages > li")[3]) == "Pretraining interrupted; the same command resumes it"
+    assert words(page.css(".stages > li")[3]) == "Pretraining interrupted The same command resumes it."
     cards = named(page, ".cards > div")
     assert cards["Duration"].startswith("1m 11s ")  # 65 + 5 + 1: what comes after is outdated
     assert words(page.css_first(".sentence")).endswith("Scores of an earlier state of the run.")
