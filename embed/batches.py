@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
+from torch.utils.data import BatchSampler
 
 from common.errors import UserError
 from embed.data import TrainingSet, positives_of
+from embed.settings import EmbedSettings
 
 Batch = tuple[int, list[int]]
 """Number of a set, and its rows."""
@@ -71,15 +74,7 @@ def epoch_batches(one: TrainingSet, size: int) -> int:
 
 
 def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) -> Iterator[Batch]:
-    """Yield a batch for each step, the same ones for the same arguments.
-
-    An epoch has the batches of all sets in a drawn order.
-
-    Args:
-        sets: to draw from.
-        size: rows of a batch.
-        steps: how many batches.
-        seed: of the draws.
+    """Yield a batch for each step, the same ones for the same arguments; an epoch has those of all sets, mixed.
 
     Raises:
         UserError: the rows of a set do not fill a batch.
@@ -93,3 +88,22 @@ def draw_batches(sets: Sequence[TrainingSet], size: int, steps: int, seed: int) 
             yield int(number), streams[number].batch()
             done += 1
         epoch += 1
+
+
+class Drawn(BatchSampler):
+    """The batches of a run, as rows of all sets joined, each in `world` parts, of which a process takes its own."""
+
+    def __init__(self, sets: Sequence[TrainingSet], s: EmbedSettings, steps: int, world: int) -> None:
+        super().__init__(range(sum(len(one.texts) for one in sets)), s.batch // world, drop_last=True)
+        self.starts = [0, *accumulate(len(one.texts) for one in sets)]
+        self.draw, self.parts = (sets, s.batch, steps, s.seed), steps * world
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Yield the parts of all batches."""
+        for number, rows in draw_batches(*self.draw):
+            for begin in range(0, len(rows), self.batch_size):
+                yield [self.starts[number] + row for row in rows[begin : begin + self.batch_size]]
+
+    def __len__(self) -> int:
+        """Return how many parts there are."""
+        return self.parts

@@ -2,23 +2,62 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from common.compressed import decompression_errors
+from pydantic import AfterValidator, Strict, ValidationError, model_validator
+
 from common.errors import UserError, nearest
-from common.files import open_bytes
+from common.settings import Settings
+from embed.scored import read_lines
 from embed.sets import RANGE, Leaks, licence_of, training_rows
 from embed.settings import EmbedDataSettings, EmbedSettings
 
-RANKED = {"query": str, "positive": str, "negatives": list, "scores": list}
-PAIRED = {"text_a": str, "text_b": str, "score": float}
 SHAPES = "a row is {query, positive, negatives?, scores?} or {text_a, text_b, score}"
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_filled)]
+Number = Annotated[float, Strict()]
+
+
+class RankedRow(Settings):
+    """A query, what answers it and what does not; with a teacher's scores of the positive, then each negative."""
+
+    query: Text
+    positive: Text
+    negatives: list[Text] | None = None
+    scores: list[Number] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> RankedRow:
+        others = self.negatives or []
+        if self.query == self.positive:
+            raise ValueError(f"query and positive are the same: {self.query[:40]!r}")
+        if len({self.query, self.positive, *others}) < 2 + len(others):
+            raise ValueError("a negative is the query, the positive or another negative")
+        if self.scores is not None and len(self.scores) != 1 + len(others):
+            given = f"{len(self.scores)} scores for {1 + len(others)} candidates"
+            raise ValueError(f"{given}: the positive, then each negative")
+        if self.scores is not None and not others:
+            raise ValueError("scores without negatives: a teacher compares candidates")
+        return self
+
+
+class PairRow(Settings):
+    """Two texts and how similar they are."""
+
+    text_a: Text
+    text_b: Text
+    score: Number
 
 
 @dataclass
@@ -28,7 +67,7 @@ class TrainingSet:
     name: str
     settings: EmbedDataSettings
     licence: str
-    shape: str = ""
+    shape: str = "ranking"
     """"ranking", "scored" or "distilled"."""
     texts: list[tuple[str, ...]] = field(default_factory=list)
     """Of a row: query, positive, negatives; or the two texts."""
@@ -72,28 +111,28 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
 
 def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks: Leaks) -> TrainingSet:
     """Return a set; rows of built-in sets that break a rule are counted, in a file they are errors."""
-    name = given.use or Path(str(given.path)).name.split(".")[0]
-    licence = licence_of(given.use) if given.use else given.licence or "unstated"
-    found = TrainingSet(f"{number}-{name}", given, licence)
-    low, high = RANGE if given.use else given.range
+    name: str
     if given.use:
-        rows: Iterator[tuple[int, Any]] = iter(enumerate(training_rows(given.use, settings.sources, given.split), 1))
+        name, licence, (low, high) = given.use, licence_of(given.use), RANGE
+        rows: Iterable[tuple[int, Any]] = enumerate(training_rows(given.use, settings.sources, given.split), 1)
     else:
-        rows = read_lines(Path(str(given.path)))
-    shape: tuple[str, int] | None = None
+        path = Path(str(given.path))
+        name, licence, (low, high) = path.name.split(".")[0], given.licence or "unstated", given.range
+        rows = read_lines(path)
+    found = TrainingSet(f"{number}-{name}", given, licence)
+    shape = ""
     for line, row in rows:
         try:
-            kind, texts, label = checked_row(row, low, high)
-            if shape not in (None, (kind, len(texts))):
-                raise BadRowError(
-                    f"the row is {_described(kind, len(texts))}, the rows before it are {_described(*shape or ('', 0))}"
-                )
+            found.shape, texts, label = checked_row(row, low, high)
+            described = f"{found.shape} with {len(texts)} texts"
+            if shape not in ("", described):
+                raise BadRowError(f"the row is {described}, the rows before it are {shape}")
         except BadRowError as error:
-            if given.use:
-                found.counts["invalid"] += 1
-                continue
-            raise UserError(f"{given.path}, line {line}: {error}", "every row counts", "fix the row") from None
-        shape = kind, len(texts)
+            if not given.use:
+                raise UserError(f"{given.path}, line {line}: {error}", "every row counts", "fix the row") from None
+            found.counts["invalid"] += 1
+            continue
+        shape = described
         found.counts["read"] += 1
         leak = leaks.of(texts) if leaks.beside else ""
         if leak == "pair":
@@ -101,88 +140,34 @@ def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks:
             continue
         found.counts["one text scored"] += leak == "text"
         found.texts.append(texts)
-        found.labels += [] if kind == "ranking" else [label]
-    found.shape = shape[0] if shape else "ranking"
-    if found.shape == "distilled" and given.distill == "kl" and len(found.texts[0]) < 3:
-        raise UserError(f"{given.path} has one candidate a query", "KL divergence compares candidates", "add negatives")
+        found.labels += [] if label is None else [label]
     return found
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line, row) of a file of JSON Lines, plain or compressed; empty lines are passed over.
-
-    Raises:
-        UserError: it is missing, damaged, or a line is not JSON.
-    """
-    if not path.is_file():
-        raise UserError(f"{path} is missing", "embed.data[].path is a file of JSON Lines", "fix the path")
-    with decompression_errors(path), open_bytes(path) as stream:
-        for line, content in enumerate(stream, 1):
-            if content.strip():
-                try:
-                    yield line, json.loads(content)
-                except ValueError as error:
-                    raise UserError(f"{path}, line {line}: not JSON ({error})", SHAPES, "fix the line") from None
-
-
 def checked_row(row: Any, low: float, high: float) -> tuple[str, tuple[str, ...], Any]:
-    """Return shape, texts and label of a row.
-
-    Args:
-        row: as it stands in a file.
-        low: lowest score of a pair.
-        high: highest score; scores are brought to [0, 1].
+    """Return shape, texts and label of a row, whose score from `low` to `high` is brought to 0 to 1.
 
     Raises:
         BadRowError: a field is unknown or missing, or breaks a rule.
     """
     if not isinstance(row, dict):
-        raise BadRowError(f"{str(row)[:40]!r} is no object")
-    known = PAIRED if "text_a" in row or "text_b" in row else RANKED
-    for name in row:
-        if name not in known:
-            raise BadRowError(f"unknown field {name!r}{nearest(name, list(known))}; {SHAPES}")
-    if known is PAIRED:
-        texts, score = (_text(row, "text_a"), _text(row, "text_b")), _number(row.get("score"), "score")
-        if not low <= score <= high:
-            raise BadRowError(f"score {score:g} is outside {low:g} to {high:g} (embed.data[].range)")
-        return "scored", texts, (score - low) / (high - low)
-    negatives = row.get("negatives") or []
-    if not isinstance(negatives, list):
-        raise BadRowError("negatives is no list of texts")
-    query, positive = _text(row, "query"), _text(row, "positive")
-    others = tuple(_text({"negatives": one}, "negatives") for one in negatives)
-    if query == positive:
-        raise BadRowError(f"query and positive are the same: {query[:40]!r}")
-    if positive in others or query in others or len(set(others)) < len(others):
-        raise BadRowError("a negative is the query, the positive or another negative")
-    if (scores := row.get("scores")) is None:
-        return "ranking", (query, positive, *others), None
-    if not isinstance(scores, list) or len(scores) != 1 + len(others):
-        count = len(scores) if isinstance(scores, list) else "no list of"
-        raise BadRowError(f"{count} scores for {1 + len(others)} candidates: the positive, then each negative")
-    if not others:
-        raise BadRowError("scores without negatives: a teacher compares candidates")
-    return "distilled", (query, positive, *others), [_number(one, "scores") for one in scores]
-
-
-def _text(row: dict[str, Any], name: str) -> str:
-    value = row.get(name)
-    if not isinstance(value, str):
-        raise BadRowError(f"{name} is missing" if value is None else f"{name} is no text: {str(value)[:40]!r}")
-    if not value.strip():
-        raise BadRowError(f"{name} is empty")
-    return value
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise BadRowError(f"{name} is no number: {value!r}")
-    return float(value)
-
-
-def _described(shape: str, texts: int) -> str:
-    return "a scored pair" if shape == "scored" else f"{shape} with {texts - 2} negatives"
+        raise BadRowError(f"{str(row)[:40]!r} is no object; {SHAPES}")
+    kind = PairRow if "text_a" in row or "text_b" in row else RankedRow
+    try:
+        read: Any = kind.model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise BadRowError(f"unknown field '{field}'{nearest(field, list(kind.model_fields))}; {SHAPES}") from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise BadRowError(f"{field}: {message}" if field else message) from None
+    if isinstance(read, PairRow):
+        if not low <= read.score <= high:
+            raise BadRowError(f"score {read.score:g} is outside {low:g} to {high:g} (embed.data[].range)")
+        return "scored", (read.text_a, read.text_b), (read.score - low) / (high - low)
+    texts = (read.query, read.positive, *(read.negatives or ()))
+    return ("ranking", texts, None) if read.scores is None else ("distilled", texts, read.scores)
 
 
 def positives_of(sets: Sequence[TrainingSet]) -> dict[str, set[str]]:
@@ -198,28 +183,21 @@ def _refuse_known_positives(sets: Sequence[TrainingSet]) -> None:
     """Refuse a negative that is another row's positive of its query; take such rows of built-in sets out."""
     known = positives_of(sets)
     for one in sets:
-        if one.shape != "ranking":
+        good = [row for row in one.texts if known.get(row[0], set()).isdisjoint(row[2:])]
+        if one.shape != "ranking" or len(good) == len(one.texts):
             continue
-        bad = [row for row in one.texts if not known[row[0]].isdisjoint(row[2:])]
-        if bad and not one.settings.use:
+        if not one.settings.use:
+            query = next(row[0] for row in one.texts if row not in good)
             raise UserError(
-                f"{one.settings.path}: a negative of {bad[0][0][:40]!r} is a positive of it in another row",
+                f"{one.settings.path}: a negative of {query[:40]!r} is a positive of it in another row",
                 "a query's other positives are never its negatives", "take the negative out",
             )  # fmt: skip
-        if bad:
-            one.counts["invalid"] += len(bad)
-            one.texts = [row for row in one.texts if known[row[0]].isdisjoint(row[2:])]
+        one.counts["invalid"] += len(one.texts) - len(good)
+        one.texts = good
 
 
 def describe_sets(sets: Sequence[TrainingSet], tokenizer: Any, length: int, examples: int = 1) -> list[dict[str, Any]]:
-    """Return of each set its shape, rows, counts, licence, texts that training cuts, and first rows.
-
-    Args:
-        sets: as `load_sets` gives them.
-        tokenizer: of the base.
-        length: most tokens of a text.
-        examples: rows to show.
-    """
+    """Return of each set its shape, rows, counts, licence, texts of more than `length` tokens, and first rows."""
     found = []
     for one in sets:
         prompts = one.settings.prompts

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from common.errors import UserError, nearest
-from common.settings import Settings, runtime
+from common.settings import Settings, load_yaml, runtime
 from pretrain.settings import Wandb
 
 Use = Literal["klue-nli", "kornli", "klue-sts", "korsts", "question_pair", "klue-mrc", "korquad"]
-SCORED = ("KLUE-TC", "KLUE-NLI", "KLUE-STS", "KorNLI", "KorSTS", "PawsXPairClassification", "SQuADKorV1Retrieval",
-          "HunminKlueMrcRetrieval")  # fmt: skip
-"""Tasks that are scored on the authors' files, by mteb's names; the last one is ours."""
-RETRIEVAL = ("SQuADKorV1Retrieval", "HunminKlueMrcRetrieval")
-"""Tasks among them in which queries and documents have prompts."""
+TASKS: dict[str, Any] = load_yaml(Path(__file__).with_name("tasks.yaml"))["tasks"]
+"""Name of each task that is scored → where its data are; see the file."""
+RETRIEVAL = [name for name, task in TASKS.items() if "columns" not in task]
+"""Tasks in which queries and documents have prompts."""
 
 
 class PromptSettings(Settings):
@@ -57,8 +59,48 @@ class EmbedDataSettings(Settings):
         return self
 
 
+class MineSettings(Settings):
+    """Documents close to a query that do not answer it."""
+
+    model: str | None = None
+    """Model that finds candidates: a folder of sentence embeddings, an encoder, a run, or hf:OWNER/NAME@COMMIT. None is
+    the model that this recipe has tuned. `rerank score` reorders its ranking."""
+    negatives: int = Field(3, ge=1)
+    """Negatives a row. Rows with fewer candidates are left out and counted."""
+    margin: float = Field(0.05, ge=0, lt=1)
+    """Share of the positive's score by which a negative scores lower. Raise it where negatives are true answers."""
+    reranker: str | None = None
+    """Cross-encoder that scores the candidates: a folder, a run, or hf:OWNER/NAME@COMMIT. None keeps the cosines."""
+    max_score: float | None = None
+    """Highest score of a negative: a reranker's (0 to 1), else a cosine. None sets no limit."""
+    scores: bool = False
+    """Write the scores as well. Such a file trains by `distill`; without scores it trains by ranking."""
+
+
+class RerankSettings(Settings):
+    """A cross-encoder: query and document together to one score."""
+
+    model: str | None = None
+    """Cross-encoder that `score` and `teach` use: a folder, a run, or hf:OWNER/NAME@COMMIT. None is the one that this
+    recipe has tuned."""
+    max_seq_len: int = Field(256, ge=8)
+    """Most tokens of query and document together; the longer one is cut."""
+    batch: int = Field(32, ge=2)
+    """Pairs in a step over all processes."""
+    learning_rate: float = Field(2e-5, gt=0)
+    """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
+    epochs: int = Field(1, ge=1)
+    """Passes over the pairs."""
+    steps: int | None = Field(None, ge=1)
+    """Optimizer steps, instead of epochs."""
+    first: int = Field(50, ge=2)
+    """Documents of the embedder's ranking that `score` reorders."""
+
+
 class EmbedSettings(Settings):
     """An encoder and data sets to a model of sentence embeddings."""
+
+    RENAMED: ClassVar[Mapping[str, str]] = {"length": "max_seq_len", "lr": "learning_rate"}
 
     base: str | None = None
     """Encoder to tune: a transformers folder or hf:OWNER/NAME@COMMIT, loaded without remote code. None is the export of
@@ -70,14 +112,14 @@ class EmbedSettings(Settings):
     """Data sets to tune on. Their batches are mixed in proportion to size × weight; a batch is of one set."""
     pooling: Literal["mean", "cls"] = "mean"
     """Vector of a text: the mean over its tokens, or the first token's."""
-    length: int = Field(128, ge=4)
+    max_seq_len: int = Field(128, ge=4)
     """Most tokens of a text, at most the base's positions; the rest is cut, and cut texts are counted."""
     batch: int = Field(64, ge=2)
     """Rows in a step over all processes. Ranking learns from every other row of it: raise it as far as time allows."""
     mini_batch: int | None = Field(None, ge=1)
     """Texts that a process encodes at once for the cached ranking loss, which gives the same gradients in less memory.
     None keeps the whole batch in memory."""
-    lr: float = Field(2e-5, gt=0)
+    learning_rate: float = Field(2e-5, gt=0)
     """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
     warmup_share: float = Field(0.1, ge=0, lt=1)
     """Share of all steps in which the rate rises from 0."""
@@ -95,6 +137,11 @@ class EmbedSettings(Settings):
     closer to the query than the positive."""
     score: tuple[str, ...] = ()
     """Tasks to score the tuned model on, by mteb's names. Training rows that hold a scored pair are removed."""
+    mine: MineSettings = runtime(MineSettings())
+    """Hard negatives of `hunmin embed mine`: documents close to a query that do not answer it."""
+    rerank: RerankSettings = runtime(RerankSettings())
+    """Cross-encoder of `hunmin embed rerank`, tuned on `embed.data` from `embed.base`. What is not set here is as in
+    `embed`; prompts are not used."""
     seed: int = Field(42, ge=0, lt=2**32)
     """Seed of batches and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
@@ -117,7 +164,7 @@ class EmbedSettings(Settings):
     @field_validator("matryoshka")
     @classmethod
     def _widths(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        if any(width < 1 for width in value) or len(set(value)) < len(value):
+        if min(value, default=1) < 1 or len(set(value)) < len(value):
             raise ValueError("widths are different whole numbers above 0")
         return value
 
@@ -125,8 +172,8 @@ class EmbedSettings(Settings):
     @classmethod
     def _tasks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
-            if name not in SCORED:
-                raise ValueError(f"no task '{name}'{nearest(name, list(SCORED))}; there are {', '.join(SCORED)}")
+            if name not in TASKS:
+                raise ValueError(f"no task '{name}'{nearest(name, list(TASKS))}; there are {', '.join(TASKS)}")
         return value
 
     @model_validator(mode="after")
@@ -139,17 +186,29 @@ class EmbedSettings(Settings):
             raise ValueError("give steps or epochs, and not both")
         prompts = {one.prompts for one in self.data if one.prompts != PromptSettings()}
         if prompts and self.score and not {*RETRIEVAL} & {*self.score}:
-            raise ValueError(f"prompts are trained but not scored: add one of {', '.join(RETRIEVAL)} to score")
+            raise ValueError("prompts are trained but not scored: add a retrieval task to score (SQuADKorV1Retrieval)")
         return self
 
 
-def require(package: str, what: str) -> None:
-    """Raise a UserError where a package of the extra `embed` is not installed.
+GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
+"""Back end → its graph in a model's folder, as `hunmin export MODEL --onnx --int8` writes it."""
+MEASURED = "onnx/measured.json"
+"""Size, speed and smallest cosine of each graph, beside them."""
 
-    Args:
-        package: as it is imported.
-        what: the command or stage that needs it.
-    """
+
+def require(package: str, what: str) -> None:
+    """Raise a UserError where a package of the extra `embed`, which `what` needs, is not installed."""
     if not find_spec(package):
-        name = package.replace("_", "-")
+        name = {"sklearn": "scikit-learn"}.get(package, package.replace("_", "-"))
         raise UserError(f"{what} needs {name}, which is not installed", remedy="pip install 'hunmin[embed]'")
+
+
+def require_mteb() -> None:
+    """Raise a UserError where mteb cannot score: an older Python, or no mteb."""
+    if sys.version_info < (3, 11):
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise UserError(
+            f"mteb, which scores embeddings, needs Python 3.11; this is {version}", remedy="use a newer one"
+        )
+    require("mteb", "scoring embeddings")
+    require("sklearn", "scoring embeddings")

@@ -1,131 +1,117 @@
-"""mteb's own task classes over the authors' files, without a network: its metrics, draws and labels."""
+"""mteb's own task classes over local files, or by mteb from the hub: its metrics, draws and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import mteb
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import ClassLabel, Dataset, DatasetDict
+from mteb.abstasks import AbsTaskClassification
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
 
-from embed.sets import SCORED, scored_pairs, scored_retrieval, scored_texts
+from common.errors import UserError
+from common.settings import load_yaml
+from embed.scored import SCORED, Folders, Retrieval, scored_retrieval, scored_rows
 
-NLI = ("entailment", "neutral", "contradiction")
-"""Labels of KLUE-NLI and KorNLI by the hub's number."""
+TEXTS = {"text", "sentences", "sentence1", "sentence2"}
+"""Columns of mteb's tasks that hold texts."""
 
 
 class HunminKlueMrcRetrieval(AbsTaskRetrieval):
     """KLUE-MRC's dev part: its questions that have an answer, its passages. No task of a published benchmark."""
 
-    metadata = TaskMetadata(
-        name="HunminKlueMrcRetrieval",
-        dataset={"path": "klue/klue", "name": "mrc", "revision": "349481ec73fff722f88e0453ca05c77a447d967c"},
-        description="Questions of KLUE-MRC's dev part to all its passages, as Hunmin builds it from the authors' file.",
-        reference="https://arxiv.org/abs/2105.09680",
-        type="Retrieval",
-        category="t2t",
-        modalities=["text"],
-        eval_splits=["validation"],
-        eval_langs=["kor-Hang"],
-        main_score="ndcg_at_10",
-        date=("2016-01-01", "2020-12-31"),
-        domains=["Encyclopaedic", "News", "Written"],
-        task_subtypes=["Question answering"],
-        license="cc-by-sa-4.0",
-        annotations_creators="human-annotated",
-        dialect=[],
-        sample_creation="found",
-        bibtex_citation="",
-    )
+    metadata = TaskMetadata(**load_yaml(Path(__file__).with_name("tasks.yaml"))["HunminKlueMrcRetrieval"])
 
 
-def local_task(name: str, folders: Sequence[Path | str]) -> Any:
+def get_task(name: str) -> Any:
+    """Return a task of mteb, or ours, without its data."""
+    subsets = list(SCORED[name].subsets)
+    if name == "HunminKlueMrcRetrieval":
+        return HunminKlueMrcRetrieval()
+    return mteb.get_task(name, hf_subsets=None if subsets == ["default"] else subsets)
+
+
+def local_task(name: str, folders: Folders) -> Any:
     """Return a task with its data read from folders.
 
-    Args:
-        name: one of `embed.settings.SCORED`.
-        folders: with the authors' files.
-
     Raises:
-        UserError: they are missing or damaged.
+        UserError: files are missing or damaged.
     """
-    task: Any = HunminKlueMrcRetrieval() if name == "HunminKlueMrcRetrieval" else mteb.get_task(name, languages=["kor"])
-    shape = SCORED[name].shape
-    if shape == "retrieval":
-        task.dataset = {"default": {
-            split: {
-                "queries": Dataset.from_list([{"id": key, "text": text} for key, text in one.queries.items()]),
-                "corpus": Dataset.from_list(
-                    [{"id": key, "title": title, "text": text} for key, (title, text) in one.corpus.items()]
-                ),
-                "relevant_docs": one.relevant, "top_ranked": None,
-            }
-            for split, one in scored_retrieval(name, folders).items()
-        }}  # fmt: skip
-    elif shape == "texts":
-        labels = SCORED[name].task.label_names
-        features = Features({"title": Value("string"), "label": ClassLabel(names=list(labels))})
-        task.dataset = DatasetDict({
-            split: Dataset.from_list([{"title": text, "label": labels.index(label)} for text, label in rows], features)
-            for split, rows in scored_texts(name, folders).items()
-        })  # fmt: skip
-    else:
-        rows = scored_pairs(name, folders)
-        splits = {split: Dataset.from_list([_pair(name, *one) for one in found]) for split, found in rows.items()}
-        task.dataset = {"ko": DatasetDict(splits)} if task.metadata.is_multilingual else DatasetDict(splits)
+    task, scored = get_task(name), SCORED[name]
+    read: Any = (scored_rows if scored.columns else scored_retrieval)(name, folders)
+    data: dict[str, Any] = {}
+    for (subset, split), found in read.items():
+        data.setdefault(subset, {})[split] = _retrieval(found) if not scored.columns else Dataset.from_list(found)
+        if isinstance(task, AbsTaskClassification):
+            label = ClassLabel(names=list(scored.labels))
+            data[subset][split] = data[subset][split].cast_column(scored.columns[-1], label)
+    if scored.columns:
+        data = {subset: DatasetDict(splits) for subset, splits in data.items()}
+    task.dataset = data if task.metadata.is_multilingual or not scored.columns else data["default"]
     task.dataset_transform()
     task.data_loaded = True
     return task
 
 
-def _pair(name: str, first: str, second: str, label: Any) -> dict[str, Any]:
-    """Return a row as the hub's copy of a set has it."""
-    if name in ("KLUE-NLI", "KorNLI"):
-        return {"premise": first, "hypothesis": second, "label": NLI.index(label)}
-    if name == "PawsXPairClassification":
-        return {"sentence1": first, "sentence2": second, "labels": int(label)}
-    more = {"labels": {"label": label}} if name == "KLUE-STS" else {"score": label}
-    return {"sentence1": first, "sentence2": second, **more}
+def _retrieval(one: Retrieval) -> dict[str, Any]:
+    documents = [{"id": key, "title": title, "text": text} for key, (title, text) in one.corpus.items()]
+    queries = [{"id": key, "text": text} for key, text in one.queries.items()]
+    return {"queries": Dataset.from_list(queries), "corpus": Dataset.from_list(documents),
+            "relevant_docs": one.relevant, "top_ranked": one.ranked}  # fmt: skip
 
 
-def task_texts(name: str, folders: Sequence[Path | str]) -> list[str]:
-    """Return all texts of a task, of which character n-grams learn how rare each is."""
-    if SCORED[name].shape == "retrieval":
-        return [f"{title} {text}".strip() for one in scored_retrieval(name, folders).values()
-                for title, text in one.corpus.values()]  # fmt: skip
-    if SCORED[name].shape == "texts":
-        return [text for rows in scored_texts(name, folders).values() for text, _ in rows]
-    return [text for rows in scored_pairs(name, folders).values() for row in rows for text in row[:2]]
+def hub_task(name: str) -> Any:
+    """Return a task whose data mteb has loaded from the hub, at the commit that it names.
+
+    Raises:
+        UserError: they cannot be loaded.
+    """
+    task = get_task(name)
+    try:
+        task.load_data()
+    except Exception as error:  # of many kinds
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{name} cannot be fetched: {reason}", remedy=f"put its files in DATA/{name}/") from None
+    if isinstance(task, AbsTaskRetrieval):
+        task.convert_v1_dataset_format_to_v2(num_proc=None)
+    return task
+
+
+def split_texts(task: Any, subset: str, split: str) -> dict[str, list[str]]:
+    """Return column → texts of a split; of a retrieval task "corpus", titles before texts, and "queries"."""
+    part = task.dataset.get(subset, task.dataset)[split]
+    if "corpus" in (part if isinstance(part, dict) else ()):
+        documents = [f"{row.get('title') or ''} {row['text']}".strip() for row in part["corpus"]]
+        return {"corpus": documents, "queries": list(part["queries"]["text"])}
+    rows = part[0] if isinstance(part, list) else part
+    names = TEXTS & {*(rows if isinstance(rows, dict) else rows.column_names)}
+    return {name: [text for cell in rows[name] for text in ([cell] if isinstance(cell, str) else cell)]
+            for name in names}  # fmt: skip
+
+
+def task_texts(task: Any) -> list[str]:
+    """Return a task's texts, documents alone of retrieval, of which character n-grams learn how rare each is."""
+    parts = [split_texts(task, subset, split) for subset in task.hf_subsets
+             for split in task.dataset.get(subset, task.dataset)]  # fmt: skip
+    return [text for part in parts for name, texts in part.items() if name != "queries" for text in texts]
 
 
 def differences(task: Any) -> list[str]:
-    """Return how the rows and characters of a task differ from the statistics that mteb ships; [] where they do not, or
-    where there are none."""
-    shipped, found = task.metadata.descriptive_stats or {}, []
-    for split in SCORED[task.metadata.name].splits:
-        stats = shipped.get(split, {})
-        stats = stats.get("hf_subset_descriptive_stats", {}).get("ko", stats)
-        told = {"rows": stats.get("num_samples"), "characters": stats.get("number_of_characters")}
-        for what, number in sizes(task, split).items():
-            if told[what] not in (None, number):
-                found.append(f"{split}: {number:,} {what}, mteb has {told[what]:,}")
+    """Return how rows and characters of a task differ from the statistics that mteb ships; [] where they do not."""
+    found = []
+    for split, shipped in (task.metadata.descriptive_stats or {}).items():
+        for subset in task.hf_subsets:
+            told = shipped.get("hf_subset_descriptive_stats", {}).get(subset, shipped)
+            texts = split_texts(task, subset, split)
+            rows = [len(column) for column in texts.values()]
+            characters = told.get("number_of_characters") or told["text_statistics"]["total_text_length"]
+            for what, here, there in (
+                ("rows", sum(rows) if "corpus" in texts else rows[0], told["num_samples"]),
+                ("characters", sum(len(text) for column in texts.values() for text in column), characters),
+            ):
+                if here != there:
+                    where = split if subset == "default" else f"{split} of {subset}"
+                    found.append(f"{where}: {here:,} {what}, mteb has {there:,}")
     return found
-
-
-def sizes(task: Any, split: str) -> dict[str, int]:
-    """Return rows and characters of a task's split, as mteb counts them."""
-    data = task.dataset["ko"] if task.metadata.is_multilingual else task.dataset
-    if "default" in data:
-        one = data["default"][split]
-        documents = [f"{row['title']} {row['text']}".strip() for row in one["corpus"]]
-        texts = [*documents, *one["queries"]["text"]]
-        return {"rows": len(texts), "characters": sum(map(len, texts))}
-    rows = data[split][0] if isinstance(data[split], list) else data[split]
-    columns = (
-        ["text"] if "text" in (rows if isinstance(rows, dict) else rows.column_names) else ["sentence1", "sentence2"]
-    )
-    texts = [text for column in columns for text in rows[column]]
-    return {"rows": len(texts) // len(columns), "characters": sum(map(len, texts))}

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset, DatasetDict
 from datasets.utils.logging import disable_progress_bar as no_data_bar
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-from sentence_transformers.base.sampler import DefaultBatchSampler, MultiDatasetDefaultBatchSampler
+from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
-from transformers import AutoTokenizer, PrinterCallback
+from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from common.errors import UserError
 from common.files import disk_errors, sha256_file
+from common.names import find
 from common.settings import dump_settings, settings_hash
-from embed.base import embedding_folder, find_guide, load_encoder, load_model, read_base
-from embed.batches import draw_batches, epoch_batches
+from embed.base import embedding_folder, load_encoder, load_model, read_base
+from embed.batches import Drawn, draw_batches, epoch_batches
 from embed.data import TrainingSet, describe_sets, load_sets
 from embed.save import save_tuned
 from embed.sets import set_files
-from embed.settings import EmbedSettings
+from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import STOPPED_MARK, StopFlag
@@ -40,15 +40,7 @@ FIXED: dict[str, Any] = {
 
 
 def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: Any = None) -> Any:
-    """Return the loss of a data set, by its shape.
-
-    Args:
-        one: the set.
-        model: that is tuned.
-        s: temperature, cache, widths.
-        world: processes; from two on, negatives are gathered.
-        guide: model that drops false negatives; None drops none.
-    """
+    """Return the loss of a set, by its shape; a guide drops false negatives, which several processes gather."""
     gather, cache = world > 1, {"mini_batch_size": s.mini_batch} if s.mini_batch else {}
     if one.shape == "scored":
         loss: Any = losses.CoSENTLoss(model, scale=1 / s.temperature)
@@ -67,47 +59,14 @@ def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: A
     return loss
 
 
-class Drawn(MultiDatasetDefaultBatchSampler):
-    """The drawn batches, each in as many parts as there are processes; the n-th of them takes the n-th part."""
+class ExactTrainer(BaseTrainer):
+    """The Trainer of drawn batches; its checkpoints hold weights and state alone, and end when all have written."""
 
-    sets: list[TrainingSet]
-    s: EmbedSettings
-    steps: int
-    world: int
+    drawn: Drawn
 
-    def __iter__(self) -> Iterator[list[int]]:
-        """Yield the parts of all batches of the run."""
-        starts = [0, *self.dataset.cumulative_sizes]
-        part = self.s.batch // self.world
-        for number, rows in draw_batches(self.sets, self.s.batch, self.steps, self.s.seed):
-            for begin in range(0, len(rows), part):
-                yield [starts[number] + row for row in rows[begin : begin + part]]
-
-    def __len__(self) -> int:
-        """Return how many parts there are."""
-        return self.steps * self.world
-
-
-class Tuner(SentenceTransformerTrainer):
-    """The Trainer; its checkpoints hold weights and state alone, and end when all processes have written."""
-
-    drawn: dict[str, Any]
-
-    def get_multi_dataset_batch_sampler(
-        self, dataset: Any, batch_samplers: Any, generator: Any = None, seed: int | None = 0
-    ) -> Drawn:
+    def get_multi_dataset_batch_sampler(self, *_: Any, **__: Any) -> Drawn:
         """Return the drawn batches."""
-        sampler = Drawn(dataset, batch_samplers)
-        for name, value in self.drawn.items():
-            setattr(sampler, name, value)
-        return sampler
-
-    def get_batch_sampler(
-        self, dataset: Any, batch_size: int, drop_last: bool, valid_label_columns: list[str] | None = None,
-        generator: Any = None, seed: int = 0,
-    ) -> DefaultBatchSampler:  # fmt: skip
-        """Return a sampler of which the size alone is used."""
-        return DefaultBatchSampler(range(len(dataset)), batch_size, drop_last)
+        return self.drawn
 
     def add_model_card_callback(self, default_args_dict: Any) -> None:
         """Add none: the generated card holds training texts."""
@@ -115,43 +74,72 @@ class Tuner(SentenceTransformerTrainer):
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         self.model[0].auto_model.save_pretrained(output_dir)
 
-    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
-
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
+
+
+class Tuner(ExactTrainer, SentenceTransformerTrainer):
+    """The Trainer of an embedder, and what a reranker's does otherwise."""
+
+    arguments: Any = SentenceTransformerTrainingArguments
+    read_sets, save_folder = staticmethod(load_sets), staticmethod(save_tuned)
+
+    @staticmethod
+    def begin(s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> Any:
+        """Return the model that is tuned."""
+        if rank == 0:
+            embedding_folder(base, out / ".begin", s)
+        if world > 1:
+            torch.distributed.barrier()
+        return load_model(out / ".begin", device)
+
+    @staticmethod
+    def loss_by_set(sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int, device: str) -> dict[str, Any]:
+        """Return set → its loss."""
+        guide = load_model(find(s.guide, "model"), device) if s.guide else None
+        return {one.name: loss_of(one, model, s, world, guide) for one in sets}
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
 
 
 def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
     """Return the sets as the Trainer takes them: columns of texts in their order, then the label."""
     found = {}
     for one in sets:
-        names = ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
-        columns: dict[str, Any] = {
-            name: list(texts) for name, texts in zip(names, zip(*one.texts, strict=True), strict=True)
-        }
+        columns = dict(zip(columns_of(one), map(list, zip(*one.texts, strict=True)), strict=True))
         found[one.name] = Dataset.from_dict(columns | ({"label": one.labels} if one.labels else {}))
     return DatasetDict(found)
 
 
+def columns_of(one: TrainingSet) -> list[str]:
+    """Return the names of a set's columns of texts."""
+    return ["query", "document", *(f"negative_{n}" for n in range(1, len(one.texts[0]) - 1))]
+
+
 def train_to_end(
-    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str
+    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str, kind: Any
 ) -> dict[str, Any] | None:
-    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`."""
+    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`, by a kind of trainer."""
     disable_progress_bar()
     set_verbosity_error()  # else it reports the head that a base has and embeddings do not
     no_data_bar()
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
-    _, tokenizer = read_base(base, s)
-    sets = load_sets(s)
-    steps = s.steps or s.epochs * sum(epoch_batches(one, s.batch) for one in sets)
-    for _ in draw_batches(sets, s.batch, min(steps, sum(epoch_batches(one, s.batch) for one in sets)), s.seed):
+    facts, tokenizer = read_base(base, s)
+    sets = kind.read_sets(s)
+    epoch = sum(epoch_batches(one, s.batch) for one in sets)
+    steps = s.steps or s.epochs * epoch
+    for _ in draw_batches(sets, s.batch, min(steps, epoch), s.seed):
         pass  # refuses a set whose rows fill no batch, before training
-    prompts = {one.name: prompts_of(one) for one in sets if any(prompts_of(one).values())}
+    prompts = {
+        one.name: dict.fromkeys(columns_of(one), given.document) | {"query": given.query}
+        for one in sets if (given := one.settings.prompts) != PromptSettings()
+    }  # fmt: skip
     folder, dtype = out / "checkpoints", resolve_dtype(s.dtype)
-    arguments = SentenceTransformerTrainingArguments(  # it meets the other processes
-        **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.lr, warmup_steps=s.warmup_share,
+    arguments = kind.arguments(  # it meets the other processes
+        **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.learning_rate,
+        warmup_steps=s.warmup_share,
         per_device_train_batch_size=s.batch // world, bf16=dtype == "bf16", fp16=dtype == "fp16", prompts=prompts,
         save_steps=s.checkpoint_every, save_total_limit=s.keep_last, logging_steps=s.log_every,
         use_cpu=not torch.cuda.is_available(),
@@ -159,8 +147,7 @@ def train_to_end(
     with arguments.distributed_state.main_process_first():
         done, checkpoint = newest_checkpoint(folder)
     read = [sha256_file(path) for path in set_files(s)]
-    weights = [sha256_file(path) for path in sorted(base.glob("*.safetensors"))]
-    mark, identity = folder / "run", settings_hash([dump_settings(s), world, read, weights])
+    mark, identity = folder / "run", settings_hash([dump_settings(s), world, read, facts.hash_for("pretrained")])
     if checkpoint and mark.read_text() != identity:
         rule = "a run resumes with the settings, data, base and number of processes that it began with"
         raise UserError(f"{checkpoint} is of another run", rule, "restore them, or remove the folder to begin anew")
@@ -169,18 +156,14 @@ def train_to_end(
             folder.mkdir(parents=True, exist_ok=True)
             mark.write_text(identity)
         if done < steps:
-            if rank == 0:
-                embedding_folder(base, out / ".begin", s)
-            if world > 1:
-                torch.distributed.barrier()
-            model: SentenceTransformer = load_model(out / ".begin", str(arguments.device))
-            guide = load_model(where, str(arguments.device)) if (where := find_guide(s)) else None
-            cure = "lower embed.lr, or compute in fp32 or bf16"
+            device = str(arguments.device)
+            model = kind.begin(s, base, out, rank, world, device)
+            cure = "lower embed.learning_rate, or compute in fp32 or bf16"
             follow = Follow("embed", s, out, stop, done, steps, rank == 0, cure)
-            Tuner.drawn = {"sets": sets, "s": s, "steps": steps, "world": world}
-            trainer = Tuner(
+            kind.drawn = Drawn(sets, s, steps, world)
+            trainer = kind(
                 model, arguments, as_datasets(sets), callbacks=[follow],
-                loss={one.name: loss_of(one, model, s, world, guide) for one in sets},
+                loss=kind.loss_by_set(sets, model, s, world, device),
             )  # fmt: skip
             trainer.remove_callback(PrinterCallback)
             torch.manual_seed(s.seed)
@@ -190,20 +173,11 @@ def train_to_end(
                     (out / "logs" / STOPPED_MARK).touch()
                 return None
             del model, trainer
-        counts = {
-            "steps": steps, "batch": s.batch, "processes": world,
-            "sets": describe_sets(sets, AutoTokenizer.from_pretrained(base, trust_remote_code=False), s.length, 0),
-        }  # fmt: skip
+        described = describe_sets(sets, tokenizer, s.max_seq_len, 0)
+        counts = {"steps": steps, "batch": s.batch, "processes": world, "sets": described}
         if rank == 0:
-            save_tuned(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
+            kind.save_folder(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
     return counts
-
-
-def prompts_of(one: TrainingSet) -> dict[str, str]:
-    """Return column → prompt of a set."""
-    prompts = one.settings.prompts
-    negatives = [f"negative_{n}" for n in range(1, len(one.texts[0]) - 1)]
-    return {"query": prompts.query} | dict.fromkeys(["document", *negatives], prompts.document)
 
 
 def losses_of(out: Path) -> list[tuple[int, float]]:

@@ -168,7 +168,7 @@ def tabulate(
         notes.append(AS_PUBLISHED)
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
-        notes.append(f"Scores are the best of N dev evaluations ({looks}); scores of the last evaluation stand apart.")
+        notes.append(f"Scores are the best of N dev evaluations ({looks}); last-evaluation scores are below.")
     notes += _other_than_the_authors(summary)
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:

@@ -29,7 +29,7 @@ from pretrain.export.check import check_folder
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.onnx import check_onnx, refuse_onnx, write_onnx
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
-from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_sentence_embeddings
+from pretrain.export.sentence_embeddings import check_sentence_embeddings, write_embedding_files
 from pretrain.models.encoder import model_class
 from pretrain.models.registry import ARCHITECTURES, usable_positions
 from pretrain.settings import PretrainSettings
@@ -173,7 +173,7 @@ def export_checkpoint(
     def finish(folder: Path) -> None:
         check_folder(folder, model)
         if sentence_embeddings:
-            write_sentence_embeddings(folder, model)
+            write_embedding_files(folder, model.config.hidden_size, usable_positions(model.config))
             check_sentence_embeddings(folder, model)
         if onnx:
             write_onnx(folder, model)

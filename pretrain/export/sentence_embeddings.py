@@ -20,36 +20,35 @@ TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 FILES = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", POOLING)
 
 
-def write_sentence_embeddings(folder: Path, model: PreTrainedModel) -> None:
-    """Write the files into an export.
+def write_embedding_files(
+    folder: Path, width: int, length: int, pooling: str = "mean", prompts: dict[str, str] | None = None
+) -> None:
+    """Write the files beside a model, in the form that sentence-transformers of any version, vLLM and TEI read.
 
     Args:
         folder: with the model and its tokenizer.
-        model: that is there.
+        width: the model's hidden size.
+        length: most tokens of a text.
+        pooling: "mean" or "cls".
+        prompts: texts before queries and documents, by name.
     """
-    config = model.config
+    modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens")
+    on = {"mean": "mean_tokens", "cls": "cls_token"}[pooling]
+    named = {"prompts": prompts, "default_prompt_name": None} if prompts else {}
     contents: dict[str, Any] = {
         "modules.json": [
             {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
             {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
         ],
-        "sentence_bert_config.json": {
-            "max_seq_length": usable_positions(config), "do_lower_case": False,
-        },
-        "config_sentence_transformers.json": {"similarity_fn_name": "cosine"},
-        POOLING: {
-            "word_embedding_dimension": config.hidden_size,
-            "pooling_mode_cls_token": False,
-            "pooling_mode_mean_tokens": True,
-            "pooling_mode_max_tokens": False,
-            "pooling_mode_mean_sqrt_len_tokens": False,
-        },
-    }  # fmt: skip
+        "sentence_bert_config.json": {"max_seq_length": length, "do_lower_case": False},
+        "config_sentence_transformers.json": {**named, "similarity_fn_name": "cosine"},
+        POOLING: {"word_embedding_dimension": width, **{f"pooling_mode_{mode}": mode == on for mode in modes}},
+    }
     for name, content in contents.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         with atomic_write(path) as stream:
-            json.dump(content, stream, indent=1)
+            json.dump(content, stream, ensure_ascii=False, indent=1)
             stream.write("\n")
 
 

@@ -47,7 +47,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    settings = EmbedSettings(data=[{"use": "korsts"}], length=32)
+    settings = EmbedSettings(data=[{"use": "korsts"}], max_seq_len=32)
     return embedding_folder(base, tmp_path_factory.mktemp("models") / "tiny", settings)
 
 

@@ -42,15 +42,15 @@ def test_bases_that_cannot_be_tuned(base: Path, tmp_path: Path) -> None:
 
     from embed.base import read_base, usable_positions
 
-    settings = EmbedSettings(data=DATA, length=64, matryoshka=[16])
+    settings = EmbedSettings(data=DATA, max_seq_len=64, matryoshka=[16])
     config, _ = read_base(base, settings)
     assert usable_positions(config) == 64  # of 66: RoBERTa's first is after the padding's
     for changes, message in (
-        ({"length": 65}, "more than the 64 positions"),
+        ({"max_seq_len": 65}, "more than the 64 positions"),
         ({"matryoshka": [32]}, "hidden size .* 32"),
     ):
         with pytest.raises(UserError, match=message):
-            read_base(base, EmbedSettings(data=DATA, **{"length": 16, **changes}))
+            read_base(base, EmbedSettings(data=DATA, **{"max_seq_len": 16, **changes}))
     shutil.copytree(base, tmp_path / "cross")
     written = json.loads((base / "config.json").read_bytes())
     (tmp_path / "cross" / "config.json").write_text(

@@ -156,4 +156,4 @@ def test_a_checkpoint_of_another_run_is_refused(run: Any, base: Path, rows: dict
 
     run(base, [rows["pairs"]], tmp_path / "x", stop_at=2)
     with pytest.raises(UserError, match="is of another run"):
-        run(base, [rows["pairs"]], tmp_path / "x", lr=2e-3)
+        run(base, [rows["pairs"]], tmp_path / "x", learning_rate=2e-3)

@@ -44,8 +44,8 @@ THINGS = [
     "고추",
 ]
 RUN: dict[str, Any] = {
-    "length": 16, "batch": 8, "steps": 9, "lr": 1e-3, "checkpoint_every": 3, "log_every": 1, "wandb": "off",
-    "threads": 1,
+    "max_seq_len": 16, "batch": 8, "steps": 9, "learning_rate": 1e-3, "checkpoint_every": 3, "log_every": 1,
+    "wandb": "off", "threads": 1,
 }  # fmt: skip
 
 
@@ -77,6 +77,18 @@ def write_lines(path: Path, rows: list[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def write_sts(folder: Path) -> Path:
+    """Write an invented dev part of KLUE-STS, and return the folder."""
+    rows = [
+        {"guid": f"s{n}", "sentence1": f"{PLACES[n]} {THINGS[n]}", "sentence2": f"{PLACES[n]} {THINGS[n % 3]} 어디",
+         "labels": {"label": n % 6 * 1.0, "real-label": n % 6 * 1.0, "binary-label": int(n % 6 >= 3)}}
+        for n in range(12)
+    ]  # fmt: skip
+    (folder / "klue-sts-v1.1").mkdir(parents=True)
+    (folder / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json").write_text(json.dumps(rows), encoding="utf-8")
+    return folder
 
 
 def write_encoder(folder: Path, dropout: float = 0.1, **changes: Any) -> Path:

@@ -240,7 +240,7 @@ def test_files_of_other_vectors_are_refused(
     with pytest.raises(HunminError, match="files for sentence-transformers are not sound"):
         check_sentence_embeddings(tmp_path / "model", model)
     # an export that goes wrong there has no name
-    monkeypatch.setattr("pretrain.export.checkpoint.write_sentence_embeddings", lambda folder, model: None)
+    monkeypatch.setattr("pretrain.export.checkpoint.write_embedding_files", lambda *_: None)
     with pytest.raises(HunminError, match="not sound: FileNotFoundError"):
         export_checkpoint(checkpoint, tmp_path / "other", sentence_embeddings=True)
     assert not (tmp_path / "other").exists() and not list(tmp_path.glob(".*"))

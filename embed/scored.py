@@ -1,0 +1,227 @@
+"""What is scored, as files have it: built-in sets by klue's readers, other tasks in one layout."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from common.compressed import COMPRESSED, decompression_errors
+from common.errors import UserError
+from common.files import open_bytes
+from embed.settings import TASKS
+from klue.examples import find_file, read_examples
+from klue.tasks import TASKS as READERS
+from klue.tasks import suite_folder
+from klue.tasks.base import Example, Task
+from klue.tasks.klue.sts import Sts
+from klue.tasks.koelectra.korquad import KorQuad
+from klue.tasks.koelectra.korsts import KorSts
+from klue.tasks.table import table_records
+
+Folders = Sequence[Path | str]
+
+
+class RoundedSts(Sts):
+    """KLUE-STS by the rounded rating, which mteb scores against."""
+
+    def read(self, record: Any, guid: str) -> list[Example]:
+        """Return the pair; its label has the form of the hub's."""
+        rating = {"label": float(record["labels"]["label"])}
+        return [Example(one.guid, one.texts, rating) for one in super().read(record, guid)]
+
+
+class QuotedSts(KorSts):
+    """KorSTS as mteb's copy has it: read as CSV with quotes, which breaks three of 1,379 rows; these are left out."""
+
+    def records(self, stream: IO[bytes]) -> list[Any]:
+        """Return the rows that have all columns."""
+        rows = csv.DictReader(io.StringIO(stream.read().decode("utf-8-sig"), newline=""), delimiter="\t")
+        return [row for row in rows if None not in row.values()]
+
+
+class TitledKorQuad(KorQuad):
+    """KorQuAD as mteb's copy has it: a passage with the title of its article."""
+
+    def read(self, record: Any, guid: str) -> list[Example]:
+        """Return question and passage; `given` is the title."""
+        return [Example(one.guid, one.texts, one.label, str(record["title"])) for one in super().read(record, guid)]
+
+
+AS_SCORED: dict[str, Task] = {"klue-sts": RoundedSts(), "korsts": QuotedSts(), "korquad": TitledKorQuad()}
+"""Readers of sets that mteb's copies differ from."""
+
+
+@dataclass(frozen=True)
+class ScoredTask:
+    """A task as `tasks.yaml` has it."""
+
+    splits: dict[str, str]
+    set: str = ""
+    columns: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    subsets: Sequence[str] = ("default",)
+    reranking: bool = False
+    large: bool = False
+
+    @property
+    def reader(self) -> Task:
+        """Return the reader of the authors' files."""
+        return AS_SCORED.get(self.set) or READERS[self.set]
+
+    @property
+    def files(self) -> list[str]:
+        """Return the files of a task without a built-in set, below its folder."""
+        kinds = [f"{split}.jsonl" for split in self.splits]
+        if not self.columns:
+            kinds = ["corpus.jsonl", "queries.jsonl", *(f"qrels/{split}.tsv" for split in self.splits)]
+            kinds += ["top_ranked.jsonl"] if self.reranking else []
+        return [f"{subset}/{kind}" if len(self.subsets) > 1 else kind for subset in self.subsets for kind in kinds]
+
+
+SCORED = {name: ScoredTask(**task) for name, task in TASKS.items()}
+
+
+class Retrieval(NamedTuple):
+    """Queries and documents by id, and each query's relevant documents."""
+
+    queries: dict[str, str]
+    corpus: dict[str, tuple[str, str]]
+    """Title, "" where there is none, and text."""
+    relevant: dict[str, dict[str, int]]
+    ranked: dict[str, list[str]] | None = None
+    """Documents that a reranking task orders anew."""
+
+
+def split_file(task: Task, folders: Folders, split: str) -> Path:
+    """Return the file of a task's split, in one of some folders or in a folder within one.
+
+    Raises:
+        UserError: there is none.
+    """
+    for folder in map(Path, folders):
+        within = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+        for place in (suite_folder(folder, task.name), folder, *within):
+            if (found := find_file(task, place, split)) is not None:
+                return found
+    raise UserError(
+        f"no {split} file of {task.title} in {', '.join(map(str, folders)) or 'no folder'}",
+        f"the file has the authors' layout: {task.file(split) or 'this set has no such part'}",
+        "name its folder in embed.sources (of a command --data), or take the set out",
+    )
+
+
+def read_lines(path: Path, columns: Sequence[str] = ()) -> Iterator[tuple[int, Any]]:
+    """Yield (line, row) of a file of JSON Lines, plain or compressed, in which a row has some columns.
+
+    Raises:
+        UserError: the file is missing or damaged, or a row lacks a column.
+    """
+    if not path.is_file():
+        raise UserError(f"{path} is missing", "it is a file of JSON Lines", "fix the path")
+    with decompression_errors(path), open_bytes(path) as stream:
+        for line, content in enumerate(stream, 1):
+            if not content.strip():
+                continue
+            try:
+                row = json.loads(content)
+            except ValueError as error:
+                raise UserError(f"{path}, line {line}: not JSON ({error})", remedy="fix the line") from None
+            if columns and isinstance(row, dict) and "_id" in row:
+                row["id"] = str(row["_id"])
+            if lacking := [name for name in columns if not isinstance(row, dict) or row.get(name) in (None, "", [])]:
+                raise UserError(f"{path}, line {line}: no {lacking[0]}", f"a row has {', '.join(columns)}", "add it")
+            yield line, row
+
+
+def scored_files(name: str, folders: Folders) -> dict[str, Path]:
+    """Return the files of a scored task: of a built-in set by split, else by their place in the task's folder.
+
+    Raises:
+        UserError: one is missing.
+    """
+    task = SCORED[name]
+    if task.set:
+        return {split: split_file(task.reader, folders, own) for split, own in task.splits.items()}
+    found = {}
+    for file in task.files:
+        places = (Path(folder, name, file + ending) for folder in folders for ending in ("", *COMPRESSED))
+        if (path := next((path for path in places if path.is_file()), None)) is None:
+            where = ", ".join(map(str, folders)) or "no folder"
+            raise UserError(f"no {name}/{file} in {where}", remedy="put the file there, or score with --hub")
+        found[file] = path
+    return found
+
+
+def scored_rows(name: str, folders: Folders) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return (subset, split) → rows of a task, as the hub has them.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    task, files = SCORED[name], scored_files(name, folders)
+    if not task.set:
+        return {(subset, split): [row for _, row in read_lines(files[f"{split}.jsonl"], task.columns)]
+                for subset in task.subsets for split in task.splits}  # fmt: skip
+    found = {}
+    for split, path in files.items():
+        rows = [(*one.texts, task.labels.index(one.label) if task.labels else one.label)
+                for one in read_examples(task.reader, path)]  # fmt: skip
+        found[task.subsets[0], split] = [dict(zip(task.columns, row, strict=True)) for row in rows]
+    return found
+
+
+def scored_retrieval(name: str, folders: Folders) -> dict[tuple[str, str], Retrieval]:
+    """Return (subset, split) → queries that have an answer, and all documents, of a task.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    task, files = SCORED[name], scored_files(name, folders)
+    if not task.set:
+        return {(subset, split): _own_retrieval(files, f"{subset}/" if len(task.subsets) > 1 else "", split)
+                for subset in task.subsets for split in task.splits}  # fmt: skip
+    found = {}
+    for split, path in files.items():
+        examples = read_examples(task.reader, path)
+        titles = {one.texts[1]: one.given if isinstance(one.given, str) else "" for one in examples}
+        ids = {text: f"d{number}" for number, text in enumerate(titles)}
+        asked = [one for one in examples if one.label != []]
+        found[task.subsets[0], split] = Retrieval(
+            {one.guid: one.texts[0].strip() for one in asked},
+            {key: (titles[text], text) for text, key in ids.items()},
+            {one.guid: {ids[one.texts[1]]: 1} for one in asked},
+        )
+    return found
+
+
+def _own_retrieval(files: dict[str, Path], prefix: str, split: str) -> Retrieval:
+    """Return a split of a task in the layout of BEIR; the hub's copies have the same columns."""
+    corpus = {row["id"]: (row.get("title") or "", row["text"])
+              for _, row in read_lines(files[f"{prefix}corpus.jsonl"], ("id", "text"))}  # fmt: skip
+    queries = {row["id"]: row["text"] for _, row in read_lines(files[f"{prefix}queries.jsonl"], ("id", "text"))}
+    relevant: dict[str, dict[str, int]] = defaultdict(dict)
+    path = files[f"{prefix}qrels/{split}.tsv"]
+    try:
+        with decompression_errors(path), open_bytes(path) as stream:
+            for row in table_records(stream):
+                relevant[row["query-id"]][row["corpus-id"]] = int(row["score"])
+    except (KeyError, ValueError) as error:
+        rule = "its columns are query-id, corpus-id and score, a whole number"
+        raise UserError(f"{path} is no table of relevant documents: {error}", rule, "fix the file") from None
+    ranked = None
+    if (listed := files.get(f"{prefix}top_ranked.jsonl")) is not None:
+        ranked = {row["query-id"]: row["corpus-ids"] for _, row in read_lines(listed, ("query-id", "corpus-ids"))}
+    for kind, given in ((path, relevant), (listed, ranked or {})):
+        for query, documents in given.items():
+            absent = [one for one in documents if one not in corpus]
+            if query not in queries or absent:
+                what = f"document '{absent[0]}' of query '{query}'" if absent else f"query '{query}'"
+                rule = f"{prefix}corpus.jsonl and {prefix}queries.jsonl hold all that is named"
+                raise UserError(f"{kind}: {what} is absent", rule, "add it, or take the line out")
+    return Retrieval({one: queries[one] for one in relevant}, corpus, dict(relevant), ranked)
