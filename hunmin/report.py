@@ -16,6 +16,7 @@ from common.errors import UserError
 from common.files import atomic_write, human_size
 from common.manifest import read_manifest
 from common.progress import console, duration, say, short_number
+from hunmin.page.words import ENGLISH, Words
 from hunmin.recipe import Recipe
 from hunmin.scores import NOT_SCORED, score_rows
 from hunmin.stages import stage_times
@@ -128,51 +129,62 @@ def summary(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [({"tokens": "encode"}.get(name, name), line) for name, line in lines]
 
 
-def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any]) -> str:
+def stage_line(name: str, counts: dict[str, Any], validation: dict[str, Any], words: Words = ENGLISH) -> str:
     """Return what came out of a stage in one line; "" where there is nothing to say.
 
     Args:
         name: of the stage, or of its folder.
         counts: of its manifest.
         validation: the run's "first" and "last" validation, where there are any.
+        words: of the language.
     """
     match name:
-        case "corpus":
-            return (
-                f"{counts['sentences']:,} sentences in {counts['documents']:,} documents, "
-                f"{human_size(counts['bytes'])}; {counts['benchmark_sentences']:,} benchmark sentences taken out, "
-                f"{counts['pii']:,} pieces of personal data replaced, "
-                f"{counts['duplicates']['documents'] + counts['duplicates'].get('near', 0):,} repeated "
-                f"documents and {counts['rejects']:,} unreadable lines left out"
-            )
-        case "tokenizer":
-            return f"{counts['vocab_size']:,} entries"
-        case "tokens" | "encode":
-            return f"{counts['tokens']:,} tokens, {100 * counts['unk'] / max(1, counts['tokens']):.3f}% unknown"
-        case "pretrain":
-            return _training_line(counts, validation)
-        case "export":
-            return f"{short_number(counts['parameters'])} parameters, logits equal to the training model's"
-        case "klue":
+        case "corpus" if counts:
+            size = words(
+                "{sentences} sentences in {documents} documents, {size}",
+                sentences=f"{counts['sentences']:,}", documents=f"{counts['documents']:,}",
+                size=human_size(counts["bytes"]),
+            )  # fmt: skip
+            removed = words(
+                "removed: {benchmark} benchmark sentences, {duplicates} duplicate documents, {rejects} unreadable "
+                "lines; replaced: {personal} pieces of personal data",
+                benchmark=f"{counts['benchmark_sentences']:,}", rejects=f"{counts['rejects']:,}",
+                duplicates=f"{counts['duplicates']['documents'] + counts['duplicates'].get('near', 0):,}",
+                personal=f"{counts['pii']:,}",
+            )  # fmt: skip
+            return f"{size}; {removed}"
+        case "tokenizer" if counts:
+            return words("{count} entries", count=f"{counts['vocab_size']:,}")
+        case "tokens" | "encode" if counts:
+            share = f"{100 * counts['unk'] / max(1, counts['tokens']):.3f}%"
+            return words("{count} tokens, {share} unknown", count=f"{counts['tokens']:,}", share=share)
+        case "pretrain" if counts:
+            return _training_line(counts, validation, words)
+        case "export" if counts:
+            text = "{count} parameters; logits equal the training model's"
+            return words(text, count=short_number(counts["parameters"]))
+        case "klue" if counts:
             if counts.get("skipped"):
-                return NOT_SCORED
-            return f"{counts['jobs']:,} fine-tunings on {len(counts['examples'])} tasks"
+                return words(NOT_SCORED)
+            jobs, tasks = f"{counts['jobs']:,}", len(counts["examples"])
+            return words("{jobs} fine-tunings on {tasks} tasks", jobs=jobs, tasks=tasks)
     return ""
 
 
-def _training_line(counts: dict[str, Any], validation: dict[str, Any]) -> str:
+def _training_line(counts: dict[str, Any], validation: dict[str, Any], words: Words) -> str:
     first, last = validation.get("first"), validation.get("last")
-    training = f"{counts['steps']:,} steps, {short_number(counts['tokens'])} tokens"
+    tokens = short_number(counts["tokens"])
+    parts = [words("{steps} steps, {tokens} tokens", steps=f"{counts['steps']:,}", tokens=tokens)]
     if first and last and first.keys() & last.keys() >= {"validation_loss", "validation_accuracy"}:
-        training += (
-            f", validation loss {first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
-            f", accuracy {100 * last['validation_accuracy']:.1f}%"
-        )
+        losses = f"{first['validation_loss']:.3f} → {last['validation_loss']:.3f}"
+        parts.append(words("validation loss {losses}", losses=losses))
+        parts.append(words("accuracy {share}", share=f"{100 * last['validation_accuracy']:.1f}%"))
         if "validation_pair_accuracy" in last:
-            training += f", of sentence pairs {100 * last['validation_pair_accuracy']:.1f}%"
+            share = f"{100 * last['validation_pair_accuracy']:.1f}%"
+            parts.append(words("sentence-pair accuracy {share}", share=share))
     if counts.get("skipped"):
-        training += f", {counts['skipped']} batches skipped"
-    return training
+        parts.append(words("{count} batches skipped", count=f"{counts['skipped']:,}"))
+    return ", ".join(parts)
 
 
 def draw_loss(metrics: list[dict[str, Any]], path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from hunmin.replacing import (
 )
 from hunmin.stages import TIMING, Stage, Work, stage_named, stages_of
 from hunmin.state import BEGUN, RunFolder, Verdict, begun_with, differences, judge, listed
+from hunmin.version import commit
 
 
 def selected(recipe: RunSettings, first: str | None, last: str | None) -> tuple[Stage, ...]:
@@ -297,6 +299,7 @@ def _write_mark(partial: Path, mark: dict[str, Any]) -> None:
 
 
 def _note_time(root: Path, row: dict[str, Any]) -> None:
+    row |= {"time": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": commit()}
     path = root / TIMING
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as stream:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
-from importlib.metadata import PackageNotFoundError, version
+import subprocess
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
 
 NAME = "hunmin"
 SHOWN = ("torch", "transformers", "tokenizers", "deepspeed", "python-mecab-ko")
@@ -19,6 +22,25 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def commit() -> str | None:
+    """Return the commit of this package's sources, with "+" where they were changed since; None where it is not known.
+
+    It is that of the clone that this file lies in, or of the repository that pip installed from.
+    """
+    root = Path(__file__).resolve().parents[1]
+    if (root / ".git").exists():
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty=+", "--exclude=*", "--abbrev=9"]
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            return None
+    try:
+        source = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return None
+    return str(source["vcs_info"]["commit_id"])[:9] if "vcs_info" in source else None
 
 
 def version_lines() -> list[str]:

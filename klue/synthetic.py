@@ -9,7 +9,7 @@ MARK = "hunmin-sample-"
 """What the guids of invented examples begin with."""
 NOTE = "synthetic (hunmin sample)"
 """What stands where their scores stand."""
-TOLD = "Synthetic tasks, invented by hunmin sample: these scores only show that the pipeline works."
+TOLD = "These are not scores of the benchmark: the data is synthetic. They only show that the pipeline works."
 
 
 def is_synthetic(guid: str) -> bool:

@@ -61,6 +61,8 @@ class Scores:
     """Columns of tasks that are split or cut: no score there is the best."""
     title: str = ""
     """Of the table: the suite's, or that its tasks are synthetic."""
+    keys: tuple[tuple[str, str, str], ...] = ()
+    """Task, metric and "best" or "test" of each column, as result rows name them."""
 
     def best(self, column: int) -> float | None:
         """Return the highest score of a column, of those that can be compared; None where none can."""
@@ -188,7 +190,7 @@ def tabulate(
     beside_them = [(name, [line[i] for line in beside]) for i, name in enumerate(names)]
     numbers = frozenset(number for number, (name, _, _) in enumerate(columns) if name in aside)
     title = f"Synthetic tasks in the form of {which.title}'s" if invented and set(tasks) <= invented else which.title
-    return Scores(which, header, lines, notes, beside_them, numbers, title)
+    return Scores(which, header, lines, notes, beside_them, numbers, title, tuple(columns))
 
 
 def named(model: str, init: str) -> str:

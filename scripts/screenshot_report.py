@@ -1,4 +1,4 @@
-"""Take the README's picture of a run's page: some of its sections, as a window of 1280 × 1080 shows them.
+"""Take the README's picture of a run's page: its head, the result and the scores, in a window of 1280 × 1250.
 
 python scripts/screenshot_report.py runs/quickstart --out docs/report.png
 
@@ -26,18 +26,16 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="run folder")
     parser.add_argument("--out", type=Path, default=Path("docs/report.png"))
-    parser.add_argument("--sections", nargs="+", default=["overview", "training"], help="those that are shown")
+    parser.add_argument("--language", choices=["en", "ko"], help="of the page; default: that of the run's card")
     parser.add_argument("--width", type=int, default=1280)
-    parser.add_argument("--height", type=int, default=1080)
+    parser.add_argument("--height", type=int, default=1250)
     options = parser.parse_args()
     program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
     if program is None:
         sys.exit("no Chromium here: apt install chromium")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        write_page(options.run, page)
-        others = f"<style>section:not({', '.join(f'#{name}' for name in options.sections)}) {{ display: none }}</style>"
-        page.write_text(page.read_text(encoding="utf-8").replace("</head>", f"{others}</head>", 1), encoding="utf-8")
+        write_page(options.run, page, language=options.language)
         shot = Path(folder) / "shot.png"
         command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                    f"--user-data-dir={folder}/profile", f"--window-size={options.width},{options.height}",

@@ -12,6 +12,7 @@ import typer
 from common.errors import EXIT_FAILED, UserError
 from common.progress import console, say
 from hunmin import completion
+from hunmin.page.words import Language
 
 RecipePath = Annotated[
     str,
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
     app.command("plan", epilog="Example: hunmin plan configs/klue-roberta-base.yaml --devices 8 --device H100")(plan)
     app.command("sample", epilog="Example: hunmin sample --out runs/sample")(sample)
     app.command("verify", epilog="Example: hunmin verify runs/quickstart")(verify)
-    app.command("report", epilog="Examples: hunmin report runs/quickstart · hunmin report runs/base --watch")(report)
+    app.command("report", epilog="Examples: hunmin report runs/base --watch · hunmin report runs/a runs/b")(report)
 
 
 def run(
@@ -185,49 +186,62 @@ def sample(
 
 
 def report(
-    folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
-    out: Annotated[str | None, typer.Option("--out", help="File to write; default: RUN/report.html.")] = None,
+    folders: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Run folder; several are compared on one page.")
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", help="File to write; default: RUN/report.html, of several runs comparison.html."),
+    ] = None,
+    language: Annotated[
+        Language | None, typer.Option("--language", help="Language of the page; default: that of the model card.")
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Write the page again until the run has ended or failed (exit code 1).")
     ] = False,
     every: Annotated[float, typer.Option("--every", min=1, help="With --watch: seconds between two pages.")] = 30,
     with_text: Annotated[
-        bool,
-        typer.Option("--with-text", help="Show documents of the corpus; without it the page has none of its text."),
+        bool, typer.Option("--with-text", help="Include sample documents of the corpus; default: counts alone.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a finished run's report as JSON on stdout; write no page.")
     ] = False,
 ) -> None:
-    """A run as one HTML page, finished or going; the file asks no host for anything."""
+    """Write a run, finished or in progress, as one HTML page without network requests; compare several runs."""
     from common.process import Terminated
     from common.settings import load_yaml
     from hunmin.recipe import refuse_instructions
     from hunmin.report import print_report, print_unfinished, read_report, stage_line
 
-    run = Path(folder)
-    if (run / "recipe.yaml").is_file():
-        refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
+    runs = [Path(folder) for folder in folders]
+    for run in runs:
+        if (run / "recipe.yaml").is_file():
+            refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
+    if as_json and (out or watch or with_text or language):
+        raise UserError("--json with an option of the page", "JSON goes to stdout, and no page is written")
+    if len(runs) > 1:
+        _compare(runs, out, language, watch or with_text or as_json)
+        return
+    [run] = runs
     if as_json:
-        if out or watch or with_text:
-            raise UserError("--json with an option of the page", "JSON goes to stdout, and no page is written")
         console(stderr=False).print_json(json.dumps(read_report(run), ensure_ascii=False))
         return
-    from hunmin.page.overview import headline, validation_ends
     from hunmin.page.page import PAGE, write_page
+    from hunmin.page.pipeline import validation_ends
+    from hunmin.page.verdict import headline
 
     page = Path(out) if out else run / PAGE
-    facts = write_page(run, page, with_text, every if watch else None)
+    facts = write_page(run, page, with_text, every if watch else None, language)
     try:
         seen = facts.state
         while watch and facts.state not in ENDED and (seen, facts.state) != ("running", "not running"):
             say(f"{page}: {headline(facts)}")
             time.sleep(every)
-            seen, facts = facts.state, write_page(run, page, with_text, every)
+            seen, facts = facts.state, write_page(run, page, with_text, every, language)
         if watch and facts.state != "finished":
-            facts = write_page(run, page, with_text)
+            facts = write_page(run, page, with_text, language=language)
     except (KeyboardInterrupt, Terminated):
-        write_page(run, page, with_text)  # one that does not load itself again
+        write_page(run, page, with_text, language=language)  # one that does not load itself again
         raise
     if facts.state == "finished":
         print_report(run, page)
@@ -240,3 +254,14 @@ def report(
         print_unfinished(facts.name, headline(facts), [line for line in lines if line[1]], page)
         if watch:
             raise typer.Exit(EXIT_FAILED)
+
+
+def _compare(runs: list[Path], out: str | None, language: Language | None, of_one: bool) -> None:
+    """Write the page of several runs; `of_one`: an option is given that only a page of one run has."""
+    from hunmin.page.page import COMPARISON, write_comparison
+
+    if of_one:
+        raise UserError(f"--watch, --with-text or --json with {len(runs)} runs", "these are of one run", "name one run")
+    path = Path(out or COMPARISON)
+    write_comparison(runs, path, language)
+    console(stderr=False).print(f"page:   {path}")

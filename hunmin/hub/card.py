@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -14,6 +14,7 @@ from common.control_characters import escaped
 from common.files import human_size
 from common.progress import short_number
 from hunmin.hub.facts import Facts
+from hunmin.page.words import Language, Words
 from klue.model_index import eval_results
 from klue.report import markdown
 from klue.results import not_the_benchmarks, scored_examples
@@ -23,7 +24,6 @@ from klue.tasks import SUITE_OF, TASKS
 from pretrain.models.registry import ARCHITECTURES
 from pretrain.optim.registry import OPTIMIZERS
 
-Language = Literal["en", "ko"]
 SIGNS = re.compile(r"[&<>|`*\[\]\\~$]")
 """That make HTML, a link, a table's border, code, emphasis or a formula."""
 HELD_OUT = re.compile(r"^On ([\d,]+) bytes of documents that were held out:$", re.MULTILINE)
@@ -57,7 +57,7 @@ def write_card(facts: Facts, repository: str | None, language: Language = "en") 
         "note": recipe.hub.note.strip(),
         "recipe": fenced(facts.public_recipe, "yaml"),
         **_training(facts),
-        **_vocabulary(facts.vocabulary),
+        **_vocabulary(facts.vocabulary, language),
         **_corpus(facts),
         **_scores(facts),
     }
@@ -132,14 +132,17 @@ def _training(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _vocabulary(card: str) -> dict[str, Any]:
-    """Return what the tokenizer's own card says: whole without its title and settings, and its tables by themselves."""
+def _vocabulary(card: str, language: Language) -> dict[str, Any]:
+    """Return what the tokenizer's own card says: whole without its title and settings, its tables by themselves, and
+    the names of their rows for people."""
+    words = Words(language)
     card = re.sub(r"```yaml\n.*?```", "", card, flags=re.DOTALL)
     parts = HELD_OUT.split(card)
     tables = [dict(re.findall(r"^\| ([^|\n]*[^|\s][^|\n]*) \| ([^|\n]+) \|$", part, re.MULTILINE)) for part in parts]
     return {
         "vocabulary": "\n".join(card.splitlines()[2:]).strip(),
         "tables": [table for table in tables if table],
+        "names": {row: words.name(row.replace(" ", "_")) for table in tables for row in table},
         "held_out": parts[1] if parts[1:] else "",
     }
 

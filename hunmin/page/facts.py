@@ -15,6 +15,7 @@ from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
 from hunmin.recipe import Recipe
 from hunmin.report import contamination
+from hunmin.stages import TIMING
 from klue.report import read_rows
 from klue.search import tried_values
 from klue.settings import KlueSettings
@@ -49,6 +50,10 @@ class Training:
     starts: list[dict[str, Any]]
     """{"time", "step", "processes"} of each start."""
     heartbeat: dict[str, Any]
+    hardware: str | None = None
+    """Devices, as "8 × NVIDIA H100": of the newest checkpoint."""
+    on_known_gpu: bool = False
+    """Whether the peak of the device is published."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,10 @@ class Facts:
     """When this was read, in seconds since 1970; it is not on the page of a finished run."""
     last_sign: float | None
     """When an unfinished stage last wrote something."""
+    date: str | None = None
+    """When the newest stage ended, or else when training started, UTC."""
+    commit: str | None = None
+    """Of Hunmin's sources, where they were a clone."""
     text: list[dict[str, Any]] = field(default_factory=list)
     """Documents of the corpus, where they are asked for; see `hunmin.page.samples`."""
 
@@ -119,7 +128,8 @@ def read_facts(run: Path, now: float) -> Facts:
     training = read_training(folder)
     stages = read_stages(run, active)
     state = run_state(stages, active, stopped, training.heartbeat)
-    corpus = run / "corpus"
+    corpus, times = run / "corpus", _json_lines(run / TIMING)
+    last = times[-1] if times else {}
     return Facts(
         name=str(recipe.get("name", run.name)),
         recipe=recipe,
@@ -131,22 +141,29 @@ def read_facts(run: Path, now: float) -> Facts:
         klue=read_klue(run, recipe),
         now=now,
         last_sign=written,
+        date=last.get("time") or next((one.get("time") for one in reversed(training.starts)), None),
+        commit=last.get("commit"),
     )
 
 
 def read_training(folder: Path) -> Training:
     """Return what a folder of training holds."""
     from pretrain.callbacks.checkpoint import read_metadata
+    from pretrain.cost.peak import known_device
 
-    checkpoints, guard = [], {}
+    checkpoints, guard, hardware, device = [], {}, None, ""
     for path in sorted((folder / "checkpoints").glob("step-*")):
         if saved := read_metadata(path):
             size = sum(size for size, _ in saved["files"].values())
             checkpoints.append({**{k: saved.get(k) for k in ("step", "tokens", "dtype")}, "bytes": size})
-            guard = saved.get("guard", {})
+            guard, device = saved.get("guard", {}), str(saved.get("device") or "")
+            hardware = (f"{saved['world']} × " if saved.get("world", 1) > 1 else "") + device or None
     logs = folder / "logs"
     starts = _json_lines(logs / STARTS)
-    return Training(read_curves(logs / "metrics.jsonl"), checkpoints, guard, starts, _json(logs / HEARTBEAT))
+    return Training(
+        read_curves(logs / "metrics.jsonl"), checkpoints, guard, starts, _json(logs / HEARTBEAT), hardware,
+        known_device(device) is not None,
+    )  # fmt: skip
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:

@@ -7,13 +7,14 @@ import re
 from typing import Any
 
 from hunmin.page.curves import Metrics
+from hunmin.page.words import ENGLISH, Words
 
 KINDS = (
     ("out of memory", r"out of memory|MemoryError|cannot allocate"),
     ("the disk is full", r"disk is full|no space left|quota exceeded"),
     ("too many batches skipped", r"batches? (were )?skipped|max_skipped"),
-    ("the connection to it has closed", r"its connection has closed"),
-    ("no sign of life", r"no sign of life"),
+    ("its connection has closed", r"its connection has closed"),
+    ("no heartbeat", r"heartbeat|no sign of life"),
     ("the network between the processes", r"nccl|gloo|connection|socket|timed out|unreachable"),
     ("damaged data", r"is damaged|checksum|cut short"),
 )
@@ -22,31 +23,33 @@ NAMED = re.compile(r"(?:^|failed: )([A-Z][A-Za-z]{2,40}(?:Error|Exception|Exit|I
 """The class of an exception, which a message begins with where no kind fits."""
 
 
-def failure_kind(message: str) -> str:
+def failure_kind(message: str, words: Words = ENGLISH) -> str:
     """Return what has failed, and of which rank, without a word of the message itself.
 
     Args:
         message: of the heartbeat.
+        words: of the page.
     """
     found = re.match(r"rank (\d+) on ", message)
     kind = next((name for name, pattern in KINDS if re.search(pattern, message, re.IGNORECASE)), None)
     if kind is None:
         named = NAMED.search(message)
         kind = named[1] if named else "an error"
-    where = f"rank {found[1]}: " if found else ""
-    return f"{where}{kind} (the message stands in pretrain*/logs/heartbeat.json, and in what training has printed)"
+    where = words("rank {rank}: ", rank=found[1]) if found else ""
+    return words("{failure} (full message: pretrain*/logs/heartbeat.json)", failure=f"{where}{words(kind)}")
 
 
-def node_names(metrics: Metrics, heartbeat: dict[str, Any]) -> dict[str, str]:
+def node_names(metrics: Metrics, heartbeat: dict[str, Any], words: Words = ENGLISH) -> dict[str, str]:
     """Return host → "node 1", "node 2" …, in the order of the lowest rank that is known of each.
 
     Args:
         metrics: of the run, with the processes that were slowest.
         heartbeat: with those that are late.
+        words: of the page.
     """
     lowest: dict[str, int] = {}
     seen = [*metrics.slow, *((one["host"], rank) for one in heartbeat.get("late", []) for rank in one["ranks"])]
     for host, rank in seen:
         lowest[str(host)] = min(int(rank), lowest.get(str(host), int(rank)))
     ordered = sorted(lowest, key=lambda host: (lowest[host], host))
-    return {host: f"node {number}" for number, host in enumerate(ordered, start=1)}
+    return {host: words("node {number}", number=number) for number, host in enumerate(ordered, start=1)}

@@ -1,4 +1,7 @@
-"""The page itself: one file that asks no host for anything, the same bytes for the same facts."""
+"""The page itself: one file that asks no host for anything, the same bytes for the same facts.
+
+What stands on it is in `templates`; a section is a view, which makes facts ready, and a template of its name.
+"""
 
 from __future__ import annotations
 
@@ -6,103 +9,125 @@ import base64
 import hashlib
 import os
 import time
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from common.control_characters import escaped
 from common.errors import UserError
-from common.files import atomic_write
-from hunmin.page.corpus import corpus
+from common.files import atomic_write, human_size
+from hunmin.page import compare, corpus, pipeline, scores, tables, training, verdict, vocabulary
 from hunmin.page.facts import Facts, read_facts
-from hunmin.page.overview import headline, overview, pipeline
-from hunmin.page.samples import read_samples, samples
-from hunmin.page.scores import scores
-from hunmin.page.training import training
-from hunmin.page.vocabulary import vocabulary
+from hunmin.page.samples import read_samples
+from hunmin.page.words import LANGUAGES, Language, Words
 
 PAGE = "report.html"
 """File in the run folder: beside the stages, as it changes with what comes after them, and holds times."""
-LINKS = {
-    "overview": "Overview",
-    "pipeline": "Pipeline",
-    "corpus": "Corpus",
-    "vocabulary": "Vocabulary",
-    "training": "Training",
-    "scores": "Scores",
-    "text": "Text",
-}
+COMPARISON = "comparison.html"
+"""File in the working folder: several runs side by side."""
 GENERATOR = '<meta name="generator" content="hunmin">'
 """What tells a page of this command from other files."""
-FRAME = Markup("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-{generator}
-{refresh}<link rel="icon" href="data:,">
-<title>{name} · Hunmin</title>
-<style>{style}</style>
-</head>
-<body>
-<a class="skip" href="#overview">To the content</a>
-<header>
-<h1>{name}</h1>
-<p class="headline"><span class="state {state}">{headline}</span></p>
-<nav aria-label="Sections">{links}</nav>
-<button type="button" id="scheme" hidden>Dark</button>
-</header>
-<main>
-{sections}
-</main>
-<footer><p>Made by <code>hunmin report</code>. Nothing on this page is fetched from anywhere.</p></footer>
-<script>{script}</script>
-</body>
-</html>
-""")
+HERE = Path(__file__).parent
+SCRIPTS, STYLES = ("vendor/uplot.js", "script.js"), ("vendor/uplot.css", "style.css")
 
 
-def render(facts: Facts, refresh: float | None = None) -> str:
-    """Return the page of a run.
+@dataclass(frozen=True)
+class Section:
+    """A section of the page, drawn by `templates/sections/KEY.html.jinja`."""
 
-    Args:
-        facts: what its folder tells.
-        refresh: seconds after which a browser loads the page again; None: never.
-    """
-    style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    key: str
+    title: str
+    """In English; a key of words.ko.yaml."""
+    view: Callable[[Facts, Words], Any]
+    """Facts as its template shows them; where it returns None, the run has nothing to show and there is no section."""
+    folded: bool = False
+    """Closed until a reader opens it."""
+
+
+SECTIONS = (
+    Section("verdict", "Result", verdict.view),
+    Section("scores", "Scores", scores.view),
+    Section("training", "Training", training.view),
+    Section("pipeline", "Pipeline", pipeline.view),
+    # further results of a run, such as embeddings, go here
+    Section("corpus", "Corpus", corpus.view, folded=True),
+    Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
+    Section(
+        "text",
+        "Text of the corpus",
+        lambda facts, words: {"all": facts.text, "size": ""} if facts.text else None,
+        folded=True,
+    ),
+)
+"""In the order of the page."""
+
+
+@lru_cache
+def _assets() -> dict[str, Markup]:
+    """Return scripts and styles as one text each, and the policy that allows these scripts and nothing else."""
+    script, style = ("\n".join((HERE / name).read_text(encoding="utf-8") for name in of) for of in (SCRIPTS, STYLES))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    sections = {
-        "overview": overview(facts),
-        "pipeline": pipeline(facts),
-        "corpus": corpus(facts),
-        "vocabulary": vocabulary(facts),
-        "training": training(facts),
-        "scores": scores(facts),
-        "text": samples(facts),
+    return {name: Markup(text) for name, text in (("script", script), ("style", style), ("policy", policy))}
+
+
+def _written(template: str, words: Words, **values: Any) -> str:
+    """Return a template with its values; everything is escaped that is no markup already."""
+    templates = Environment(
+        loader=FileSystemLoader(HERE / "templates"), undefined=StrictUndefined, autoescape=True, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    templates.filters |= {
+        "count": tables.count, "percent": tables.percent, "by_count": tables.by_count, "human_size": human_size,
+        "megabytes": lambda size: f"{size / 1e6:,.2f}", "named": words.name,
+        "rule_name": lambda rule: words.name(f"rule {rule}"), "counted": lambda name, of: tables.count(of.get(name, 0)),
+        "whole": lambda item: sum(item[1].values()),
+        "summed": lambda name, all: tables.count(sum(of.get(name, 0) for _, of in all)),
+    }  # fmt: skip
+    templates.globals |= {"_": words, **_assets(), "generator": Markup(GENERATOR), "language": words.language}
+    return templates.get_template(template).render(values)
+
+
+def language_of(facts: Facts, language: Language | None = None) -> Language:
+    """Return the language of a page: the one asked for, else that of the run's card (`hub.language`)."""
+    wanted = language or (facts.recipe.get("hub") or {}).get("language")
+    return wanted if wanted in LANGUAGES else "en"
+
+
+def render(facts: Facts, refresh: float | None = None, language: Language | None = None) -> str:
+    """Return the page of a run.
+
+    Args:
+        facts: what its folder tells.
+        refresh: seconds after which a browser loads the page again; None: never.
+        language: "en" or "ko"; None: that of the run's card.
+    """
+    words = Words(language_of(facts, language))
+    views = [(section, section.view(facts, words)) for section in SECTIONS]
+    shown = [(section, view) for section, view in views if view is not None]
+    titles = {section.key: words(section.title) for section, _ in shown} | {
+        "scores": scores.title(facts.klue.rows, words)
     }
-    link = Markup('<a href="#{}">{}</a>')
-    return FRAME.format(
-        generator=Markup(GENERATOR),
-        policy=Markup(policy),  # held in double quotes, and has none
-        refresh=Markup('<meta http-equiv="refresh" content="{:.0f}">\n').format(refresh) if refresh else "",
-        name=facts.name,
-        style=Markup(style),
-        script=Markup(script),
-        state=facts.state.replace(" ", "-"),
-        headline=headline(facts),
-        links=Markup("\n").join(link.format(key, LINKS[key]) for key, held in sections.items() if held),
-        sections=Markup("\n").join(held for held in sections.values() if held),
-    )
+    headline = verdict.headline(facts, words)
+    return _written("page.html.jinja", words, facts=facts, sections=shown, titles=titles, headline=headline,
+                    state=facts.state.replace(" ", "-"), refresh=refresh)  # fmt: skip
 
 
-def write_page(run: Path, path: Path | None = None, text: bool = False, refresh: float | None = None) -> Facts:
+def write_page(
+    run: Path,
+    path: Path | None = None,
+    text: bool = False,
+    refresh: float | None = None,
+    language: Language | None = None,
+) -> Facts:
     """Write the page of a run, finished or going, and return what it shows.
 
     Args:
@@ -110,6 +135,7 @@ def write_page(run: Path, path: Path | None = None, text: bool = False, refresh:
         path: file to write; None: report.html in the run folder.
         text: show documents of the corpus.
         refresh: seconds after which a browser loads the page again, until the run has ended.
+        language: "en" or "ko"; None: that of the run's card.
 
     Raises:
         UserError: it is no run folder, its results are damaged, or the file is none that this command wrote.
@@ -117,15 +143,32 @@ def write_page(run: Path, path: Path | None = None, text: bool = False, refresh:
         DiskFullError: no space; an earlier page stays.
     """
     path = path or run / PAGE
-    if os.path.lexists(path) and not is_page(path):
-        raise UserError(f"{path} is not a page of hunmin", "a page replaces only a page", "give another --out")
+    _refuse_foreign(path)
     facts = read_facts(run, time.time())
     if text:
         facts = replace(facts, text=read_samples(run))
-    page = render(facts, refresh if facts.state != "finished" else None)
-    with atomic_write(path) as stream:
-        stream.write(escaped(page))
+    _write(path, render(facts, refresh if facts.state != "finished" else None, language))
     return facts
+
+
+def write_comparison(runs: Sequence[Path], path: Path, language: Language | None = None) -> list[Facts]:
+    """Write a page with the training curves and the scores of several runs, and return what it shows.
+
+    Args:
+        runs: run folders, two at least.
+        path: file to write.
+        language: "en" or "ko"; None: that of the first run's card.
+
+    Raises:
+        UserError: there are too many runs, one is no run folder, or the file is none that this command wrote.
+    """
+    if len(runs) > compare.MOST:
+        raise UserError(f"{len(runs)} runs", f"a page compares {compare.MOST} at most", "name fewer")
+    _refuse_foreign(path)
+    found = [read_facts(run, time.time()) for run in runs]
+    words = Words(language_of(found[0], language))
+    _write(path, _written("compare.html.jinja", words, refresh=None, **compare.view(found, words)))
+    return found
 
 
 def is_page(path: Path) -> bool:
@@ -135,3 +178,13 @@ def is_page(path: Path) -> bool:
             return GENERATOR.encode() in stream.read(4096)
     except OSError:
         return False
+
+
+def _refuse_foreign(path: Path) -> None:
+    if os.path.lexists(path) and not is_page(path):
+        raise UserError(f"{path} is not a page of hunmin", "a page replaces only a page", "give another --out")
+
+
+def _write(path: Path, page: str) -> None:
+    with atomic_write(path) as stream:
+        stream.write(escaped(page))

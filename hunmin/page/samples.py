@@ -5,12 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
-from hunmin.page import markup
-from hunmin.page.facts import Facts
-from hunmin.page.vocabulary import cut
-
 SOURCES, SENTENCES = 20, 8
 """Sources that a document is shown of, and sentences of each."""
 
@@ -39,18 +33,3 @@ def read_samples(run: Path) -> list[dict[str, Any]]:
                     cuts = [show([run / "tokenizer"], one)[-1]["words"] if whole else [] for one in sentences]
                     found[row["source"]] = {**row, "sentences": list(zip(sentences, cuts, strict=True))}
     return list(found.values())
-
-
-def samples(facts: Facts) -> Markup:
-    """Return the section with the documents, or nothing where there are none."""
-    if not facts.text:
-        return Markup()
-    pair = Markup('<p class="sentence">{}</p><p class="sentence">{}</p>')
-    blocks = [
-        markup.block(
-            f"{one['source']}: the beginning of {one['id']}",
-            *(pair.format(sentence, cut(words)) for sentence, words in one["sentences"]),
-        )
-        for one in facts.text
-    ]
-    return markup.section("text", "Text of the corpus, and how the vocabulary cuts it", *blocks)

@@ -1,139 +1,169 @@
-"""Scores on the page: a metric a row, the run's models and the published ones in columns, the caveats below."""
+"""Scores on the page: a metric a row, with the gain over random weights, each seed, and published models."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from hunmin.page import markup
-from hunmin.page.charts import Dots, Series, dot_chart, line_chart
+from hunmin.page.charts import Chart, Series, line_chart
 from hunmin.page.curves import Curve
 from hunmin.page.facts import Facts, Klue
+from hunmin.page.tables import NONE, Table, signed
+from hunmin.page.words import Words
 from hunmin.scores import NOT_SCORED
-from klue.results import metrics_of, sort_rows
-from klue.synthetic import all_synthetic
-from klue.tables import Line, Scores, tables, unmarked
-from klue.tasks import SUITE_OF, TASKS
+from klue.results import chosen, metrics_of, sort_rows
+from klue.synthetic import TOLD, all_synthetic
+from klue.tables import Line, Scores, tables
+from klue.tasks import TASKS
 
-NARROW = 3
-"""Models whose columns leave room for the chart beside the table."""
-INITS = {"pretrained": "pretrained", "random": "random initialisation"}
+INITS = {"pretrained": "pretrained", "random": "random weights"}
 
 
-def scores(facts: Facts) -> Markup:
-    """Return the section; it says so where there are no scores yet."""
+@dataclass(frozen=True)
+class Row:
+    """A metric: the run's scores, and those of published models for the marks beside them."""
+
+    name: str
+    means: dict[str, str]
+    """Initialisation → mean over seeds."""
+    spreads: dict[str, str]
+    """Initialisation → standard deviation; of two seeds both scores."""
+    seeds: dict[str, list[float]]
+    gain: str
+    apart: bool
+    """The seeds of both initialisations do not overlap."""
+    published: list[tuple[str, float]]
+
+
+def view(facts: Facts, words: Words) -> dict[str, Any]:
+    """Return what the template of the section shows."""
     found, stage = facts.klue, facts.stage("klue")
-    parts: list[object] = []
+    notice = ""
     if found.jobs is not None:
-        parts.append(markup.paragraph(f"{len(found.rows):,} of {found.jobs:,} fine-tunings are done.", "warning"))
-    elif stage.state == "outdated":
-        parts.append(
-            markup.paragraph("These scores are of an earlier state of the run; they are to be done again.", "warning")
-        )
-    if found.rows:
-        suites = tables(found.rows, found.published, found.contamination)
-        for table in suites:
-            beside = Markup('<div class="{}">{}{}</div>').format(
-                "beside" if len(table.lines) <= NARROW else "",
-                _chart(table),
-                Markup('<div class="scores">{}</div>').format(_table(table)),
-            )
-            shown = (beside, markup.notes(table.notes))
-            parts += shown if len(suites) == 1 else [markup.block(table.title, markup.join(shown))]
-        parts.append(markup.details("Each seed's scores", _seeds(found)))
-    elif not parts:
-        skipped = stage.counts.get("skipped")
-        parts.append(markup.paragraph(f"{NOT_SCORED.capitalize()}." if skipped else "There are no scores yet."))
-    others = any(SUITE_OF[row["task"]] != "klue" for row in found.rows)
-    invented = all_synthetic(found.rows)
-    title = "Scores of synthetic tasks" if invented else "Scores" if others else "KLUE scores, dev sets"
-    return markup.section("scores", title, *parts, _watched(found))
+        notice = words("{done} of {jobs} fine-tunings are done.", done=len(found.rows), jobs=found.jobs)
+    elif stage.state == "outdated" and found.rows:
+        notice = words("These scores belong to an earlier state of the run. Run it again to update them.")
+    nothing = f"{NOT_SCORED.capitalize()}." if stage.counts.get("skipped") else "There are no scores yet."
+    return {
+        "notice": notice,
+        "nothing": "" if found.rows or found.jobs is not None else words(nothing),
+        "suites": [_suite(table, found, words) for table in tables(found.rows, found.published, found.contamination)],
+        "seeds": _seeds(found, words) if found.rows else None,
+        "watched": [_curve(found.watched, task, words) for task in dict.fromkeys(row["task"] for row in found.watched)],
+    }
 
 
-def _chart(table: Scores) -> Markup:
-    ours = [line for line in table.lines if line.init]
-    published = [Dots(line.title, line.values) for line in table.lines if not line.init]
-    kinds = [Dots(INITS[line.init], line.values, [_spread(cell) for cell in line.cells]) for line in ours]
-    return dot_chart(
-        "scores-chart" if table.suite.name == "klue" else f"scores-chart-{table.suite.name}",
-        "Scores at a glance",
-        [unmarked(name.partition(" (")[0]) for name in table.columns],
-        kinds,
-        published,
-    )
+def title(rows: list[dict[str, Any]], words: Words) -> str:
+    """Return the title of the section."""
+    return words("Scores of synthetic tasks" if all_synthetic(rows) else "Scores")
 
 
-def _spread(cell: str) -> float:
-    """Return the standard deviation in a cell; 0 where it has none."""
-    return float(cell.partition("±")[2] or 0)
+def means(found: Klue) -> dict[str, dict[str, float]]:
+    """Return task → initialisation → mean of the metric that its evaluations are chosen by; "as published" aside."""
+    known: dict[str, dict[str, float]] = {}
+    for group, _ in chosen(found.rows):
+        task, init = group[0]["task"], group[0]["init"]
+        which = "test" if all(row.get("test") for row in group) else "best"
+        values = [row[which][TASKS[task].selection] for row in group]
+        if None not in values:
+            known.setdefault(task, {})[init] = float(np.mean(values))
+    return known
 
 
-def _table(table: Scores) -> Markup:
-    head: list[object] = ["metric", *(_title(line) for line in table.lines)]
-    rows: list[list[object]] = [
-        [column, *(_cell(table, line, at) for line in table.lines)] for at, column in enumerate(table.columns)
-    ]
-    ours = sum(bool(line.init) for line in table.lines)
-    extra = [[name, *cells, *[None] * (len(table.lines) - ours)] for name, cells in table.extra]
-    return markup.join(
+def _suite(table: Scores, found: Klue, words: Words) -> dict[str, Any]:
+    lines = {line.init: line for line in table.lines if line.init}
+    others = [line for line in table.lines if not line.init]
+    rows = [_row(table, at, lines, others, found, words) for at in range(len(table.columns))]
+    head = [words("metric"), *(words(INITS[init]) for init in lines)]
+    extra = [[metric_name(name, words), *cells] for name, cells in table.extra]
+    return {
+        "title": words.said(table.title),
+        "rows": rows,
+        "seeds": {init: line.seeds for init, line in lines.items()},
+        "overlap": any(row.gain != NONE and not row.apart for row in rows),
+        "published": _published(table, lines.get("pretrained"), others, words),
+        "extra": Table(words("More metrics"), head, extra),
+        "notes": [words.said(note) for note in table.notes if note != TOLD],
+    }
+
+
+def _row(table: Scores, at: int, lines: dict[str, Line], others: list[Line], found: Klue, words: Words) -> Row:
+    task, metric, which = table.keys[at]
+    seeds: dict[str, list[float]] = {}
+    for group, _ in chosen(found.rows):
+        if group[0]["task"] == task:
+            values = [(row.get(which) or {}).get(metric) for row in group]
+            seeds[group[0]["init"]] = [value for value in values if value is not None]
+    cells = {init: line.cells[at].partition(" ± ") for init, line in lines.items() if line.cells[at] != NONE}
+    both = [seeds[init] for init in INITS if lines.get(init) and lines[init].values[at] is not None]
+    gain = lines["pretrained"].values[at] - lines["random"].values[at] if len(both) == 2 else None  # type: ignore[operator]
+    return Row(
+        metric_name(table.columns[at], words),
+        {init: words.said(mean) for init, (mean, _, _) in cells.items()},
+        {
+            init: " · ".join(f"{one:.2f}" for one in seeds[init]) if len(seeds[init]) == 2 else f"± {spread}"
+            for init, (_, _, spread) in cells.items()
+            if spread
+        },
+        seeds,
+        NONE if gain is None else signed(gain),
+        len(both) == 2 and (min(both[0]) > max(both[1]) or max(both[0]) < min(both[1])),
         [
-            markup.table(f"{table.title} scores", head, rows),
-            markup.details(
-                "Metrics beside the paper's, and the last evaluations",
-                markup.table("More scores", head[: 1 + ours], [row[: 1 + ours] for row in extra]),
-            ),
-        ]
+            (line.title.removeprefix("published: "), value)
+            for line in others
+            if (value := line.values[at]) is not None and at not in line.flagged
+        ],
     )
 
 
-def _title(line: Line) -> Markup:
-    if not line.init:
-        return Markup("{} <small>published</small>").format(line.title.removeprefix("published: "))
-    seeds = f"{line.seeds} seed{'' if line.seeds == '1' else 's'}"
-    return Markup("{} <small>{}</small>").format(line.title, seeds)
+def _published(table: Scores, ours: Line | None, others: list[Line], words: Words) -> Table | None:
+    """Return the run beside published models, the best of each metric in bold."""
+    if not others:
+        return None
+    rows = []
+    for at, column in enumerate(table.columns):
+        best, cells = table.best(at), []
+        for line in [*([ours] if ours else []), *others]:
+            bold = best is not None and line.values[at] == best and at not in line.flagged
+            cells.append("*" * bold + line.cells[at].partition(" ±")[0])
+        rows.append([metric_name(column, words), *cells])
+    head = [words("metric"), *([words("this model")] if ours else [])]
+    return Table(words("Published models"), [*head, *(one.title.removeprefix("published: ") for one in others)], rows)
 
 
-def _cell(table: Scores, line: Line, at: int) -> object:
-    value = line.values[at]
-    best = value is not None and value == table.best(at)
-    return Markup("<strong>{}</strong>").format(line.cells[at]) if best else line.cells[at]
+def metric_name(column: str, words: Words) -> str:
+    """Return the name of a column of scores; that its data are synthetic stands above the table."""
+    return words.metric(column.replace(" (synthetic)", "").replace(" (split of dev)", words(" (split of dev)")))
 
 
-def _seeds(found: Klue) -> Markup:
+def _seeds(found: Klue, words: Words) -> Table:
     """Return the scores of each job: a metric and initialisation a row, a seed a column."""
     rows = sort_rows(found.rows)
     seeds = sorted({row["seed"] for row in rows})
-    lines: dict[tuple[str, str, str, str], dict[int, float | None]] = {}
+    lines: dict[tuple[str, ...], dict[int, float | None]] = {}
     for row in rows:
-        values = str(row["settings"]["learning_rate"])
-        for metric in TASKS[row["task"]].metrics:
-            lines.setdefault((row["task"], metric, row["init"], values), {})[row["seed"]] = row["best"][metric]
+        for metric, name in TASKS[row["task"]].metrics.items():
+            key = (words.metric(f"{TASKS[row['task']].title} {name}"), words(INITS[row["init"]]))
+            by_seed = lines.setdefault((*key, str(row["settings"]["learning_rate"])), {})
+            by_seed[row["seed"]] = row["best"][metric]
     shown = [
-        [f"{TASKS[task].title} {TASKS[task].metrics[metric]}", INITS[init], values,
-         *(None if (value := by_seed.get(seed)) is None else f"{value:.2f}" for seed in seeds)]
-        for (task, metric, init, values), by_seed in lines.items()
-    ]  # fmt: skip
-    return markup.table("Each seed's scores", ["metric", "initialisation", "learning rate", *seeds], shown, words=(1,))
+        [*key, *(None if (value := by_seed.get(seed)) is None else f"{value:.2f}" for seed in seeds)]
+        for key, by_seed in lines.items()
+    ]
+    head = [words("metric"), words("initial weights"), words("learning rate")]
+    return Table(words("Scores of each seed"), [*head, *(words("seed {seed}", seed=seed) for seed in seeds)], shown)
 
 
-def _watched(found: Klue) -> Markup:
-    """Return a chart a task of the scores of checkpoints, where `hunmin klue watch` has made any."""
-    charts = [_curve(found.watched, task) for task in TASKS if any(row["task"] == task for row in found.watched)]
-    return markup.block("Score against tokens, of the checkpoints (hunmin klue watch)", markup.grid(*charts))
-
-
-def _curve(rows: list[dict[str, Any]], task: str) -> Markup:
-    metric = TASKS[task].selection
-    series = []
-    for init, title in INITS.items():
+def _curve(rows: list[dict[str, Any]], task: str, words: Words) -> Chart | None:
+    """Return a chart of the scores of checkpoints, which `hunmin klue watch` has made."""
+    metric, series = TASKS[task].selection, []
+    for init, label in INITS.items():
         mine = sorted((row for row in rows if (row["task"], row["init"]) == (task, init)), key=lambda row: row["step"])
-        found = [row["best"][metric] for row in mine]
         if mine:
             tokens_P = np.array([row["tokens"] or row["step"] for row in mine], float)
-            means_P = np.array([np.nan if one["mean"] is None else one["mean"] for one in found])
-            spread_P = np.array([one["sd"] or 0.0 for one in found])
-            series.append(Series(title, Curve(tokens_P, means_P), dots=True, spread_P=spread_P))
-    title = f"{TASKS[task].title} {metrics_of(task)[metric]}"
-    return line_chart(f"watch-{task}", title, series, "score × 100", x_label="tokens", shown="{:.2f}".format)
+            found = [row["best"][metric]["mean"] for row in mine]
+            series.append(Series(words(label), Curve(tokens_P, np.array([np.nan if v is None else v for v in found]))))
+    name = words.metric(f"{TASKS[task].title} {metrics_of(task)[metric]}")
+    return line_chart(words, f"watch-{task}", name, series, "score × 100", "tokens", "{:.2f}")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
-from markupsafe import Markup
-
-from hunmin.page import markup
-from hunmin.page.facts import Facts, Vocabulary
-from hunmin.page.markup import count, percent
+from hunmin.page.facts import Facts
+from hunmin.page.words import Words
 
 KINDS = (
     ("special", re.compile(r"\[.+\]|<.+>")),
@@ -20,57 +18,29 @@ KINDS = (
     ("other", re.compile(r".*", re.DOTALL)),
 )
 """What an entry is made of: the first that fits."""
-HIDDEN = ("corpus",)
-"""Counts of the stage that are no numbers."""
 
 
-def vocabulary(facts: Facts) -> Markup:
-    """Return the section; it says so where there is no vocabulary yet."""
-    if facts.vocabulary is None:
-        return markup.section("vocabulary", "Vocabulary", markup.paragraph("There is no finished vocabulary yet."))
+def view(facts: Facts, words: Words) -> dict[str, Any] | None:
+    """Return what the template of the section shows; None where there is no vocabulary yet."""
+    found = facts.vocabulary
+    if found is None:
+        return None
     counts = facts.stage("tokenizer").counts
-    sizes = [(name.replace("_", " "), count(value)) for name, value in counts.items() if name not in HIDDEN]
-    held_out = markup.table("On text that was held out", ["figure", "value"], facts.vocabulary.held_out)
-    return markup.section(
-        "vocabulary",
-        "Vocabulary",
-        markup.grid(
-            markup.block("Sizes", markup.table("Sizes", ["what", "count"], sizes)),
-            markup.block("On text that was held out", held_out),
-            markup.block("The encoded corpus", _encoded(facts)),
-            markup.block("What the entries are made of", _made_of(facts.vocabulary)),
-        ),
-        markup.block("How it cuts the example sentence of the KLUE paper", splits(facts.vocabulary.splits)),
-    )
-
-
-def _encoded(facts: Facts) -> Markup:
-    counts = facts.stage("encode").counts
-    if not counts:
-        return Markup()
-    words, tokens = facts.stage("corpus").counts.get("words", 0), counts["tokens"]
-    rows: list[list[object]] = [
-        ["tokens", count(tokens)],
-        ["unknown", percent(counts["unk"], tokens, 4)],
-        ["tokens a word", f"{tokens / words:.3f}" if words else None],
-        ["tokens a document", f"{tokens / counts['documents']:,.1f}" if counts["documents"] else None],
-        ["documents without a token", count(counts.get("empty_documents"))],
-    ]
-    return markup.table("The encoded corpus", ["figure", "value"], rows)
-
-
-def _made_of(found: Vocabulary) -> Markup:
     begin, within = made_of(found.entries)
-    rows: list[list[object]] = [
-        [name, count(begin[name]), count(within[name]), percent(begin[name] + within[name], len(found.entries))]
-        for name, _ in KINDS
-        if begin[name] + within[name]
-    ]
-    return markup.table("Entries", ["kind", "begin a word", "go on (##)", "share"], rows)
+    return {
+        "size": words("{count} entries", count=f"{counts.get('vocab_size', 0):,}"),
+        "sizes": {name: n for name, n in counts.items() if not isinstance(n, str)},
+        "held_out": found.held_out,
+        "encoded": facts.stage("encode").counts,
+        "words": facts.stage("corpus").counts.get("words", 0),
+        "kinds": [(name, begin[name], within[name]) for name, _ in KINDS if begin[name] + within[name]],
+        "entries": len(found.entries),
+        "splits": found.splits,
+    }
 
 
 def made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return how many entries of each kind begin a word, and how many go on with one.
+    """Return how many entries of each kind start a word, and how many continue one.
 
     Args:
         entries: of a WordPiece vocabulary.
@@ -78,30 +48,8 @@ def made_of(entries: list[str]) -> tuple[Counter[str], Counter[str]]:
     begin: Counter[str] = Counter()
     within: Counter[str] = Counter()
     for entry in entries:
-        goes_on = entry.startswith("##") and len(entry) > 2
-        text = entry[2:] if goes_on else entry
+        continues = entry.startswith("##") and len(entry) > 2
+        text = entry[2:] if continues else entry
         kind = next(name for name, pattern in KINDS if pattern.fullmatch(text))
-        (within if goes_on else begin)[kind] += 1
+        (within if continues else begin)[kind] += 1
     return begin, within
-
-
-def splits(rows: list[dict[str, object]]) -> Markup:
-    """Return a sentence as it is cut, a line each way, its pieces apart.
-
-    Args:
-        rows: as `tokenizer.show.show` returns them; the last one is of the run's own vocabulary.
-    """
-    lines = []
-    for at, row in enumerate(rows):
-        name = "this vocabulary" if at == len(rows) - 1 else row["tokenizer"]
-        lines.append(
-            Markup('<tr><th scope="row">{}</th><td class="word">{}</td></tr>').format(name, cut(row["words"]))  # type: ignore[arg-type]
-        )
-    return Markup('<table class="splits"><tbody>{}</tbody></table>').format(markup.join(lines))
-
-
-def cut(words: list[list[str]]) -> Markup:
-    """Return words as rows of pieces."""
-    piece = Markup('<span class="piece">{}</span>')
-    word = Markup('<span class="cut">{}</span>')
-    return Markup(" ").join(word.format(Markup("").join(piece.format(one) for one in pieces)) for pieces in words)

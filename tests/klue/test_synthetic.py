@@ -2,7 +2,6 @@
 
 import pytest
 
-from hunmin.page.facts import Klue
 from klue.examples import find_file, load_splits, read_examples
 from klue.report import latex, markdown
 from klue.results import apart
@@ -66,12 +65,11 @@ def test_the_page_and_the_card_say_so(rows):
     from types import SimpleNamespace
 
     from hunmin.hub.card import _scores
-    from hunmin.page.scores import scores
+    from hunmin.page.scores import title
+    from hunmin.page.words import ENGLISH
     from hunmin.report import as_markdown
 
-    klue = Klue(rows=rows, jobs=None, published=published_for(rows), contamination={}, watched=[])
-    page = str(scores(SimpleNamespace(klue=klue, stage=lambda name: SimpleNamespace(state="done"))))
-    assert "Scores of synthetic tasks" in page and "KLUE scores" not in page and "dev examples" not in page
+    assert title(rows, ENGLISH) == "Scores of synthetic tasks"
     report = {"name": "x", "counts": {}, "validation": {}, "klue": rows, "published": None, "contamination": {}}
     assert "## Synthetic tasks, dev sets" in as_markdown(report)
     recipe = SimpleNamespace(published=True)
@@ -88,4 +86,4 @@ def test_scoring_a_file_of_the_sample_says_so(sample_benchmark, tmp_path, capsys
     lines = [json.dumps({"guid": e.guid, "prediction": e.label}) for e in read_examples(TASKS["klue-sts"], gold)]
     (tmp_path / "p.jsonl").write_text("\n".join(lines))
     assert score("klue-sts", gold, tmp_path / "p.jsonl")["pearsonr"] == pytest.approx(100)
-    assert "Synthetic tasks" in capsys.readouterr().err
+    assert TOLD in capsys.readouterr().err

@@ -130,7 +130,8 @@ class HandMade:
             guard = {"faults": 2, "overflows": 0, "skipped": [17, 33]}
             self.write(
                 f"{path}/complete.json",
-                {"step": step, "tokens": 60_000, "dtype": "bf16", "guard": guard,
+                {"step": step, "tokens": 60_000, "dtype": "bf16", "guard": guard, "world": 8,
+                 "device": "NVIDIA H100 80GB HBM3",
                  "files": {"weights.safetensors": [size, "0"]}},
             )  # fmt: skip
 
@@ -161,6 +162,29 @@ class HandMade:
         rows = [result("ynat", "pretrained", 42, 80.0)]
         self.write("report/report.json", {**report, "klue": rows, "contamination": {}})
         self.finish("report", {}, 1.0)
+
+
+def run_with_all(path: Path, name: str = "by-hand", **klue: Any) -> HandMade:
+    """Return a finished run with all that a page may show: published rows, watched scores, starts, slow processes."""
+    run = HandMade(path, name=name, published=True, **klue)
+    run.whole()
+    run.write("watch/scores.jsonl", [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)])
+    starts = [("2026-11-22T10:00:00+00:00", 0, 2), ("2026-11-23T11:00:00+00:00", 40, 4)]
+    rows = [dict(zip(("time", "step", "processes"), start, strict=True)) for start in starts]
+    run.write("pretrain/logs/starts.jsonl", rows)
+    return run
+
+
+def run_that_failed(path: Path, first: str = "books", failure: str = "rank 1 on x failed: OSError: x") -> HandMade:
+    """Return a run whose training has failed and waited for a process."""
+    run = HandMade(path, name="going")
+    run.corpus(first=first)
+    run.vocabulary()
+    late = [{"host": first, "processes": 3, "ranks": [1, 2, 3], "step": 4, "silent_seconds": 99.5}]
+    beat = {"state": "failed", "failure": failure, "processes": 8, "late_processes": 3, "step": 5, "late": late}
+    run.write("pretrain.partial/logs/heartbeat.json", beat)
+    run.train([line(step, 5.0, slowest_rank=1, slowest_host="x") for step in range(10, 61, 10)], "pretrain.partial")
+    return run
 
 
 def line(step: int, loss: float, **more: Any) -> dict[str, Any]:

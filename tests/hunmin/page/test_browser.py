@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, find_browser
-from hand_made import HandMade, line, watched
+from hand_made import HandMade, result, run_that_failed, run_with_all
 
-from hunmin.page.page import write_page
+from hunmin.page.page import write_comparison, write_page
+from klue.tasks import names_of
 
 PROGRAM = find_browser()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt install chromium")
@@ -40,12 +41,43 @@ CONTRAST = """(() => {
   return found;
 })()"""
 """[contrast, text, colour] of all text that is seen (WCAG 2.2: relative luminance)."""
-OUTSIDE = """[...document.querySelectorAll('svg text')].filter((text) => {
-  const box = text.getBoundingClientRect(), all = text.closest('svg').getBoundingClientRect();
-  return box.left < all.left - 1 || box.right > all.right + 1 || box.top < all.top - 1 || box.bottom > all.bottom + 1;
-}).map((text) => text.textContent)"""
-"""Labels that are cut off."""
+CLIPPED = """(() => {
+  const wide = document.documentElement.clientWidth, said = [];
+  for (const node of document.body.querySelectorAll("*")) {
+    const style = getComputedStyle(node), box = node.getBoundingClientRect();
+    if (!box.width || !box.height || node.closest(".heard, .skip, #verdict > h2, .u-over")) continue;
+    const name = `${node.tagName}.${node.getAttribute("class")}: ${node.textContent.trim().slice(0, 40)}`;
+    const scrolls = (of) => ["auto", "scroll"].includes(getComputedStyle(of).overflowX);
+    let inside = node.parentElement;
+    while (inside && !scrolls(inside)) inside = inside.parentElement;
+    if (!inside && (box.left < -1 || box.right > wide + 1)) said.push(`off the page: ${name}`);
+    const cuts = ["hidden", "clip"].includes(style.overflowX);
+    if (cuts && node.scrollWidth > node.clientWidth + 1) said.push(`cut: ${name}`);
+    if (style.textOverflow === "ellipsis") said.push(`ellipsis: ${name}`);
+  }
+  return said;
+})()"""
+"""Elements that are off the page or cut by their box, unless a box around them scrolls."""
+SCROLLING = """[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1)
+  .map((box) => box.ariaLabel)"""
 OPEN_ALL = "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
+
+
+def settle(browser: Browser) -> None:
+    """Wait for two frames: charts are drawn when their boxes have a size."""
+    browser.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def pixels(colour: list[int]) -> str:
+    """Return a script that counts the pixels of a colour in the first chart of the training."""
+    return f"""(() => {{
+      const canvas = document.querySelector("#training canvas");
+      const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      let found = 0;
+      for (let at = 0; at < data.length; at += 4)
+        found += data[at + 3] === 255 && {colour}.every((part, channel) => data[at + channel] === part);
+      return found;
+    }})()"""
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +90,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a page with all there is: published rows, a watched run, names that hardly fit."""
-    run = HandMade(tmp_path_factory.mktemp("page") / "run", name=f"{LONG} <b>&", published=True)
-    run.whole()
-    run.write("watch/scores.jsonl", [watched("ynat", 50, 61.5), watched("ynat", 100, 72.25)])
+    run = run_with_all(tmp_path_factory.mktemp("page") / "run", name=f"{LONG} <b>&")
     path = run.path.parent / "page.html"
     write_page(run.path, path)
     return path
@@ -69,31 +99,66 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def going(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of a run that trains and waits for a process."""
-    run = HandMade(tmp_path_factory.mktemp("going") / "run", name="going")
-    run.corpus(first=LONG)
-    run.vocabulary()
-    late = [{"host": LONG, "processes": 3, "ranks": [1, 2, 3], "step": 4, "silent_seconds": 99.5}]
-    beat = {"state": "failed", "failure": LONG, "processes": 8, "late_processes": 3, "step": 5, "late": late}
-    run.write("pretrain.partial/logs/heartbeat.json", beat)
-    run.train([line(step, 5.0) for step in range(10, 61, 10)], "pretrain.partial")
+    run = run_that_failed(tmp_path_factory.mktemp("going") / "run", first=LONG, failure=LONG)
     path = run.path.parent / "page.html"
     write_page(run.path, path, refresh=3600)
     return path
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.fixture(scope="module")
+def korean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a page in Korean, with the notes and the synthetic scores of a run as it is by default."""
+    run = run_with_all(tmp_path_factory.mktemp("korean") / "run")
+    rows = [result(task, init, seed, 40.0 + seed, data_note="synthetic (hunmin sample)")
+            for task in names_of(["klue"]) for init in ("pretrained", "random") for seed in (1, 2)]  # fmt: skip
+    run.write("klue/results.jsonl", rows)
+    path = run.path.parent / "page.html"
+    write_page(run.path, path, language="ko")
+    return path
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of three runs, one with a long name."""
+    folder = tmp_path_factory.mktemp("several")
+    runs = [run_with_all(folder / str(number), name=name).path for number, name in enumerate(("a", "b", LONG))]
+    write_comparison(runs, folder / "page.html")
+    return folder / "page.html"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 1600])
+@pytest.mark.parametrize("which", ["page", "korean", "going", "several"])
+def test_nothing_is_clipped(browser: Browser, request: pytest.FixtureRequest, which: str, width: int) -> None:
+    path: Path = request.getfixturevalue(which)
+    browser.open(path, width)
+    for _ in range(2):
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.run(CLIPPED) == []
+        if width >= 1280 and which == "korean":
+            assert browser.run(SCROLLING) == []  # all columns are in sight
+        browser.run(OPEN_ALL)
+        settle(browser)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 1600])
+@pytest.mark.parametrize("which", ["korean", "several"])
+def test_scores_stand_first(browser: Browser, request: pytest.FixtureRequest, which: str, width: int) -> None:
+    browser.open(request.getfixturevalue(which), width)
+    assert browser.run("document.querySelector('#scores tbody td').getBoundingClientRect().bottom") < 1200
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("which", ["page", "going"])
-def test_nothing_is_said_asked_for_or_cut_off_and_all_text_can_be_read(
-    browser: Browser, request: pytest.FixtureRequest, which: str, width: int, scheme: str
+@pytest.mark.parametrize("which", ["page", "going", "several"])
+def test_nothing_is_said_or_asked_for_and_all_text_can_be_read(
+    browser: Browser, request: pytest.FixtureRequest, which: str, scheme: str
 ) -> None:
     path: Path = request.getfixturevalue(which)
-    browser.open(path, width, scheme=scheme)
+    browser.open(path, 1280, scheme=scheme)
     browser.run(OPEN_ALL)
-    assert browser.run("document.documentElement.scrollWidth") <= width
+    settle(browser)
     assert browser.run("document.fonts.size") == 0
     found = browser.run(CONTRAST)
-    assert len(found) > 300 and not [one for one in found if one[0] < 4.5]
+    assert len(found) > 100 and not [one for one in found if one[0] < 4.5]
     background = browser.run("getComputedStyle(document.body).backgroundColor")
     assert background == {"light": "rgb(244, 246, 248)", "dark": "rgb(13, 17, 23)"}[scheme]
     assert browser.messages == [] and browser.requests == [path.as_uri()]
@@ -114,6 +179,7 @@ def test_the_instruments_see_what_is_wrong(browser: Browser, tmp_path: Path) -> 
     assert browser.requests == [path.as_uri(), "http://127.0.0.1:9/x.png"]
     said = " ".join(browser.messages)
     assert "said" in said and "nothing is not defined" in said
+    assert browser.run(CLIPPED) == ["off the page: DIV.null: wide"]
 
 
 def test_the_policy_of_the_page_forbids_what_it_does_not_hold(browser: Browser, page: Path, tmp_path: Path) -> None:
@@ -138,8 +204,8 @@ def test_by_keyboard(browser: Browser, page: Path) -> None:
         assert browser.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         if reached[-1] == "scheme":
             break
-    assert reached == ["A"] * 6 + ["scheme"]
-    for key, code, scheme, label in (("Enter", 13, "dark", "Light scheme"), (" ", 32, "light", "Dark scheme")):
+    assert reached == ["A"] * 5 + ["scheme"]
+    for key, code, scheme, label in (("Enter", 13, "dark", "Light"), (" ", 32, "light", "Dark")):
         browser.press(key, code)
         assert browser.run("document.documentElement.dataset.scheme") == scheme
         assert browser.run("document.activeElement.textContent") == label
@@ -163,33 +229,67 @@ def test_by_keyboard(browser: Browser, page: Path) -> None:
 
 def test_wide_tables_scroll_by_themselves_and_by_keyboard(browser: Browser, page: Path) -> None:
     browser.open(page, 360)
-    table = "[...document.querySelectorAll('[role=region]')].find((box) => box.ariaLabel === 'KLUE scores')"
+    table = "[...document.querySelectorAll('[role=region]')].find((box) => box.ariaLabel === 'Published models')"
     wide, narrow = browser.run(f"[{table}.scrollWidth, {table}.clientWidth]")
-    assert wide > 2 * narrow > 0 and browser.run(f"{table}.tabIndex") == 0
-    name = "document.querySelector('#scores tbody th').getBoundingClientRect().left"
+    assert wide > narrow > 0 and browser.run(f"{table}.tabIndex") == 0
+    name = f"{table}.querySelector('tbody th').getBoundingClientRect().left"
     before = browser.run(name)
     browser.run(f"{table}.scrollLeft = 300")
     assert browser.run(f"{table}.scrollLeft") == 300 and browser.run(name) == before  # the metric stays in sight
 
 
 def test_charts_are_named_and_drawn_in_the_schemes_colours(browser: Browser, page: Path) -> None:
-    colours = {}
-    for scheme in ("light", "dark"):
+    """The first pixel of a chart that is neither transparent nor of the axes is found by its colour."""
+    blues = {"light": [9, 105, 218], "dark": [88, 166, 255]}
+    for scheme, other in (("light", "dark"), ("dark", "light")):
         browser.open(page, scheme=scheme)
+        browser.run(OPEN_ALL)
+        settle(browser)
         charts = browser.run(
-            "[...document.querySelectorAll('svg[role=img]')].map((svg) => [document.getElementById("
-            "svg.getAttribute('aria-labelledby')).textContent, document.getElementById(svg.getAttribute("
-            "'aria-describedby')).textContent, svg.getBoundingClientRect().height])"
+            "[...document.querySelectorAll('.plot')].map((box) => [document.getElementById("
+            "box.getAttribute('aria-labelledby')).textContent, document.getElementById(box.getAttribute("
+            "'aria-describedby')).textContent, box.querySelector('canvas').getBoundingClientRect().height])"
         )
-        assert len(charts) >= 9 and all(name and said and height > 100 for name, said, height in charts)
-        # labels that run over the edge of the drawing would be cut off
-        assert browser.run(OUTSIDE) == []
+        assert len(charts) >= 7 and all(name and said and height > 100 for name, said, height in charts)
         ids = browser.run("[...document.querySelectorAll('[id]')].map((node) => node.id)")
         assert len(ids) == len(set(ids))
-        lines = "[...document.querySelectorAll('svg path, svg use')].map((one) => getComputedStyle(one).stroke)"
-        colours[scheme] = set(browser.run(lines))
-    assert "rgb(9, 105, 218)" in colours["light"] and "rgb(88, 166, 255)" in colours["dark"]
-    assert not colours["light"] & colours["dark"] - {"none"}
+        assert browser.run(pixels(blues[scheme])) > 50 and browser.run(pixels(blues[other])) == 0
+    browser.run("document.getElementById('scheme').click()")
+    assert browser.run(pixels(blues["light"])) > 50  # drawn again in the other scheme
+    browser.run("localStorage.clear()")
+
+
+def test_values_are_shown_under_the_pointer_and_by_keyboard(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    settle(browser)
+    legend = (
+        "[...document.querySelectorAll('#training .plot')[0].querySelectorAll('.u-value')].map((v) => v.textContent)"
+    )
+    assert browser.run(legend) == ["–", "–", "–"]
+    browser.run("document.querySelector('#training .plot').focus()")
+    browser.press("ArrowRight", 39)
+    browser.press("ArrowRight", 39)
+    settle(browser)
+    assert browser.run(legend) == ["10", "9.5", "9.5"]  # the validation's nearest point is that of step 0
+    browser.run("document.querySelector('#training').scrollIntoView()")
+    box = browser.run(
+        "(() => { const box = document.querySelector('#training .u-over').getBoundingClientRect();"
+        "return [box.right - 2, box.top + 20]; })()"
+    )
+    browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+    settle(browser)
+    assert browser.run(legend) == ["100", "5", "4.75"]
+
+
+def test_a_link_opens_a_folded_section(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.run("sessionStorage.clear()")
+    browser.open(page)
+    assert browser.run("document.querySelector('#corpus .fold').open") is False
+    browser.run("document.querySelector('nav a[href=\"#corpus\"]').click()")
+    settle(browser)
+    assert browser.run("document.querySelector('#corpus .fold').open") is True
+    browser.run("sessionStorage.clear()")
 
 
 def test_on_paper(browser: Browser, page: Path) -> None:

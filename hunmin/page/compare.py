@@ -1,0 +1,104 @@
+"""Several runs on one page: facts, training curves and scores side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from hunmin.page.charts import Series, line_chart
+from hunmin.page.facts import Facts
+from hunmin.page.scores import metric_name
+from hunmin.page.tables import Table, signed
+from hunmin.page.verdict import run_facts, verdict
+from hunmin.page.words import Words
+from klue.synthetic import TOLD, all_synthetic
+from klue.tables import Scores, tables
+
+MOST = 8
+"""Runs on a page: as many as there are colours."""
+CURVES = (
+    ("loss", "Training loss", "nats", "loss", 1.0),
+    ("validation", "Validation loss", "nats", "validation_loss", 1.0),
+    ("accuracy", "Masked tokens predicted correctly, validation", "%", "validation_accuracy", 100.0),
+    ("throughput", "Throughput", "tokens per second", "tokens_per_second", 1.0),
+)
+
+
+def view(runs: Sequence[Facts], words: Words) -> dict[str, Any]:
+    """Return what the template shows.
+
+    Args:
+        runs: what their folders tell.
+        words: of the page.
+    """
+    names = labels(runs)
+    vocabularies = {tuple(one.vocabulary.entries) for one in runs if one.vocabulary}
+    rows = [{**row, "model": name} for name, one in zip(names, runs, strict=True) for row in one.klue.rows]
+    published = next((one.klue.published for one in runs if one.klue.published), None)
+    charts = []
+    for key, title, unit, curve, factor in CURVES:
+        curves = [one.training.metrics.curve(curve).scaled(factor) for one in runs]
+        series = [
+            Series(name, found, dots=curve.startswith("validation"), colour=number)
+            for number, (name, found) in enumerate(zip(names, curves, strict=True), start=1)
+        ]
+        form = "{:,.4f}" if unit == "nats" else "{:,.2f}"
+        charts.append(line_chart(words, key, title, series, unit, form=form, zero=key == "throughput"))
+    return {
+        "names": names,
+        "verdicts": [(name, verdict(one, words)) for name, one in zip(names, runs, strict=True)],
+        "synthetic": all_synthetic(rows),
+        "vocabularies_differ": len(vocabularies) > 1,
+        "charts": [one for one in charts if one],
+        "facts": _facts(runs, names, words),
+        "scores": [
+            (words.said(table.title), _scores(table, names, words), _notes(table, words))
+            for table in tables(rows, published)
+        ],
+    }
+
+
+def labels(runs: Sequence[Facts]) -> list[str]:
+    """Return the names of runs, those that come again with a number."""
+    seen: Counter[str] = Counter()
+    found = []
+    for one in runs:
+        seen[one.name] += 1
+        found.append(one.name if seen[one.name] == 1 else f"{one.name} ({seen[one.name]})")
+    return found
+
+
+def _facts(runs: Sequence[Facts], names: list[str], words: Words) -> Table:
+    found = [{name: (value, beside) for name, value, beside in run_facts(one, words)} for one in runs]
+    order = list(dict.fromkeys(name for one in found for name in one))
+    rows = [[name, *(_beside(one.get(name)) for one in found)] for name in order]
+    return Table(words("Runs"), [words("run"), *names], rows)
+
+
+def _beside(pair: tuple[str, str] | None) -> str | None:
+    return None if pair is None else f"{pair[0]} ({pair[1]})" if pair[1] else pair[0]
+
+
+def _scores(table: Scores, names: list[str], words: Words) -> Table:
+    """Return a metric a row, a run a column: the mean after pretraining, and its gain over random weights."""
+    ours = {(line.model, line.init): line for line in table.lines if line.init}
+    rows: list[list[Any]] = []
+    for at, column in enumerate(table.columns):
+        values = {name: line.values[at] for name in names if (line := ours.get((name, "pretrained")))}
+        known = [value for value in values.values() if value is not None]
+        cells: list[Any] = []
+        for name in names:
+            value, random = values.get(name), ours.get((name, "random"))
+            if value is None:
+                cells.append(None)
+                continue
+            base = random.values[at] if random else None
+            text = f"{value:.2f}" + (f" ({signed(value - base)})" if base is not None else "")
+            cells.append("*" * (len(known) > 1 and value == max(known)) + text)
+        rows.append([metric_name(column, words), *cells])
+    return Table(words("Scores"), [words("metric"), *names], rows)
+
+
+def _notes(table: Scores, words: Words) -> list[str]:
+    return [words.said(note) for note in table.notes if note != TOLD]

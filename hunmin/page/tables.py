@@ -1,0 +1,44 @@
+"""Numbers as the templates show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+NONE = "–"
+"""What stands where there is no value."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names its rows; a cell that begins with "*" is in bold."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with separators, or a dash."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def percent(part: float, whole: float, digits: int = 1) -> str:
+    """Return a share in percent, or a dash of nothing."""
+    return f"{100 * part / whole:.{digits}f}%" if whole else NONE
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign: +1.50, −0.25."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def moment(seconds: float) -> str:
+    """Return a time, seconds since 1970, in UTC."""
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return what was counted at least once, the most frequent first."""
+    return sorted(((name, n) for name, n in counts.items() if n), key=lambda item: (-item[1], item[0]))

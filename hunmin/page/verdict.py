@@ -1,0 +1,143 @@
+"""The head of the page: what the run came to, how far it is, and the facts of it."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from common.files import human_size
+from common.progress import short_number
+from hunmin.page.curves import seconds_per_step
+from hunmin.page.facts import Facts
+from hunmin.page.failures import failure_kind, node_names
+from hunmin.page.scores import means
+from hunmin.page.tables import moment, signed
+from hunmin.page.words import ENGLISH, Words
+from klue.synthetic import all_synthetic
+from pretrain.models.registry import ARCHITECTURES
+
+
+def view(facts: Facts, words: Words) -> dict[str, Any]:
+    """Return what the template of the section shows."""
+    training, heartbeat = facts.stage("pretrain").state in ("under way", "unfinished"), facts.training.heartbeat
+    failure = heartbeat.get("failure")
+    return {
+        "synthetic": all_synthetic(facts.klue.rows),
+        "verdict": verdict(facts, words),
+        "outdated": bool(facts.klue.rows) and facts.stage("klue").state == "outdated",
+        "facts": run_facts(facts, words),
+        "progress": None if facts.state == "finished" else _progress(facts, words, training),
+        "heartbeat": heartbeat if training else None,
+        "failure": failure_kind(str(failure), words) if failure else "",
+        "nodes": node_names(facts.training.metrics, heartbeat, words),
+    }
+
+
+def steps_done(facts: Facts) -> int:
+    """Return the steps of the training, by its log, its heartbeat or its checkpoints, whichever is furthest."""
+    found = facts.training
+    logged = found.metrics.curve("tokens").steps_P[-1:].tolist()
+    saved = [one["step"] for one in found.checkpoints[-1:]]
+    return int(max([*logged, *saved, found.heartbeat.get("step") or 0]))
+
+
+def headline(facts: Facts, words: Words = ENGLISH) -> str:
+    """Return the state of the run in one line, as text."""
+    state = words(facts.state)
+    if facts.state == "finished":
+        return words("finished: all stages are done")
+    stage = next((one for one in facts.stages if one.state in ("under way", "unfinished")), None)
+    if stage is None:
+        following = next(one.name for one in facts.stages if one.state != "done")
+        return words("{state}; the next stage is {stage}", state=state, stage=following)
+    text = f"{state}: {stage.name}"
+    if stage.name == "pretrain" and facts.steps:
+        text += words(", step {step} of {steps}", step=f"{steps_done(facts):,}", steps=f"{facts.steps:,}")
+    if stage.name == "klue" and facts.klue.jobs:
+        text += words(", {done} of {jobs} fine-tunings", done=len(facts.klue.rows), jobs=facts.klue.jobs)
+    return text
+
+
+def verdict(facts: Facts, words: Words) -> dict[str, str] | None:
+    """Return the result in one figure, what it is of, and a sentence; None where there is none yet."""
+    found = means(facts.klue)
+    both = [one for one in found.values() if len(one) == 2]
+    if both:
+        ours, random = fmean(one["pretrained"] for one in both), fmean(one["random"] for one in both)
+        return {
+            "figure": words("{gain} points", gain=signed(ours - random)),
+            "of": words("mean gain over random weights"),
+            "sentence": words(
+                "{ours} after pretraining, {random} from random weights: mean of {count} tasks, one metric each. "
+                "Pretraining helps on {better} of {count}.",
+                ours=f"{ours:.2f}", random=f"{random:.2f}", count=len(both),
+                better=sum(one["pretrained"] > one["random"] for one in both),
+            ),
+        }  # fmt: skip
+    if found:
+        ours = fmean(score for one in found.values() for score in one.values())
+        return {
+            "figure": f"{ours:.2f}",
+            "of": words("mean score"),
+            "sentence": words(
+                "Mean of {count} tasks, one metric each. No model from random weights was fine-tuned to compare with.",
+                count=len(found),
+            ),
+        }
+    losses_P = facts.training.metrics.of_last_objective("validation_loss").values_P
+    if not len(losses_P):
+        return None
+    accuracy = facts.training.metrics.last("validation_accuracy")
+    change = f"{losses_P[0]:.3f} → {losses_P[-1]:.3f}" if len(losses_P) > 1 else f"{losses_P[-1]:.3f}"
+    right = words("{share} of masked tokens predicted correctly.", share=f"{accuracy:.1%}") if accuracy else ""
+    return {"figure": change, "of": words("validation loss"), "sentence": right}
+
+
+def run_facts(facts: Facts, words: Words) -> list[tuple[str, str, str]]:
+    """Return (name, value, what is beside it) of the run; what is not known is left out."""
+    counts = {stage.name: stage.counts for stage in facts.stages}
+    metrics, model = facts.training.metrics, facts.recipe.get("pretrain", {}).get("model", {})
+    items: list[tuple[str, str | None, str]] = []
+    known = [stage.seconds for stage in facts.stages if stage.seconds is not None and stage.state == "done"]
+    items.append(("Date", facts.date[:10] if facts.date else None, ""))
+    if known:
+        items.append(("Duration", words.duration(sum(known)), words("of the finished stages")))
+    version = facts.stages[0].versions.get("hunmin")
+    items.append(("Commit" if facts.commit else "Version", facts.commit or (f"Hunmin {version}" if version else None),
+                  f"Hunmin {version}" if facts.commit and version else ""))  # fmt: skip
+    items.append(("Hardware", facts.training.hardware, ""))
+    if model:
+        parameters = counts["export"].get("parameters")
+        size = words("{size} parameters", size=short_number(parameters)) if parameters else ""
+        shape = words("{layers} layers, width {hidden}, {heads} heads",
+                      **{name: model.get(name) for name in ("layers", "hidden", "heads")})  # fmt: skip
+        kind = ARCHITECTURES.get(model["type"])
+        items.append(("Model", kind.label if kind else model["type"], ", ".join(filter(None, (size, shape)))))
+    if tokens := metrics.last("tokens"):
+        steps = words("{step} of {steps} steps", step=f"{metrics.curve('tokens').steps_P[-1]:,.0f}",
+                      steps=f"{facts.steps:,}")  # fmt: skip
+        items.append(("Trained on", words("{count} tokens", count=short_number(tokens)), steps))
+    if corpus := counts["corpus"]:
+        parts = words("{documents} documents, {sentences} sentences",
+                      **{name: f"{corpus[name]:,}" for name in ("documents", "sentences")})  # fmt: skip
+        items.append(("Corpus", human_size(corpus["bytes"]), parts))
+    if tokenizer := counts["tokenizer"]:
+        tokens = counts["encode"].get("tokens")
+        beside = words("the corpus is {count} tokens", count=short_number(tokens)) if tokens else ""
+        items.append(("Vocabulary", words("{count} entries", count=f"{tokenizer['vocab_size']:,}"), beside))
+    return [(words(name), value, beside) for name, value, beside in items if value]
+
+
+def _progress(facts: Facts, words: Words, training: bool) -> dict[str, Any]:
+    """Return how far an unfinished run is: its share of the steps, and (name, value)."""
+    done, seconds = steps_done(facts), seconds_per_step(facts.training.metrics)
+    items = {"last written": moment(facts.last_sign) if facts.last_sign else None, "page written": moment(facts.now)}
+    if training and facts.steps and seconds and facts.state == "running":
+        left = (facts.steps - done) * seconds
+        items = {
+            "time per step": f"{seconds:.3g} s",
+            "training ends in about": words.duration(left),
+            "expected end": moment(facts.now + left),
+            **items,
+        }
+    return {"share": done / facts.steps if training and facts.steps else None, "pairs": items}

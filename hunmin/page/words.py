@@ -1,0 +1,94 @@
+"""The words of a page in English and Korean: its sentences, names for people, durations.
+
+A sentence is its own key. Its Korean stands in words.ko.yaml, names of settings and types in names.yaml.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from common.progress import duration
+
+Language = Literal["en", "ko"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+UNITS = {"h": "시간", "m": "분", "s": "초"}
+
+
+@lru_cache
+def _table(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    return loaded
+
+
+@lru_cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    """Return (what an English sentence with values looks like, its Korean)."""
+    found = []
+    for english, korean in _table("words.ko.yaml").items():
+        if "{" in english:
+            parts = re.split(r"\{(\w+)\}", english)
+            shape = "".join(
+                re.escape(part) if at % 2 == 0 else f"(?P={part})" if part in parts[1:at:2] else f"(?P<{part}>.+?)"
+                for at, part in enumerate(parts)
+            )
+            found.append((sum(map(len, parts[::2])), re.compile(shape, re.DOTALL), korean))
+    found.sort(key=lambda one: -one[0])  # what says most first
+    return [(shape, korean) for _, shape, korean in found]
+
+
+class Words:
+    """The words of one language.
+
+    Args:
+        language: "en" or "ko".
+    """
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+
+    def __call__(self, text: str, **values: object) -> str:
+        """Return a sentence of the page with its values, in the language; one without a translation stays English."""
+        told = _table("words.ko.yaml").get(text, text) if self.language == "ko" else text
+        return str(told).format(**values) if values else str(told)
+
+    def said(self, text: str) -> str:
+        """Return a finished English sentence of another module in the language; an unknown one stays English.
+
+        Args:
+            text: with its values; they are found by the sentences of the table that have any.
+        """
+        if self.language == "en" or not text:
+            return text
+        if text in _table("words.ko.yaml"):
+            return self(text)
+        for shape, korean in _patterns():
+            if found := shape.fullmatch(text):
+                return korean.format(**{name: self.said(value) for name, value in found.groupdict().items()})
+        return text
+
+    def name(self, key: str) -> str:
+        """Return what people call a setting, a type or a figure; an unknown key is shown as it is, without "_"."""
+        pair = _table("names.yaml").get(key)
+        return str(pair[LANGUAGES.index(self.language)]) if pair else key.replace("_", " ")
+
+    def metric(self, text: str) -> str:
+        """Return the name of a metric, such as "KLUE-NLI accuracy, last evaluation", in the language."""
+        if self.language == "ko":
+            for english, korean in _table("metrics.yaml").items():
+                text = re.sub(rf"(?<![\w-]){re.escape(english)}(?!\w)", korean, text)
+        return text
+
+    def duration(self, seconds: float) -> str:
+        """Return a duration for people: 3m 05s, 3분 5초."""
+        text = duration(seconds)
+        if self.language == "en":
+            return text
+        return re.sub(r"0?(\d+)([hms])", lambda found: found[1] + UNITS[found[2]], text)
+
+
+ENGLISH = Words("en")

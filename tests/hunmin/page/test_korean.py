@@ -1,0 +1,119 @@
+"""The page in Korean: no English sentence is left on it, and each sentence of code and templates has its Korean."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hand_made import HandMade, line, run_that_failed, run_with_all
+from selectolax.lexbor import LexborHTMLParser
+
+from hunmin.main import run_command
+from hunmin.page.facts import read_facts
+from hunmin.page.page import render, write_comparison
+from hunmin.page.words import Words
+from klue.tasks import SUITES
+
+PACKAGE = Path(__file__).parents[3] / "hunmin" / "page"
+KOREAN = yaml.safe_load((PACKAGE / "words.ko.yaml").read_text("utf-8"))
+ENGLISH_WORDS = re.compile(r"\b(the|of|is|are|and|not|from|with|in|to|for|on|which|scores?|tokens?|steps?|files?)\b")
+OTHERS = re.compile(r"hunmin (report|klue watch)|NaN/Inf|seed")
+"""Commands are named as they are typed."""
+
+
+def sentences(page: str) -> list[str]:
+    """Return texts and labels of a page, without tables of settings and of versions, whose keys are names."""
+    tree = LexborHTMLParser(page)
+    for node in tree.css("script, style, [aria-label='설정'], [aria-label='버전'], .splits, h1, title"):
+        node.decompose()
+    found = [text for text in tree.body.text(separator="\n").splitlines() if text.strip()]
+    for name in ("aria-label", "title"):
+        found += [str(node.attributes[name]) for node in tree.css(f"[{name}]")]
+    drawn = " ".join(str(node.attributes["data-chart"]) for node in tree.css("[data-chart]"))
+    return found + re.findall(r'"(?:label|unit|x_label)":"([^"]*)"', drawn)
+
+
+def english(texts: list[str]) -> list[str]:
+    return [text for text in texts if ENGLISH_WORDS.search(OTHERS.sub("", text))]
+
+
+@pytest.fixture(params=["all", "failed", "begun", "empty", "synthetic", "several"])
+def page(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return a page in Korean."""
+    match request.param:
+        case "all" | "synthetic" | "several":
+            run = run_with_all(tmp_path / "run")
+        case "failed":
+            run = run_that_failed(tmp_path / "run")
+        case "begun":
+            run = HandMade(tmp_path / "run")
+            run.train([line(10, float("nan")), line(20, 3.0)], "pretrain.partial")
+        case _:
+            run = HandMade(tmp_path / "run")
+    if request.param == "synthetic":
+        path = run.path / "klue" / "results.jsonl"
+        text = re.sub(r'"data_note": "[^"]*"', '"data_note": "synthetic (hunmin sample)"', path.read_text("utf-8"))
+        path.write_text(text, "utf-8")
+    if request.param == "several":
+        write_comparison([run.path, HandMade(tmp_path / "other").path], tmp_path / "both.html", "ko")
+        return (tmp_path / "both.html").read_text("utf-8")
+    return render(read_facts(run.path, 2e9), language="ko")
+
+
+def test_no_english_sentence_is_left(page: str) -> None:
+    texts = sentences(page)
+    assert '<html lang="ko">' in page and len(texts) > 15
+    assert english(texts) == []
+
+
+def test_the_instrument_sees_english(tmp_path: Path) -> None:
+    assert len(english(sentences(render(read_facts(run_with_all(tmp_path / "run").path, 2e9))))) > 30
+
+
+def test_every_sentence_has_its_korean() -> None:
+    """Those of the templates, and those that views call `words` with or hold in tables of theirs."""
+    calls = {
+        text
+        for path in (PACKAGE / "templates").rglob("*.jinja")
+        for text in re.findall(r'\b_\("((?:[^"\\]|\\.)+)"', path.read_text("utf-8"))
+    }
+    for path in [*PACKAGE.glob("*.py"), PACKAGE.parent / "report.py"]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "words":
+                calls |= {ast.literal_eval(node.args[0])} if isinstance(node.args[0], ast.Constant) else set()
+    assert len(calls) > 120 and sorted(calls - KOREAN.keys()) == []
+
+
+def test_korean_has_the_values_of_the_english() -> None:
+    fields = {text: set(re.findall(r"\{(\w+)\}", text)) for text in KOREAN}
+    assert [text for text, korean in KOREAN.items() if set(re.findall(r"\{(\w+)\}", korean)) != fields[text]] == []
+
+
+@pytest.mark.parametrize(
+    ("english", "korean"),
+    [
+        ("KLUE-STS 11, YNAT at most 5", "KLUE-STS 11, YNAT 최대 5"),
+        ("published: KLUE paper, Table 36 (dev).", "공개 점수: KLUE 논문 표 36(dev)."),
+        ("1,000 and more", "1,000 이상"),
+        ("nobody has written this", "nobody has written this"),
+    ],
+)
+def test_sentences_of_other_modules(english: str, korean: str) -> None:
+    assert Words("ko").said(english) == korean and Words("en").said(english) == english
+
+
+def test_captions_of_all_suites() -> None:
+    assert [suite.name for suite in SUITES.values() if Words("ko").said(suite.caption) == suite.caption] == []
+
+
+def test_the_language_is_that_of_the_card_or_the_one_asked_for(tmp_path: Path) -> None:
+    run = HandMade(tmp_path / "run")
+    recipe = run.path / "recipe.yaml"
+    recipe.write_text(recipe.read_text("utf-8") + "hub: {language: ko}\n", "utf-8")
+    for option, lang in (([], "ko"), (["--language", "en"], "en"), (["--language", "ko"], "ko")):
+        assert run_command(["report", str(run.path), *option]) == 0
+        assert f'<html lang="{lang}">' in (run.path / "report.html").read_text("utf-8")
+    assert Words("ko").duration(3725) == "1시간 2분" and Words("ko").duration(65) == "1분 5초"
