@@ -1,5 +1,6 @@
 # make quickstart   raw text to KLUE scores on the embedded sample (sets everything up when needed)
 # make quickstart-instruct   instructions to a tuned decoder's scores on another embedded sample
+# make quickstart-embed   raw text to tuned sentence embeddings' scores on the embedded sample
 # make test         the fast tests: every room, one whole run in little (10 minutes on two cores)
 # make test-slow    the slow ones (25 minutes); make mutations: which test catches which fault (hours)
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
@@ -27,7 +28,7 @@ DOCS := $(VENV)/.docs
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart quickstart-instruct test test-slow test-oldest mutations lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
+.PHONY: quickstart quickstart-instruct quickstart-embed test test-slow test-oldest mutations lint docs docs-links dist install install-tpu test-tpu install-xla test-xla
 .PHONY: drills gpu gpu-tests gpu-bench gpu-run
 .PHONY: bench-decontaminate bench-corpus bench-tokenizer bench-pretrain bench-klue check-decontamination
 
@@ -64,6 +65,10 @@ quickstart: $(STAMP)
 quickstart-instruct: $(STAMP)
 	@$(BIN)/hunmin sample --out runs/sample-instruct --instruct
 	@$(BIN)/hunmin run configs/quickstart-instruct.yaml
+
+quickstart-embed: $(STAMP)
+	@$(BIN)/hunmin sample --out runs/sample
+	@$(BIN)/hunmin run configs/quickstart-embed.yaml --until embed
 
 dist: $(STAMP)
 	$(BIN)/python -c 'import setuptools.build_meta as b; b.build_sdist("dist"); b.build_wheel("dist")'

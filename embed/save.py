@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from common.files import atomic_write, follow_umask, publish_folder
-from common.names import pinned_name, shown_name
-from common.settings import dump_settings, load_yaml
+from common.names import hub_name, pinned_name, shown_name
+from common.settings import dump_settings
 from embed.base import load_encoder, write_model
+from embed.card import write_card
 from embed.data import TrainingSet
 from embed.settings import EmbedSettings
 
@@ -31,29 +30,31 @@ def save_tuned(
     shutil.rmtree(out / ".begin", ignore_errors=True)
     prompts = next((one.settings.prompts for one in sets if one.shape != "scored"), sets[0].settings.prompts)
     write_model(partial, load_encoder(checkpoint), tokenizer, s, prompts)
+    facts = facts_of(s, base, sets)
+    (partial / "README.md").write_text(write_card(facts, name or shown_name(base)), encoding="utf-8")
+    publish_tuned(partial, out, facts, counts)
+
+
+def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
+    """Return base, sets and settings of a tuned model."""
     pinned = pinned_name(base)
-    settings = {**dump_settings(s), "base": pinned or shown_name(base)}
+    guide = s.guide and (s.guide if hub_name(s.guide) else shown_name(s.guide))
+    settings = {**dump_settings(s), "base": pinned or shown_name(base), "guide": guide}
     for key in ("sources", "score"):
         settings.pop(key)
     settings["data"] = [
         {**one, "path": Path(one["path"]).name if one["path"] else None} for one in settings["data"]
     ]  # no path of this machine
-    facts: dict[str, Any] = {"base": pinned or shown_name(base), "trained_on": [
+    return {"base": pinned or shown_name(base), "trained_on": [
         {"set": one.settings.use or Path(str(one.settings.path)).name, "split": one.settings.split,
          "licence": one.licence, "rows": len(one.texts), "shape": one.shape} for one in sets
     ], "settings": settings}  # fmt: skip
+
+
+def publish_tuned(partial: Path, out: Path, facts: dict[str, Any], counts: dict[str, Any]) -> None:
+    """Give a tuned model's folder its facts and its name `out/model`, and write `out/counts.json`."""
     with atomic_write(partial / FACTS) as stream:
         json.dump(facts, stream, ensure_ascii=False, indent=1)
-    card = load_yaml(Path(__file__).with_name("card.yaml"))["card"].format(
-        name=name or shown_name(base), base=shown_name(base), pooling=s.pooling, length=s.max_seq_len,
-        steps=counts["steps"],
-        base_model=f"base_model: {shown_name(base)}\n" if pinned else "", batch=s.batch,
-        sets="\n".join(f"| {row['set']} | {row['shape']} | {row['rows']:,} | {row['licence']} |"
-                       for row in facts["trained_on"]),
-        prompts=json.dumps(prompts.model_dump(), ensure_ascii=False),
-        settings=yaml.safe_dump(settings, allow_unicode=True, sort_keys=False),
-    )  # fmt: skip
-    (partial / "README.md").write_text(card, encoding="utf-8")
     follow_umask(*partial.glob("*.safetensors"))
     publish_folder(partial, out / "model", replace=True)
     with atomic_write(out / "counts.json") as stream:

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common.code import code_hash
 from common.errors import UserError, nearest
@@ -18,19 +18,33 @@ from common.names import shown_name
 from common.progress import say
 from common.settings import load_yaml, settings_hash
 from embed.base import embedding_folder, load_model, shape_of
+from embed.onnx import load_with_graph
 from embed.scored import SCORED, Folders, scored_files
-from embed.settings import require_mteb
+from embed.settings import GRAPHS, require_mteb
 
 BENCHMARK = "MTEB(kor, v2)"
 NGRAMS = "character n-grams"
 
 
+class Row(NamedTuple):
+    """What a row of the table is of."""
+
+    title: str
+    folder: Any
+    """None of character n-grams."""
+    trained: set[str]
+    """Tasks on whose sets it was trained."""
+    truncate: int | None = None
+    backend: str = ""
+
+
 def score_models(
     model: Path, folders: Folders, out: Path, tasks: Sequence[str] = (), base: Path | None = None,
-    truncate: int | None = None, name: str = "", hub: bool = False, large: bool = False,
+    truncate: int | None = None, name: str = "", hub: bool = False, large: bool = False, backend: str = "",
+    widths: Sequence[int] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """Return the table: {"tasks": {task: metric, differs}, "rows": [{"model", "scores": {task: percent},
-    "trained_on"}], "absent": {task: why}, "heading"}.
+    "trained_on", "truncate"}], "absent": {task: why}, "heading"}.
 
     Writes mteb's JSON below `out/mteb`, by name and hash of the weights, and `out/table.json`. A finished task is kept
     until weights, data, code or versions change.
@@ -45,6 +59,8 @@ def score_models(
         name: of the model; "" is its folder's.
         hub: let mteb fetch tasks that have no files here.
         large: score tasks of a million documents, too.
+        backend: one of `GRAPHS`, scored in a row of its own; "" = none.
+        widths: entries of a vector to keep, in a row each.
 
     Raises:
         UserError: no model, no data, or mteb is missing.
@@ -65,14 +81,15 @@ def score_models(
     facts = json.loads(path.read_bytes()) if (path := model / "hunmin-embed.json").is_file() else {}
     learned = {one["set"] for one in facts.get("trained_on", [])}
     trained = {one for one, task in SCORED.items() if task.set and task.set in learned}
-    table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent, "truncate": truncate}
+    table: dict[str, Any] = {"tasks": {}, "rows": [], "absent": absent}
     with locked(out):
         loaded = {one: local_task(one, folders) if paths else hub_task(one) for one, paths in files.items()}
         for one, task in loaded.items():
             table["tasks"][one] = {"metric": task.metadata.main_score, "differs": differences(task)}
-        for title, weights, known in _models(model, base, out, name or shown_name(model), trained):
-            scores = _score(title, weights, loaded, files, out, truncate, known)
-            table["rows"].append({"model": title, "scores": scores, "trained_on": sorted(known & {*loaded})})
+        tuned = Row(name or shown_name(model), model, trained, truncate)
+        for row in _models(tuned, base, out, backend, widths):
+            told = {"model": row.title, "trained_on": sorted(row.trained & {*loaded}), "truncate": row.truncate}
+            table["rows"].append(told | {"scores": _score(row, loaded, files, out)})
         table["heading"] = heading(loaded)
         with atomic_write(out / "table.json") as stream:
             json.dump(table, stream, ensure_ascii=False, indent=1)
@@ -81,7 +98,7 @@ def score_models(
 
 def heading(scored: Iterable[str]) -> str:
     """Return what stands over scores of some tasks: the benchmark's name where all of its tasks are among them."""
-    names = _published()["tasks"]
+    names = published()["tasks"]
     count = len({*names} & {*scored})
     return BENCHMARK if count == len(names) else f"{count} of {len(names)} tasks of {BENCHMARK}"
 
@@ -125,22 +142,22 @@ def _chosen(
     return files, absent
 
 
-def _models(
-    model: Path, base: Path | None, out: Path, name: str, trained: set[str]
-) -> Iterator[tuple[str, Path | None, set[str]]]:
-    """Yield title, folder (None of n-grams) and tasks that were trained on, of what stands in the table."""
-    yield name, model, trained
-    made, shape = out / ".model", shape_of(model)
+def _models(tuned: Row, base: Path | None, out: Path, backend: str, widths: Sequence[int]) -> Iterator[Row]:
+    """Yield what stands in the table."""
+    yield tuned
+    name, made, shape = tuned.title, out / ".model", shape_of(tuned.folder)
+    if backend:
+        yield tuned._replace(title=f"{name}, {backend}", backend=backend)
+    for width in widths:
+        yield tuned._replace(title=f"{name}, {width} entries", truncate=width)
     if base:
-        yield f"{name}, untuned", embedding_folder(base, made, shape), set()
-    yield f"{name}, random weights", embedding_folder(base or model, made, shape, "random"), set()
-    yield NGRAMS, None, set()
+        yield Row(f"{name}, untuned", embedding_folder(base, made, shape), set(), tuned.truncate)
+    random = embedding_folder(base or tuned.folder, made, shape, "random")
+    yield Row(f"{name}, random weights", random, set(), tuned.truncate)
+    yield Row(NGRAMS, None, set())
 
 
-def _score(
-    title: str, folder: Path | None, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path,
-    truncate: int | None, trained: set[str],
-) -> dict[str, float]:  # fmt: skip
+def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: Path) -> dict[str, float]:
     """Return task → main score in percent of a model."""
     import mteb
     from mteb.cache import ResultCache
@@ -150,54 +167,58 @@ def _score(
 
     kept = out / "fingerprints.json"
     known = json.loads(kept.read_bytes()) if kept.is_file() else {}
-    weights = [sha256_file(path) for path in sorted(folder.glob("*.safetensors"))] if folder else []
+    weights = [sha256_file(path) for path in sorted(row.folder.glob("*.safetensors"))] if row.folder else []
+    weights += [sha256_file(row.folder / GRAPHS[row.backend])] if row.backend else []
     common = {
-        "weights": weights, "truncate": truncate, "code": code_hash(Path(__file__).parent), "trained": sorted(trained),
+        "weights": weights, "truncate": row.truncate, "code": code_hash(Path(__file__).parent),
+        "trained": sorted(row.trained),
         "versions": package_versions("mteb", "sentence-transformers", "transformers", "torch"),
     }  # fmt: skip
-    encoder = None
+    encoder: Any = None
     for name, task in tasks.items():
         data = [sha256_file(path) for path in files[name]] or task.metadata.dataset
-        key, fingerprint = f"{title} {name}", settings_hash([common, data])
+        key, fingerprint = f"{row.title} {name}", settings_hash([common, data])
         if known.get(key, {}).get("fingerprint") == fingerprint:
             continue
-        say(f"embed: {title}: {name}")
-        if folder is None:
+        say(f"embed: {row.title}: {name}")
+        if row.folder is None:
             encoder = CharacterNgrams(task_texts(task))
         result = mteb.evaluate(
-            encoder := encoder or _encoder(title, folder, weights, truncate, trained), task,
+            encoder := encoder or _encoder(row, weights), task,
             cache=ResultCache(out / "mteb"), overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
             encode_kwargs={"batch_size": 64, "show_progress_bar": False},
         )  # fmt: skip
         known[key] = {"fingerprint": fingerprint, "score": result.task_results[0].get_score()}
         with atomic_write(kept) as stream:
             json.dump(known, stream, ensure_ascii=False, indent=1)
-    return {name: 100 * known[f"{title} {name}"]["score"] for name in tasks}
+    return {name: 100 * known[f"{row.title} {name}"]["score"] for name in tasks}
 
 
-def _encoder(title: str, folder: Any, weights: list[str], truncate: int | None, trained: set[str]) -> Any:
+def _encoder(row: Row, weights: list[str]) -> Any:
     """Return a model as mteb takes it, with a name and a revision; without them results of two models are one's."""
     from mteb.models import SentenceTransformerEncoderWrapper
 
-    wrapped = SentenceTransformerEncoderWrapper(load_model(folder, truncate=truncate))
-    plain = "-".join("".join(letter if letter.isalnum() else " " for letter in title).split())
-    name = f"hunmin/{plain}" + (f"-{truncate}" if truncate else "")
-    update = {"name": name, "revision": settings_hash(weights), "training_datasets": trained, "adapted_from": None}
+    wrapped = SentenceTransformerEncoderWrapper(load_with_graph(row.folder, row.backend, row.truncate))
+    plain = "-".join("".join(letter if letter.isalnum() else " " for letter in row.title).split())
+    name = f"hunmin/{plain}" + (f"-{row.truncate}" if row.truncate else "")
+    update = {"name": name, "revision": settings_hash(weights), "training_datasets": row.trained, "adapted_from": None}
     wrapped.mteb_model_meta = wrapped.mteb_model_meta.model_copy(update=update)
     return wrapped
 
 
-def _published() -> dict[str, Any]:
+def published() -> dict[str, Any]:
     """Return the tasks of MTEB(kor, v2), and published rows: model → scores in the tasks' order, and what it saw."""
     return load_yaml(Path(__file__).with_name("published.yaml"))
 
 
 def as_markdown(table: dict[str, Any]) -> str:
     """Return a table of `score_models` as Markdown, published rows below it."""
-    names, published = list(table["tasks"]), _published()
+    names, others = list(table["tasks"]), published()
     rows = list(table["rows"])
-    for model, one in published["models"].items():
-        scores = dict(zip(published["tasks"], one["scores"], strict=True))
+    other_data = {name for name, one in table["tasks"].items() if any("train" not in told for told in one["differs"])}
+    for model, one in others["models"].items():
+        scores = dict(zip(others["tasks"], one["scores"], strict=True))
+        scores = {name: score for name, score in scores.items() if name not in other_data}
         if any(scores.get(name) is not None for name in names):
             rows.append({"model": model, "scores": scores, "trained_on": one["trained_on"]})
     lines = [f"{table['heading']}, percent", "", f"| model | {' | '.join(names)} |", "|---" * (1 + len(names)) + "|"]
@@ -205,8 +226,8 @@ def as_markdown(table: dict[str, Any]) -> str:
         seen, scores = row["trained_on"], row["scores"]
         cells = ["" if scores.get(one) is None else f"{scores[one]:.2f}{'*' * (one in (seen or ()))}" for one in names]
         lines.append(f"| {row['model']}{' (?)' * (seen is None)} | {' | '.join(cells)} |")
-    lines += ["", f"Models below {NGRAMS}: {published['source']}", "",
-              "\\* trained on a part of the set; (?) what it was trained on is not stated."]  # fmt: skip
+    lines += ["", f"Models below {NGRAMS}: {others['source']}"] if len(rows) > len(table["rows"]) else []
+    lines += ["", "\\* trained on a part of the set; (?) what it was trained on is not stated."]  # fmt: skip
     lines += [f"{name}: {'; '.join(one['differs'])}" for name, one in table["tasks"].items() if one["differs"]]
     lines += [f"{name}: not scored, {why}" for name, why in table["absent"].items()]
     return "\n".join(lines) + "\n"

@@ -59,6 +59,44 @@ class EmbedDataSettings(Settings):
         return self
 
 
+class MineSettings(Settings):
+    """Documents close to a query that do not answer it."""
+
+    model: str | None = None
+    """Model that finds candidates: a folder of sentence embeddings, an encoder, a run, or hf:OWNER/NAME@COMMIT. None is
+    the model that this recipe has tuned. `rerank score` reorders its ranking."""
+    negatives: int = Field(3, ge=1)
+    """Negatives a row. Rows with fewer candidates are left out and counted."""
+    margin: float = Field(0.05, ge=0, lt=1)
+    """Share of the positive's score by which a negative scores lower. Raise it where negatives are true answers."""
+    reranker: str | None = None
+    """Cross-encoder that scores the candidates: a folder, a run, or hf:OWNER/NAME@COMMIT. None keeps the cosines."""
+    max_score: float | None = None
+    """Highest score of a negative: a reranker's (0 to 1), else a cosine. None sets no limit."""
+    scores: bool = False
+    """Write the scores as well. Such a file trains by `distill`; without scores it trains by ranking."""
+
+
+class RerankSettings(Settings):
+    """A cross-encoder: query and document together to one score."""
+
+    model: str | None = None
+    """Cross-encoder that `score` and `teach` use: a folder, a run, or hf:OWNER/NAME@COMMIT. None is the one that this
+    recipe has tuned."""
+    max_seq_len: int = Field(256, ge=8)
+    """Most tokens of query and document together; the longer one is cut."""
+    batch: int = Field(32, ge=2)
+    """Pairs in a step over all processes."""
+    learning_rate: float = Field(2e-5, gt=0)
+    """Peak learning rate; it falls to 0 in a line. Models of few weights take up to 1e-3."""
+    epochs: int = Field(1, ge=1)
+    """Passes over the pairs."""
+    steps: int | None = Field(None, ge=1)
+    """Optimizer steps, instead of epochs."""
+    first: int = Field(50, ge=2)
+    """Documents of the embedder's ranking that `score` reorders."""
+
+
 class EmbedSettings(Settings):
     """An encoder and data sets to a model of sentence embeddings."""
 
@@ -99,6 +137,11 @@ class EmbedSettings(Settings):
     closer to the query than the positive."""
     score: tuple[str, ...] = ()
     """Tasks to score the tuned model on, by mteb's names. Training rows that hold a scored pair are removed."""
+    mine: MineSettings = runtime(MineSettings())
+    """Hard negatives of `hunmin embed mine`: documents close to a query that do not answer it."""
+    rerank: RerankSettings = runtime(RerankSettings())
+    """Cross-encoder of `hunmin embed rerank`, tuned on `embed.data` from `embed.base`. What is not set here is as in
+    `embed`; prompts are not used."""
     seed: int = Field(42, ge=0, lt=2**32)
     """Seed of batches and dropout."""
     dtype: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
@@ -145,6 +188,12 @@ class EmbedSettings(Settings):
         if prompts and self.score and not {*RETRIEVAL} & {*self.score}:
             raise ValueError("prompts are trained but not scored: add a retrieval task to score (SQuADKorV1Retrieval)")
         return self
+
+
+GRAPHS = {"onnx": "onnx/encoder.onnx", "onnx-int8": "onnx/encoder_qint8.onnx"}
+"""Back end → its graph in a model's folder, as `hunmin export MODEL --onnx --int8` writes it."""
+MEASURED = "onnx/measured.json"
+"""Size, speed and smallest cosine of each graph, beside them."""
 
 
 def require(package: str, what: str) -> None:

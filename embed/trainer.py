@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from datasets import Dataset, DatasetDict
 from datasets.utils.logging import disable_progress_bar as no_data_bar
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.base.trainer import BaseTrainer
 from sentence_transformers.sentence_transformer import losses
 from transformers import PrinterCallback
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
@@ -58,8 +59,8 @@ def loss_of(one: TrainingSet, model: Any, s: EmbedSettings, world: int, guide: A
     return loss
 
 
-class Tuner(SentenceTransformerTrainer):
-    """The Trainer; its checkpoints hold weights and state alone, and end when all processes have written."""
+class ExactTrainer(BaseTrainer):
+    """The Trainer of drawn batches; its checkpoints hold weights and state alone, and end when all have written."""
 
     drawn: Drawn
 
@@ -73,12 +74,34 @@ class Tuner(SentenceTransformerTrainer):
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         self.model[0].auto_model.save_pretrained(output_dir)
 
-    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
-
     def _save_rng_state(self, output_dir: str) -> None:
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()  # trainer_state.json, written next, says that every file is there
+
+
+class Tuner(ExactTrainer, SentenceTransformerTrainer):
+    """The Trainer of an embedder, and what a reranker's does otherwise."""
+
+    arguments: Any = SentenceTransformerTrainingArguments
+    read_sets, save_folder = staticmethod(load_sets), staticmethod(save_tuned)
+
+    @staticmethod
+    def begin(s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> Any:
+        """Return the model that is tuned."""
+        if rank == 0:
+            embedding_folder(base, out / ".begin", s)
+        if world > 1:
+            torch.distributed.barrier()
+        return load_model(out / ".begin", device)
+
+    @staticmethod
+    def loss_by_set(sets: list[TrainingSet], model: Any, s: EmbedSettings, world: int, device: str) -> dict[str, Any]:
+        """Return set → its loss."""
+        guide = load_model(find(s.guide, "model"), device) if s.guide else None
+        return {one.name: loss_of(one, model, s, world, guide) for one in sets}
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        self.model[0].auto_model.load_state_dict(load_encoder(Path(checkpoint_path)).state_dict())
 
 
 def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
@@ -96,15 +119,15 @@ def columns_of(one: TrainingSet) -> list[str]:
 
 
 def train_to_end(
-    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str
+    s: EmbedSettings, base: Path, out: Path, stop: StopFlag, rank: int, world: int, name: str, kind: Any
 ) -> dict[str, Any] | None:
-    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`."""
+    """Return what `embed.train.tune_embeddings` does, in process `rank` of `world`, by a kind of trainer."""
     disable_progress_bar()
     set_verbosity_error()  # else it reports the head that a base has and embeddings do not
     no_data_bar()
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     facts, tokenizer = read_base(base, s)
-    sets = load_sets(s)
+    sets = kind.read_sets(s)
     epoch = sum(epoch_batches(one, s.batch) for one in sets)
     steps = s.steps or s.epochs * epoch
     for _ in draw_batches(sets, s.batch, min(steps, epoch), s.seed):
@@ -114,7 +137,7 @@ def train_to_end(
         for one in sets if (given := one.settings.prompts) != PromptSettings()
     }  # fmt: skip
     folder, dtype = out / "checkpoints", resolve_dtype(s.dtype)
-    arguments = SentenceTransformerTrainingArguments(  # it meets the other processes
+    arguments = kind.arguments(  # it meets the other processes
         **FIXED, output_dir=str(folder), max_steps=steps, seed=s.seed, learning_rate=s.learning_rate,
         warmup_steps=s.warmup_share,
         per_device_train_batch_size=s.batch // world, bf16=dtype == "bf16", fp16=dtype == "fp16", prompts=prompts,
@@ -133,18 +156,14 @@ def train_to_end(
             folder.mkdir(parents=True, exist_ok=True)
             mark.write_text(identity)
         if done < steps:
-            if rank == 0:
-                embedding_folder(base, out / ".begin", s)
-            if world > 1:
-                torch.distributed.barrier()
-            model: SentenceTransformer = load_model(out / ".begin", str(arguments.device))
-            guide = load_model(find(s.guide, "model"), str(arguments.device)) if s.guide else None
+            device = str(arguments.device)
+            model = kind.begin(s, base, out, rank, world, device)
             cure = "lower embed.learning_rate, or compute in fp32 or bf16"
             follow = Follow("embed", s, out, stop, done, steps, rank == 0, cure)
-            Tuner.drawn = Drawn(sets, s, steps, world)
-            trainer = Tuner(
+            kind.drawn = Drawn(sets, s, steps, world)
+            trainer = kind(
                 model, arguments, as_datasets(sets), callbacks=[follow],
-                loss={one.name: loss_of(one, model, s, world, guide) for one in sets},
+                loss=kind.loss_by_set(sets, model, s, world, device),
             )  # fmt: skip
             trainer.remove_callback(PrinterCallback)
             torch.manual_seed(s.seed)
@@ -157,7 +176,7 @@ def train_to_end(
         described = describe_sets(sets, tokenizer, s.max_seq_len, 0)
         counts = {"steps": steps, "batch": s.batch, "processes": world, "sets": described}
         if rank == 0:
-            save_tuned(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
+            kind.save_folder(s, base, tokenizer, sets, folder / f"checkpoint-{steps}", out, counts, name)
     return counts
 
 

@@ -70,7 +70,30 @@ def _refuse_unfinished(corpus: str) -> None:
 def _publish(
     out: Path, settings: dict[str, Any], inputs: dict[str, str], work: Callable[[Path], dict[str, Any]]
 ) -> dict[str, Any]:
+    def described(counts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        corpus = {"corpus": counts["corpus"] or "of a version nobody knows"} if "corpus" in counts else {}
+        return settings | {"vocab_size": counts["vocab_size"]}, inputs | corpus
+
     refuse_full_folder(out)
+    return publish_result(out, "tokenizer", work, described, "tokenizers", "transformers", "python-mecab-ko")
+
+
+def publish_result(
+    out: Path, stage: str, work: Callable[[Path], dict[str, Any]],
+    described: Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]], *packages: str,
+) -> dict[str, Any]:  # fmt: skip
+    """Write a folder with its manifest beside `out`, give it that name, and return its counts.
+
+    Args:
+        out: the name; nothing, or an empty folder, has it.
+        stage: name in the manifest.
+        work: fills a folder, in which an earlier attempt may have left something, and returns counts.
+        described: counts → settings and inputs of the manifest.
+        packages: whose versions the bytes depend on.
+
+    Raises:
+        UserError: the unfinished result's name is something else's.
+    """
     temporary = out.with_name(f"{out.name}.partial")
     if temporary.exists() and any(temporary.iterdir()) and not (temporary / MARK).is_file():
         raise UserError(
@@ -81,15 +104,11 @@ def _publish(
     (temporary / MARK).touch()
     counts = work(temporary)
     remove_leftovers(temporary)
-    corpus = {"corpus": counts["corpus"] or "of a version nobody knows"} if "corpus" in counts else {}
+    settings, inputs = described(counts)
     manifest = Manifest(
-        stage="tokenizer",
-        settings=settings | {"vocab_size": counts["vocab_size"]},
-        inputs=inputs | corpus,
-        outputs=describe_outputs(temporary),
-        counts=counts,
-        versions=package_versions("hunmin", "tokenizers", "transformers", "python-mecab-ko"),
-    )
+        stage=stage, settings=settings, inputs=inputs, outputs=describe_outputs(temporary), counts=counts,
+        versions=package_versions("hunmin", *packages),
+    )  # fmt: skip
     write_manifest(temporary, manifest)
     publish_folder(temporary, out)
     (out / MARK).unlink()

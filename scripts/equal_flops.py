@@ -1,7 +1,7 @@
 """What a model, an objective or an optimizer is worth: held-out loss of variants that are given the same FLOPs.
 
     hunmin run RECIPE --until encode
-    python scripts/equal_flops.py runs/x --flops 3e13 --out runs/equal-flops
+    python scripts/equal_flops.py runs/x --flops 6e12 --out runs/equal-flops
 
 Each variant is a small change of one encoder; its steps are as many as its FLOPs a token allow. The learning rate of
 each is the best of --rates by the first seed; the other seeds run at that rate. The loss is that of masked tokens of
@@ -35,7 +35,7 @@ from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
 from tokenizer.shards import TokenShards
 
-SHAPE = {"layers": 3, "hidden": 192, "heads": 3, "dropout": 0.0, "initializer_range": 0.05}
+SHAPE = {"layers": 3, "hidden": 128, "heads": 2, "dropout": 0.0, "initializer_range": 0.05}
 VARIANTS: dict[str, dict[str, Any]] = {
     "RoBERTa, AdamW": {},
     "RoBERTa, Muon": {"optimizer": {"type": "muon"}},
@@ -51,7 +51,7 @@ def settings_of(variant: str, rate: float, seed: int, flops: float, vocab_size: 
     """Return the run of a variant whose training takes so many FLOPs."""
     change = VARIANTS[variant]
     tree: dict[str, Any] = {
-        "masking": {"rate": 0.3}, "packing": "packed", "max_seq_len": 128, "global_batch": 32, "micro_batch": 32,
+        "masking": {"rate": 0.3}, "packing": "packed", "max_seq_len": 64, "global_batch": 8, "micro_batch": 8,
         "validation_samples": 512, "seed": seed, "threads": 1, "steps": 10**6,
         "model": {**SHAPE, **change.get("model", {})},
         "optimizer": {"learning_rate": rate, "warmup_steps": 50, **change.get("optimizer", {})},
@@ -96,15 +96,8 @@ def results(options: Any, jobs: list[tuple[str, float, int]]) -> Iterator[dict[s
     def one(job: tuple[str, float, int]) -> dict[str, Any]:
         kept = options.out / f"{'-'.join(map(str, job)).replace(' ', '').replace(',', '-')}-{options.flops:g}.json"
         if not kept.exists():
-            command = [
-                sys.executable,
-                __file__,
-                str(options.run),
-                "--flops",
-                str(options.flops),
-                "--job",
-                *map(str, job),
-            ]
+            command = [sys.executable, __file__, str(options.run), "--flops", str(options.flops), "--job"]
+            command += map(str, job)
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             kept.write_text(done.stdout)
         return {"variant": job[0], "rate": job[1], "seed": job[2], **json.loads(kept.read_text())}
@@ -117,7 +110,7 @@ def main() -> int:
     """Print the table."""
     parser = parser_of(__doc__)
     parser.add_argument("run", type=Path, help="a run's folder with tokens and tokenizer")
-    parser.add_argument("--flops", type=float, default=3e13, help="of each training run")
+    parser.add_argument("--flops", type=float, default=6e12, help="of each training run")
     parser.add_argument("--rates", type=float, nargs="+", default=[1e-3, 2e-3, 4e-3])
     parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43])
     parser.add_argument("--jobs", type=int, default=2, help="runs at once")

@@ -92,7 +92,7 @@ MUTATIONS = [  # file, text that it holds once, what replaces it
 ]  # fmt: skip
 TESTED_IN = {  # where the tests bear another name
     "data/cleaning/joints.py": "test_rules.py", "data/splitting/scan.py": "../test_splitting.py",
-    "pretrain/optim/schedules.py": "test_model.py", "pretrain/batches/packing.py": "test_layouts.py",
+    "pretrain/batches/packing.py": "test_layouts.py",
     "hunmin/state.py": "test_run.py", "hunmin/preflight.py": "test_run.py", "tokenizer/wordpiece.py": "test_train.py",
     "klue/metrics/sentence.py": "../test_metrics.py", "leaderboard/suites.py": "test_rows.py",
     "leaderboard/tasks/functions.py": "../test_formulas.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,7 +13,19 @@ from common.errors import UserError
 from common.progress import show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
-app = typer.Typer(no_args_is_help=True, help="Sentence embeddings: data sets, tuning an encoder, scores by mteb.")
+if TYPE_CHECKING:
+    from hunmin.embed.recipe import EmbedRecipe
+    from hunmin.recipe import Recipe
+
+app = typer.Typer(
+    no_args_is_help=True, help="Sentence embeddings: data sets, tuning an encoder, scores by mteb; rerankers."
+)
+rerank = typer.Typer(
+    no_args_is_help=True, help="A reranker (cross-encoder) of the recipe: tune it, score it, let it teach."
+)
+app.add_typer(rerank, name="rerank")
+Out = Annotated[str | None, typer.Option("--out", help="Folder to write; default: one in the recipe's run folder.")]
+Backend = Literal["onnx", "onnx-int8"]
 
 
 @app.command(epilog="Example: hunmin embed data configs/embed-small.yaml embed.sources='[klue]' embed.base=runs/x")
@@ -76,6 +88,9 @@ def score(
     truncate: Annotated[int | None, typer.Option("--truncate", min=1, help="Entries of a vector to keep.")] = None,
     hub: Annotated[bool, typer.Option("--hub", help="Let mteb fetch tasks that have no files in --data.")] = False,
     large: Annotated[bool, typer.Option("--all", help="Score the two tasks of 1.5 million documents, too.")] = False,
+    backend: Annotated[
+        Backend | None, typer.Option("--backend", help="Score this graph of the model's folder as well.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a model by mteb on local files, beside random weights, character n-grams and published rows."""
@@ -86,8 +101,82 @@ def score(
     folder = folder if folder.is_dir() else find(model, "model")
     before = find(base, "model") if base else None
     folders = [Path(one) for one in data or ()]
-    found = score_models(folder, folders, Path(out), task or (), before, truncate, hub=hub, large=large)
+    found = score_models(
+        folder, folders, Path(out), task or (), before, truncate, backend=backend or "", hub=hub, large=large
+    )
     _print_table(found, as_json)
+
+
+@app.command(epilog="Example: hunmin embed mine configs/embed-small.yaml embed.sources='[klue]' embed.mine.negatives=5")
+def mine(recipe: RecipePath, overrides: Overrides = None, out: Out = None, as_json: AsJson = False) -> None:
+    """Find hard negatives for the recipe's rows: JSON Lines for embed.data, one file a set with queries.
+
+    Writes RUN/mined. A query's known positives are never its negatives.
+    """
+    from hunmin.embed.results import mine_negatives
+
+    _print_sets(mine_negatives(_loaded(recipe, overrides), out)["sets"], as_json)
+
+
+@rerank.command(
+    "train", epilog="Example: hunmin embed rerank train configs/embed-small.yaml embed.data='[{path: mined.jsonl}]'"
+)
+def rerank_train(recipe: RecipePath, overrides: Overrides = None, out: Out = None, as_json: AsJson = False) -> None:
+    """Tune a cross-encoder from the recipe's base on its rows with negatives; the same command resumes.
+
+    Writes RUN/rerank; RUN/rerank/model loads in CrossEncoder and AutoModelForSequenceClassification.
+    """
+    from hunmin.embed.results import train_reranker
+
+    counts = train_reranker(_loaded(recipe, overrides), out)
+    _print_sets({one["set"]: {"pairs": one["rows"], "licence": one["licence"]} for one in counts["sets"]}, as_json)
+
+
+@rerank.command("score", epilog="Example: hunmin embed rerank score my.yaml embed.score='[SQuADKorV1Retrieval]'")
+def rerank_score(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
+    """Score retrieval before and after the reranker reorders the embedder's first documents: nDCG@10 and MRR@10."""
+    from hunmin.embed.results import score_reorder
+
+    found = score_reorder(_loaded(recipe, overrides))
+    rows = {
+        task: {"queries": one["queries"]} | {
+            f"{metric} {when}": f"{one[when][metric]:.2f}" for metric in one["after"] for when in ("before", "after")
+        } for task, one in found.items()
+    }  # fmt: skip
+    _print_sets(found if as_json else rows, as_json, "task")
+
+
+@rerank.command("teach", epilog="Example: hunmin embed rerank teach my.yaml embed.rerank.model=runs/reranker")
+def rerank_teach(recipe: RecipePath, overrides: Overrides = None, out: Out = None, as_json: AsJson = False) -> None:
+    """Write the reranker's scores of the recipe's rows with negatives: JSON Lines for embed.data with distill.
+
+    Writes RUN/taught, one file a set.
+    """
+    from hunmin.embed.results import teach_rows
+
+    _print_sets(teach_rows(_loaded(recipe, overrides), out)["sets"], as_json)
+
+
+def _loaded(recipe: str, overrides: list[str] | None) -> Recipe | EmbedRecipe:
+    from embed.settings import require
+    from hunmin.embed.recipe import load_embed_recipe
+
+    require("sentence_transformers", "this command")
+    from transformers.utils.logging import disable_progress_bar, set_verbosity_error
+
+    disable_progress_bar()
+    set_verbosity_error()  # else it reports the head that an encoder has and embeddings do not
+    return load_embed_recipe(recipe, overrides or [])
+
+
+def _print_sets(found: dict[str, dict[str, object]], as_json: bool, name: str = "set") -> None:
+    """Print facts by set or task on stdout."""
+    from hunmin.instruct.plan import print_rows
+
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+    else:
+        print_rows([{name: key} | row for key, row in found.items()])
 
 
 def print_scores(run: str, as_json: bool = False) -> None:

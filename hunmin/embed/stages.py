@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,15 @@ def _embed(recipe: Recipe | EmbedRecipe, run: Path, out: Path) -> Counts:
     write_job({"settings": tree, "base": str(base_of(recipe)), "name": recipe.name, "out": str(out)}, out)
     several = [str(settings.processes)] if settings.processes > 1 else []
     counts = train_in_processes(["embed.train", *several], out, settings)
-    return {**counts, "scores": score_tuned(recipe, out)} if settings.score else counts
+    if not settings.score:
+        return counts
+    from embed.card import write_card
+    from embed.save import FACTS
+    from embed.score import as_markdown
+
+    table, facts = score_tuned(recipe, out), json.loads((out / "model" / FACTS).read_bytes())
+    (out / "model" / "README.md").write_text(write_card(facts, recipe.name, as_markdown(table)), encoding="utf-8")
+    return {**counts, "scores": table}
 
 
 def score_tuned(recipe: Recipe | EmbedRecipe, out: Path) -> dict[str, Any]:
@@ -52,7 +61,10 @@ def score_tuned(recipe: Recipe | EmbedRecipe, out: Path) -> dict[str, Any]:
 
     settings = settings_of(recipe)
     folders = [Path(source) for source in settings.sources]
-    return score_models(out / "model", folders, out / "scores", settings.score, base_of(recipe), name=recipe.name)
+    return score_models(
+        out / "model", folders, out / "scores", settings.score, base_of(recipe), name=recipe.name,
+        widths=settings.matryoshka,
+    )  # fmt: skip
 
 
 def _steps_done(folder: Path) -> str:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
 from common.errors import UserError
-from common.progress import say, show
+from common.progress import show
 from hunmin.hub.card import Language, metadata, write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
-from hunmin.hub.push import Files, check_name, describe, prepare, push
-from hunmin.recipe import Recipe
+from hunmin.hub.push import Files, check_name, describe, push
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
 from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
-from pretrain.callbacks.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
@@ -69,12 +67,12 @@ def publish(
     check_name(repository)
     facts = read_facts(run, read_metadata(checkpoint) if checkpoint else None)
     card = write_card(facts, repository, language or facts.recipe.hub.language)
-    files: dict[str, str | Path] = {**_there(folder, MODEL_FILES), CARD: card, RECIPE: facts.public_recipe}
+    files: dict[str, str | Path] = {**there(folder, MODEL_FILES), CARD: card, RECIPE: facts.public_recipe}
     if facts.scores and (run / RESULTS).is_file():
         files[RESULTS] = run / RESULTS
     message, ours = f"Step {facts.step:,}, {facts.tokens:,} tokens", (*MODEL_FILES, CARD, RECIPE, RESULTS)
     key = facts.recipe.corpus.pii.key_env
-    url = _send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key)
+    url = send(files, repository, message, private, dry_run, ours, f"step-{facts.step}", key)
     if url:
         (folder / CARD).write_text(card, encoding="utf-8")
     return url
@@ -99,26 +97,6 @@ def show_export(
         publish(Path(folder) / "model", run, repository, private, language, True, checkpoint)
 
 
-def publish_run(recipe: Recipe) -> None:
-    """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names, if it does.
-
-    Raises:
-        HunminError: as `publish`.
-    """
-    hub, run = recipe.hub, Path(recipe.out)
-    if not hub.repository:
-        return
-    prepare(hub.repository, hub.private)
-    step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
-    folder = run / "logs" / "hub"  # the stage's own folder stays as its manifest says
-    try:
-        export_checkpoint(checkpoint, folder, hub.dtype)
-        url = publish(folder, run, hub.repository, hub.private, checkpoint=checkpoint)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    say(f"{url}: step {step:,} pushed", style="green")
-
-
 def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
     """Push a tokenizer with its card and return the repository's address (None of a dry run).
 
@@ -135,10 +113,10 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
         raise UserError(
             f"{folder} holds no tokenizer.json", "a tokenizer folder is what hunmin tokenizer train writes", "name one"
         )
-    files = _there(folder, TOKENIZER_FILES)
+    files = there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
         files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")
-    return _send(files, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD))
+    return send(files, repository, "Tokenizer", private, dry_run, (*TOKENIZER_FILES, CARD))
 
 
 def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:
@@ -154,7 +132,7 @@ def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_r
     """
     check_name(repository)
     facts = read_job(folder)
-    files, job = _there(folder, FINETUNED), facts["job"]
+    files, job = there(folder, FINETUNED), facts["job"]
     if "model.safetensors" not in files and "model.safetensors.index.json" not in files:
         raise UserError(
             f"{folder} has no weights (model.safetensors)", "a fine-tuned model is pushed whole", "save it again"
@@ -172,15 +150,15 @@ def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_r
     )
     files[CARD] = front + (folder / CARD).read_text("utf-8")
     message, ours = f"Fine-tuned for {job['task']}", (*FINETUNED, CARD)
-    return _send(files, repository, message, private, dry_run, ours)
+    return send(files, repository, message, private, dry_run, ours)
 
 
-def _there(folder: Path, names: Collection[str]) -> dict[str, str | Path]:
+def there(folder: Path, names: Collection[str]) -> dict[str, str | Path]:
     """Return the files of a folder that have such names or match such patterns."""
     return {str(path.relative_to(folder)): path for name in names for path in sorted(folder.glob(name))}
 
 
-def _send(
+def send(
     files: Files, repository: str, message: str, private: bool, dry_run: bool, ours: Collection[str],
     tag: str | None = None, key_variable: str | None = None,
 ) -> str | None:  # fmt: skip

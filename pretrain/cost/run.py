@@ -236,7 +236,8 @@ def _hours(settings: PretrainSettings, vocab_size: int, count: int, machines: Ma
         micro_batch_flops(settings, vocab_size) / rate_of(settings, machines)[0],
         _micro_batches(settings, machines.devices),
         count,
-        (vocab_size + settings.max_seq_len) * settings.model.hidden,
+        (vocab_size + ARCHITECTURES[settings.model.type].learned_positions * settings.max_seq_len)
+        * settings.model.hidden,
         settings.zero_stage,
         settings.chosen_engine,
         settings.gradient_checkpointing,

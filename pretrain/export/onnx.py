@@ -1,4 +1,4 @@
-"""An exported model as an ONNX graph, checked against its logits."""
+"""A model as an ONNX graph, checked against the model's output."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from pretrain.models.registry import usable_positions
 
 FILE = "onnx/model.onnx"
 TOLERANCE = 1e-4
-"""Largest difference of a logit."""
+"""Largest difference of an entry of the output."""
 
 
-class _Logits(torch.nn.Module):
-    """A masked language model that gives its logits alone."""
+class _First(torch.nn.Module):
+    """A model that gives its first output alone: logits, or the last hidden states of a bare encoder."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """Return the logits."""
+        """Return the output."""
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        logits: Tensor = self.model(input_ids, attention_mask=attention_mask, return_dict=False, **types)[0]
-        return logits
+        first: Tensor = self.model(input_ids, attention_mask=attention_mask, return_dict=False, **types)[0]
+        return first
 
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -64,25 +64,30 @@ def refuse_onnx(dtype: str) -> None:
 
 
 @torch.no_grad()
-def write_onnx(folder: Path, model: PreTrainedModel) -> None:
-    """Write `FILE` into an export; it holds nothing of this machine: no path, no line of code.
+def write_onnx(
+    folder: Path, model: PreTrainedModel, file: str = FILE, output: str = "logits", longest: int | None = None
+) -> None:
+    """Write a graph into a model's folder; it holds nothing of this machine: no path, no line of code.
 
-    Inputs: those of `NAMES` that the export's tokenizer returns, all int64 (batch, sequence); output: logits.
+    Inputs: those of `NAMES` that the folder's tokenizer returns, all int64 (batch, sequence).
 
     Args:
-        folder: of the export, with its tokenizer.
+        folder: of the model, with its tokenizer.
         model: that is there, in fp32.
+        file: to write, below the folder.
+        output: name of the model's first output, the graph's only one.
+        longest: tokens of the longest sample; None: of a model that Hunmin pretrains.
     """
-    path = folder / FILE
+    path = folder / file
     names = _input_names(_tokenizer(folder))
     path.parent.mkdir(exist_ok=True)
-    longest = usable_positions(model.config)
+    longest = longest or usable_positions(model.config)
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("sequence", max=longest)}
     model.set_attn_implementation("eager")
     with _quiet():
         torch.onnx.export(
-            _Logits(model).eval(), _batch(model, 2, min(8, longest))[: len(names)], str(path), input_names=names,
-            output_names=["logits"], dynamic_shapes=dict.fromkeys(names, sizes), dynamo=True, external_data=False,
+            _First(model).eval(), _batch(model, 2, min(8, longest))[: len(names)], str(path), input_names=names,
+            output_names=[output], dynamic_shapes=dict.fromkeys(names, sizes), dynamo=True, external_data=False,
             verbose=False,
         )  # fmt: skip
     _strip(path)
@@ -149,41 +154,44 @@ def _parts(message: Any) -> Iterator[Any]:
 
 
 @torch.no_grad()
-def check_onnx(folder: Path, model: PreTrainedModel) -> float:
-    """Return how far the logits of `FILE` are from the model's at most, on fixed ids and on what the tokenizer returns.
+def check_onnx(folder: Path, model: PreTrainedModel, file: str = FILE, longest: int | None = None) -> float:
+    """Return the largest difference of a graph's output from the model's, on fixed ids and on what the tokenizer
+    returns.
 
     Args:
-        folder: of the export, with its tokenizer.
+        folder: of the model, with its tokenizer.
         model: that is there, in fp32.
+        file: the graph, below the folder.
+        longest: of `write_onnx`.
 
     Raises:
-        HunminError: the graph gives other logits, or takes other inputs than the tokenizer returns.
+        HunminError: the graph gives another output, or takes other inputs than the tokenizer returns.
     """
     import onnxruntime
 
     tokenizer = _tokenizer(folder)
     names = _input_names(tokenizer)
-    session = onnxruntime.InferenceSession(str(folder / FILE), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(folder / file), providers=["CPUExecutionProvider"])
     if {one.name for one in session.get_inputs()} != set(names):
         raise HunminError(
             f"the ONNX graph asks for {', '.join(sorted(one.name for one in session.get_inputs()))}",
             f"its tokenizer returns {', '.join(names)}",
             "export again",
         )
-    longest = usable_positions(model.config)
+    longest = longest or usable_positions(model.config)
     options = {"return_tensors": "pt", "padding": True, "truncation": True, "max_length": longest}
     batches = [dict(zip(names, _batch(model, size, length), strict=False)) for size, length in _sizes(longest)]
     batches += [dict(tokenizer(list(texts), **options)) for texts in (TEXTS[:1], TEXTS)]
     batches += [dict(tokenizer([TEXTS[0]], [TEXTS[1]], **options))]
-    difference = 0.0
+    difference, output = 0.0, session.get_outputs()[0].name
     for batch in batches:
-        found = session.run(["logits"], {name: each.numpy() for name, each in batch.items()})[0]
-        wanted = _Logits(model).eval()(**batch).numpy()
+        found = session.run([output], {name: each.numpy() for name, each in batch.items()})[0]
+        wanted = _First(model).eval()(**batch).numpy()
         difference = max(difference, float(np.abs(found - wanted).max()))
     if not difference <= TOLERANCE:
         raise HunminError(
-            f"the ONNX graph's logits differ by up to {difference:.3g}",
-            f"an export changes no logit by more than {TOLERANCE:g}",
+            f"the ONNX graph's {output} differ by up to {difference:.3g}",
+            f"an export changes none by more than {TOLERANCE:g}",
             "report this with the versions of torch and onnxruntime; export without --onnx meanwhile",
         )
     return difference

@@ -32,6 +32,10 @@ class Architecture(ABC):
     """Of those entries, the ones that a setting decides → the setting."""
     sections: ClassVar[Sequence[str]] = ()
     """Sections of `pretrain.model` that are of this architecture alone."""
+    learned_positions: ClassVar[bool] = True
+    """Whether positions have a table of weights."""
+    stacked: ClassVar[Mapping[str, int]] = {}
+    """Weight of a layer that holds several matrices, one below the other → how many."""
 
     def fault(self, model: ModelSettings) -> str:
         """Return why a model cannot be of this architecture, with what to set instead; "" where it can."""

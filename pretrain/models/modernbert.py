@@ -48,6 +48,8 @@ class ModernBert(Architecture):
         "rope_parameters": "pretrain.model.modernbert.global_theta and local_theta",
     }
     sections = ("modernbert",)
+    learned_positions = False
+    stacked: ClassVar[Mapping[str, int]] = {"attn.Wqkv.weight": 3, "mlp.Wi.weight": 2}
 
     def fault(self, model: ModelSettings) -> str:
         """Return why positions cannot be as the settings say."""

@@ -10,6 +10,7 @@ Directions of small gradients are then learned as fast as those of large ones. W
 Numbers of O have a root mean square of 1/√max(r, c); scaled so, the update's is 0.2, about AdamW's (Liu et al. 2025,
 arXiv:2502.16982, section 2.2). One learning rate and one weight decay serve both optimizers.
 
+Each matrix of a weight that holds several (queries, keys and values, say) is made orthogonal by itself.
 Matrices of one shape are stacked and multiplied together: a model of any depth takes as many kernels. In several
 processes each one computes the whole update, from the same averaged gradient; on devices of one kind, or the weights
 would drift apart by rounding.
@@ -19,7 +20,7 @@ Shapes: N matrices, R rows, C columns; K the smaller of R and C, L the larger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -79,10 +80,14 @@ class Muon(OptimizerKind):
     def build(self, model: MaskedRowsModel, settings: PretrainSettings) -> MuonOptimizer:
         """Return both optimizers as one."""
         o = settings.optimizer
-        layers = model.architecture.layers(model.hf_model)
-        matrices = [w for layer in layers for w in layer.parameters() if w.ndim == 2 and w.requires_grad]
-        others = set(matrices)
-        rest = [weight for weight in model.parameters() if weight.requires_grad and weight not in others]
+        architecture = model.architecture
+        matrices = {
+            weight: architecture.stacked.get(name, 1)
+            for layer in architecture.layers(model.hf_model)
+            for name, weight in layer.named_parameters()
+            if weight.ndim == 2 and weight.requires_grad
+        }
+        rest = [weight for weight in model.parameters() if weight.requires_grad and weight not in matrices]
         optimizer = MuonOptimizer(matrices, adamw(rest, o), (o.muon or MuonSettings()).momentum, o.weight_decay)
         for weight in matrices:
             optimizer.state[weight] = self.fresh(weight, (MOMENTUM,), 0)
@@ -103,7 +108,7 @@ class MuonOptimizer:
     """Muon for some matrices beside AdamW for the rest; `Muon.prepare` sets what its next step takes.
 
     Args:
-        matrices: weights of two dimensions, on their device.
+        matrices: weights of two dimensions, on their device → how many matrices each holds, one below the other.
         adamw: of all other weights.
         momentum: μ.
         weight_decay: λ of the matrices.
@@ -114,10 +119,9 @@ class MuonOptimizer:
     skip: Tensor
 
     def __init__(
-        self, matrices: Iterable[nn.Parameter], adamw: torch.optim.AdamW, momentum: float, weight_decay: float
+        self, matrices: Mapping[nn.Parameter, int], adamw: torch.optim.AdamW, momentum: float, weight_decay: float
     ) -> None:
-        self.adamw, self._momentum, self._weight_decay = adamw, momentum, weight_decay
-        self.matrices = dict.fromkeys(matrices)
+        self.adamw, self._momentum, self._weight_decay, self.matrices = adamw, momentum, weight_decay, matrices
         self.state: dict[Any, dict[str, Tensor]] = adamw.state
         self._stacks = stacks_of(self.matrices)
 
@@ -145,24 +149,27 @@ class MuonOptimizer:
         gradient_NRC = torch.stack([weight.grad for weight in weights]).div_(self.divisor)  # type: ignore[misc]
         before_NRC = torch.stack([one[MOMENTUM] for one in held])
         momentum_NRC = torch.lerp(before_NRC, gradient_NRC, 1 - self._momentum)
-        direction_NRC = orthogonal(gradient_NRC.lerp_(momentum_NRC, self._momentum))
+        rows, columns = weights[0].shape
+        rows //= self.matrices[weights[0]]
+        mixed_NRC = gradient_NRC.lerp_(momentum_NRC, self._momentum)
+        direction_NRC = orthogonal(mixed_NRC.reshape(-1, rows, columns)).reshape(mixed_NRC.shape)
         kept_NRC = torch.where(skipped, before_NRC, momentum_NRC)
         torch._foreach_copy_([one[MOMENTUM] for one in held], kept_NRC.unbind())
         torch._foreach_add_([one["step"] for one in held], [1 - self.skip] * len(held))
-        del gradient_NRC, before_NRC, momentum_NRC, kept_NRC
+        del gradient_NRC, mixed_NRC, before_NRC, momentum_NRC, kept_NRC
         weight_NRC = torch.stack(weights)
-        size = UPDATE * max(weights[0].shape) ** 0.5
+        size = UPDATE * max(rows, columns) ** 0.5
         moved_NRC = weight_NRC - (weight_NRC * self._weight_decay + direction_NRC * size) * self.rate
         torch._foreach_copy_(weights, torch.where(skipped, weight_NRC, moved_NRC).unbind())
 
 
-def stacks_of(matrices: Iterable[nn.Parameter]) -> list[list[nn.Parameter]]:
-    """Return matrices by shape, in their order, at most `STACKED` numbers together."""
-    by_shape: dict[torch.Size, list[nn.Parameter]] = {}
-    for weight in matrices:
-        by_shape.setdefault(weight.shape, []).append(weight)
+def stacks_of(matrices: Mapping[nn.Parameter, int]) -> list[list[nn.Parameter]]:
+    """Return weights that hold matrices of one shape, in their order, at most `STACKED` numbers together."""
+    by_shape: dict[tuple[torch.Size, int], list[nn.Parameter]] = {}
+    for weight, held in matrices.items():
+        by_shape.setdefault((weight.shape, held), []).append(weight)
     stacks = []
-    for shape, alike in by_shape.items():
+    for (shape, _), alike in by_shape.items():
         most = max(1, STACKED // shape.numel())
         stacks += [alike[first : first + most] for first in range(0, len(alike), most)]
     return stacks

@@ -69,7 +69,10 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that tunes in this process, stopped after a step where one is named."""
     pytest.importorskip("sentence_transformers")
 
-    def start(base: Path, data: list[dict[str, Any]], out: Path, stop_at: int | None = None, **changes: Any) -> Path:
+    def start(
+        base: Path, data: list[dict[str, Any]], out: Path, stop_at: int | None = None, reranker: bool = False,
+        **changes: Any,
+    ) -> Path:  # fmt: skip
         from embed.train import tune_embeddings
         from pretrain.tuning.follow import Follow
 
@@ -82,7 +85,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         job = json.loads(write_job(out, base, data, **changes).read_text())
         with monkeypatch.context() as patch:
             patch.setattr(Follow, "on_step_end", stopping)
-            counts = tune_embeddings(parse_settings(EmbedSettings, job["settings"], "test"), base, out, "tiny")
+            counts = tune_embeddings(
+                parse_settings(EmbedSettings, job["settings"], "test"), base, out, "tiny", reranker
+            )
         assert (counts is None) == (out / "logs" / "stopped").exists() == (stop_at is not None)
         (out / "logs" / "stopped").unlink(missing_ok=True)
         return out

@@ -79,6 +79,18 @@ def write_lines(path: Path, rows: list[Any]) -> Path:
     return path
 
 
+def write_sts(folder: Path) -> Path:
+    """Write an invented dev part of KLUE-STS, and return the folder."""
+    rows = [
+        {"guid": f"s{n}", "sentence1": f"{PLACES[n]} {THINGS[n]}", "sentence2": f"{PLACES[n]} {THINGS[n % 3]} 어디",
+         "labels": {"label": n % 6 * 1.0, "real-label": n % 6 * 1.0, "binary-label": int(n % 6 >= 3)}}
+        for n in range(12)
+    ]  # fmt: skip
+    (folder / "klue-sts-v1.1").mkdir(parents=True)
+    (folder / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json").write_text(json.dumps(rows), encoding="utf-8")
+    return folder
+
+
 def write_encoder(folder: Path, dropout: float = 0.1, **changes: Any) -> Path:
     """Write a RoBERTa of two layers, width 32, and its tokenizer."""
     texts = [text for row in pairs(196) for text in (row["query"], row["positive"], *row["negatives"])]

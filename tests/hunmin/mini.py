@@ -1,4 +1,4 @@
-"""A whole run in little: a tenth of the sample's corpora, a model of one layer, one epoch a task."""
+"""A whole run in little: a tenth of the sample's corpora, a model of one layer, one epoch of each of three tasks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import zstandard
 from hunmin.sample import write_sample
 
 SHARE = 10
+TASKS = ("ynat", "klue-mrc", "wos")
+"""A head over a text, one over its tokens, and the decoder; `make quickstart` runs the others."""
 
 
 def write_small_sample(folder: Path) -> Path:
@@ -99,8 +101,9 @@ def write_mini(folder: Path, sample: Path | None = None, **pretrain: Any) -> Pat
         },
         "klue": {
             "data": str(sample / "klue"),
+            "tasks": list(TASKS),
             "baseline_random": True,
-            "training": {"epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 64, "max_length": 32},
+            "training": {"epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 64, "max_seq_len": 32},
         },
     }
     path = folder / "recipe.yaml"

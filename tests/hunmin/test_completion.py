@@ -43,7 +43,7 @@ def test_words_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert completed("hunmin run 내", tmp_path) == ["내-레시피.yaml"]
     assert completed("hunmin run x --until e") == ["encode", "export", "embed"]
     monkeypatch.chdir(tmp_path)
-    assert sorted(completion.recipes("quick")) == ["quickstart", "quickstart-instruct"]
+    assert sorted(completion.recipes("quick")) == ["quickstart", "quickstart-embed", "quickstart-instruct"]
     assert completion.recipes("내") == ["내-레시피.yaml"] and completion.launchers("s") == ["slurm"]
     assert completion.tasks("klue-n") == ["klue-nli", "klue-ner"] and completion.suites("ko") == ["kobest", "koelectra"]
     assert completion.devices("A1") == ["A100", "A100-40GB"] and completion.boards("k") == ["kit19"]

@@ -17,7 +17,8 @@ from data.shards import read_shards
 from hunmin.main import run_command
 from hunmin.stages import STAGES
 from pretrain.callbacks.metrics import read_metrics
-from tests.klue.names import KLUE_TASKS as TASKS
+from tests.hunmin.mini import TASKS
+from tests.klue.names import KLUE_TASKS
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +75,8 @@ def test_scores_stand_beside_random_initialisation(finished: Path) -> None:
         assert (finished / "run" / "report" / name).stat().st_size > 500
     index = yaml.safe_load((finished / "run" / "report" / "model-index.yaml").read_text("utf-8"))["model-index"][0]
     titles = [result["dataset"]["name"].split(" in the form of ")[1] for result in index["results"]]
-    assert titles == [task.title for task in TASKS.values()]  # the sample's tasks are not the benchmark's
-    assert report["contamination"] and set(report["contamination"]) <= set(TASKS)
+    assert titles == [KLUE_TASKS[task].title for task in TASKS]  # the sample's tasks are not the benchmark's
+    assert report["contamination"] and set(report["contamination"]) <= set(KLUE_TASKS)
     (row,) = read_metrics(finished / "run" / "klue" / "logs" / "metrics.jsonl")
     assert row["step"] == 40 and "klue/wos/joint_goal_accuracy" in row and "klue-random/ynat/macro_f1" in row
 
@@ -169,7 +170,7 @@ def test_stats_show_and_report_print(finished: Path, capfd: pytest.CaptureFixtur
         json.loads(capfd.readouterr().out)
 
 
-@pytest.mark.parametrize("task", ["ynat", "klue-nli", "klue-sts"])
+@pytest.mark.parametrize("task", TASKS)
 def test_saved_predictions_score_what_the_report_says(
     finished: Path, task: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

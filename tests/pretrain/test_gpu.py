@@ -29,11 +29,11 @@ from pretrain.parallel.engine import start_engine
 from pretrain.parallel.stragglers import OwnWork
 from pretrain.settings import PretrainSettings
 from pretrain.trainer import Trainer
+from tests.pretrain.small_batches import CASES, batch_of, each_alone, make
 from tests.pretrain.small_tokens import both_losses, objective_of
 from tokenizer.shards import TokenShards
 
 sys.path.insert(0, str(Path(__file__).parent))
-from kernels.test_attention import CASES, batch_of, each_alone, make
 from training_runs import RUN, finish, losses, start, wait_for
 
 pytestmark = [

@@ -43,6 +43,7 @@ def test_which_files_are_one_task():
     assert read_whole([10] * 8, 1) == set()
 
 
+@pytest.mark.slow
 def test_the_parent_reads_no_archive_and_the_bytes_are_the_same(inputs, tmp_path, monkeypatch):
     build(inputs, tmp_path / "one", 1)
 

@@ -439,6 +439,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tokens: Path, tokenizer: P
     return complete_checkpoints(out / "checkpoints")[-1][1]
 
 
+@pytest.mark.slow
 def test_a_run_is_exported_as_it_was_trained(trained: Path, tmp_path: Path) -> None:
     hf_model = export_checkpoint(trained, tmp_path / "model", sentence_embeddings=True)
     config = json.loads((tmp_path / "model" / "config.json").read_text())
@@ -461,6 +462,7 @@ def test_a_run_is_exported_as_it_was_trained(trained: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_its_graph_is_checked(trained: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
@@ -468,6 +470,7 @@ def test_its_graph_is_checked(trained: Path, tmp_path: Path) -> None:
     assert (tmp_path / "model" / "onnx" / "model.onnx").is_file()
 
 
+@pytest.mark.slow
 def test_it_is_fine_tuned_on_headlines(tmp_path: Path) -> None:
     write_sample(tmp_path / "sample")
     benchmark = tmp_path / "sample" / "klue"

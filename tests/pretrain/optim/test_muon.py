@@ -95,10 +95,15 @@ def near_orthogonal(matrix: np.ndarray) -> np.ndarray:
     return (u * s) @ v
 
 
-def test_steps_are_those_of_the_formula() -> None:
-    """In float64: Muon for the layers' matrices, Adam by its paper for the rest, decay for all but vectors."""
+@pytest.mark.parametrize("kind", ["roberta", "modernbert"])
+def test_steps_are_those_of_the_formula(kind: str) -> None:
+    """In float64: Muon for the layers' matrices, Adam by its paper for the rest, decay for all but vectors.
+
+    ModernBERT's queries, keys and values are three matrices in one weight, feed-forward layer and gate two.
+    """
     lr, decay, mu, divisor = 0.02, 0.1, 0.9, 4.0
-    model, optimizer = built(optimizer={"weight_decay": decay, "muon": {"momentum": mu}})
+    parts = {"Wqkv.weight": 3, "Wi.weight": 2} if kind == "modernbert" else {}
+    model, optimizer = built(model={**SMALL, "type": kind}, optimizer={"weight_decay": decay, "muon": {"momentum": mu}})
     names = {weight: name for name, weight in model.hf_model.named_parameters()}
     values = {weight: weight.detach().double().numpy().copy() for weight in names}
     first, second = ({weight: np.zeros(weight.shape) for weight in names} for _ in range(2))
@@ -106,10 +111,13 @@ def test_steps_are_those_of_the_formula() -> None:
         give_gradients(model, count)
         for weight, value in values.items():
             gradient = weight.grad.double().numpy() / divisor
-            if re.search(r"encoder\.layer\.\d+\..*weight$", names[weight]) and weight.ndim == 2:
+            if re.search(r"layers?\.\d+\..*weight$", names[weight]) and weight.ndim == 2:
                 first[weight] = mu * first[weight] + (1 - mu) * gradient
-                update = near_orthogonal(mu * first[weight] + (1 - mu) * gradient)
-                value -= lr * (decay * value + 0.2 * max(weight.shape) ** 0.5 * update)
+                held = np.split(
+                    mu * first[weight] + (1 - mu) * gradient, parts.get(".".join(names[weight].split(".")[-2:]), 1)
+                )
+                update = np.concatenate([max(one.shape) ** 0.5 * near_orthogonal(one) for one in held])
+                value -= lr * (decay * value + 0.2 * update)
                 continue
             first[weight] = 0.9 * first[weight] + 0.1 * gradient
             second[weight] = 0.98 * second[weight] + 0.02 * gradient**2

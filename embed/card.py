@@ -1,0 +1,58 @@
+"""The card of a tuned model: names and counts of its data sets, none of their texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from huggingface_hub import ModelCardData
+
+from common.files import HUB
+from common.settings import load_yaml
+
+LOSSES = {"scored": "CoSENTLoss", "margin-mse": "MarginMSELoss", "kl": "DistillKLDivLoss"}
+"""Shape of a set's rows, or way to distill → loss in sentence-transformers."""
+
+
+def write_card(
+    facts: dict[str, Any], name: str, scores: str = "", language: str = "en", repository: str = "OWNER/NAME",
+    **more: Any,
+) -> str:  # fmt: skip
+    """Return the card, Markdown below its metadata.
+
+    Args:
+        facts: of the model, from its `hunmin-embed.json`.
+        name: of the model.
+        scores: their table, Markdown.
+        language: "en" or "ko".
+        repository: that it will stand in.
+        more: fields of huggingface_hub's ModelCardData.
+    """
+    told, s = load_yaml(Path(__file__).with_name("card.yaml"))[language], facts["settings"]
+    base, _, commit = facts["base"].removeprefix(HUB).partition("@")
+    front = ModelCardData(
+        language="ko", library_name="sentence-transformers", pipeline_tag="sentence-similarity",
+        tags=["sentence-transformers", "feature-extraction", "hunmin"], base_model=base if commit else None,
+        **more,
+    )  # fmt: skip
+    prompts: dict[str, str] = next((one["prompts"] for one in s["data"] if any(one["prompts"].values())), {})
+    rows = [
+        f"| {one['set']} | {one['split']} | {one['rows']:,} | {loss_name(one['shape'], given['distill'], s)} "
+        f"| {one['licence']} |"
+        for one, given in zip(facts["trained_on"], s["data"], strict=True)
+    ]
+    card: str = told["card"].format(
+        name=name, base=base, repository=repository, pooling=s["pooling"], max_seq_len=s["max_seq_len"],
+        query=f"`{prompts.get('query', '')}`", document=f"`{prompts.get('document', '')}`", sets="\n".join(rows),
+        scores=scores.strip() or told["unscored"], settings=yaml.safe_dump(s, allow_unicode=True, sort_keys=False),
+    )  # fmt: skip
+    return f"---\n{front.to_yaml()}\n---\n\n{card}"
+
+
+def loss_name(shape: str, distill: str, s: dict[str, Any]) -> str:
+    """Return sentence-transformers' name of the loss of a set, by shape, way to distill and settings of the run."""
+    kind = "GISTEmbedLoss" if s["guide"] else "MultipleNegativesRankingLoss"
+    ranking = f"Cached{kind}" if s["mini_batch"] else kind
+    name = LOSSES.get(distill if shape == "distilled" else shape, ranking)
+    return f"MatryoshkaLoss, {name}" if s["matryoshka"] else name

@@ -1,0 +1,114 @@
+"""An encoder as ONNX graphs, fp32 and int8, that give `last_hidden_state`; sentence-transformers computes with them."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import permutations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from common.errors import HunminError, UserError
+from common.files import atomic_write
+from embed.base import embedding_folder, load_encoder, load_model, shape_of, usable_positions
+from embed.settings import GRAPHS, MEASURED, EmbedSettings, require
+from pretrain.export import check, onnx
+
+LEAST_COSINE = 0.99
+"""Of a sentence's int8 vector to its fp32 vector."""
+TEXTS = [*check.TEXTS, *onnx.TEXTS]
+TEXTS += [" ".join(pair) for pair in permutations(TEXTS, 2)]
+"""Sentences that the graphs are compared and timed on."""
+
+
+def export_encoder(folder: Path, int8: bool = False) -> dict[str, Any]:
+    """Write the graphs into a model's folder and return {graph: {"bytes", "sentences_per_second", "cosine": smallest to
+    the model's own vectors}}.
+
+    Args:
+        folder: of an encoder, or of a model of sentence embeddings.
+        int8: add the graph in 8 bits.
+
+    Raises:
+        UserError: the folder holds no encoder, or the packages of the extra `onnx` are absent.
+        HunminError: a graph gives other vectors than the model; no graph is left then.
+    """
+    onnx.refuse_onnx("fp32")
+    require("sentence_transformers", "hunmin export MODEL --onnx")
+    encoder = load_encoder(folder).eval()
+    longest = usable_positions(encoder.config)
+    with TemporaryDirectory(dir=folder, prefix=".onnx-") as temporary:
+        model = Path(temporary) / "model"
+        bare = {"data": [{"path": folder.name}], "max_seq_len": min(128, longest)}
+        pooled = (folder / "modules.json").is_file()
+        embedding_folder(folder, model, shape_of(folder) if pooled else EmbedSettings.model_validate(bare))
+        onnx.write_onnx(model, encoder, GRAPHS["onnx"], "last_hidden_state", longest)
+        onnx.check_onnx(model, encoder, GRAPHS["onnx"], longest)
+        if int8:
+            _quantize(model / GRAPHS["onnx"], model / GRAPHS["onnx-int8"])
+        wanted = load_model(model, "cpu").encode(TEXTS, normalize_embeddings=True)
+        found = {name: _measured(model, name, wanted) for name in GRAPHS if int8 or name == "onnx"}
+        for name, one in found.items():
+            if not one["cosine"] >= LEAST_COSINE:
+                raise HunminError(
+                    f"a vector of {GRAPHS[name]} has cosine {one['cosine']:.4f} to the model's own",
+                    f"the smallest cosine is {LEAST_COSINE}", "serve onnx/encoder.onnx (leave out --int8)",
+                )  # fmt: skip
+        (folder / "onnx").mkdir(exist_ok=True)
+        for name in found:
+            (model / GRAPHS[name]).replace(folder / GRAPHS[name])
+        with atomic_write(folder / MEASURED) as stream:
+            json.dump(found, stream, indent=1)
+    return found
+
+
+def _quantize(graph: Path, out: Path) -> None:
+    """Write a graph with 8-bit weights: all operators, a scale a channel."""
+    from onnxruntime.quantization import QuantType, quant_pre_process, quantize_dynamic
+
+    ready = out.with_suffix(".ready")
+    quant_pre_process(str(graph), str(ready), skip_symbolic_shape=True)
+    quantize_dynamic(ready, out, per_channel=True, weight_type=QuantType.QInt8)
+    ready.unlink()
+
+
+def _measured(folder: Path, backend: str, wanted: np.ndarray) -> dict[str, Any]:
+    """Return size and speed of a graph, and its smallest cosine to the vectors wanted."""
+    model = load_with_graph(folder, backend)
+    cosines = (model.encode(TEXTS, normalize_embeddings=True) * wanted).sum(1)
+    begun = time.perf_counter()
+    model.encode(TEXTS * 8)
+    speed = len(TEXTS) * 8 / (time.perf_counter() - begun)
+    size = (folder / GRAPHS[backend]).stat().st_size
+    return {"bytes": size, "sentences_per_second": round(speed), "cosine": round(float(cosines.min()), 6)}
+
+
+def load_with_graph(folder: Path, backend: str, truncate: int | None = None) -> Any:
+    """Return a folder's model of sentence-transformers, its vectors cut to `truncate` entries; with a back end (one of
+    `GRAPHS`) its encoder is that graph, on the CPU.
+
+    Raises:
+        UserError: the folder has no such graph.
+    """
+    if not backend:
+        return load_model(folder, truncate=truncate)
+    import onnxruntime
+    import torch
+    from transformers.modeling_outputs import BaseModelOutput
+
+    path = folder / GRAPHS[backend]
+    if not path.is_file():
+        raise UserError(f"{path} is missing", remedy=f"hunmin export {folder} --onnx --int8")
+    model = load_model(folder, "cpu", truncate)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_inputs()]
+
+    def forward(**inputs: Any) -> BaseModelOutput:
+        (hidden,) = session.run(None, {name: inputs[name].numpy() for name in names})
+        return BaseModelOutput(last_hidden_state=torch.from_numpy(hidden))
+
+    model[0].auto_model.forward = forward
+    return model

@@ -1,0 +1,162 @@
+"""A cross-encoder by sentence-transformers: tuned on a recipe's rows, scored on retrieval, teacher of distillation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from heapq import nlargest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig
+
+from common.errors import UserError
+from common.settings import parse_settings
+from embed.data import TrainingSet, load_sets
+from embed.mine import query_sets, write_rows
+from embed.scored import SCORED, scored_retrieval
+from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
+
+
+def reranker_settings(s: EmbedSettings) -> EmbedSettings:
+    """Return the settings of a recipe's reranker: those of `embed.rerank`, the others as in `embed`.
+
+    Raises:
+        UserError: they do not go together.
+    """
+    own = s.rerank.model_dump(exclude={"model", "first"})
+    tree = {**s.model_dump(), **own, "mini_batch": None, "matryoshka": (), "guide": None}
+    return parse_settings(EmbedSettings, tree, "embed.rerank")
+
+
+def labelled_pairs(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
+    """Return sets with queries as sets of pairs: 1 of a query and its positive, 0 of it and a negative.
+
+    Raises:
+        UserError: there is no set with queries, or one without negatives.
+    """
+    found = []
+    for one in with_negatives(sets):
+        pairs = dict.fromkeys(((query, text) for query, _, *negatives in one.texts for text in negatives), 0.0)
+        pairs |= dict.fromkeys(((query, positive) for query, positive, *_ in one.texts), 1.0)
+        settings = one.settings.model_copy(update={"prompts": PromptSettings()})
+        found.append(replace(one, settings=settings, shape="scored", texts=list(pairs), labels=list(pairs.values())))
+    return found
+
+
+def with_negatives(sets: Sequence[TrainingSet]) -> list[TrainingSet]:
+    """Return the sets whose rows are queries and documents.
+
+    Raises:
+        UserError: there is none, or one has no negatives.
+    """
+    for one in (found := query_sets(sets)):
+        if len(one.texts[0]) < 3:
+            raise UserError(
+                f"{one.name} has no negatives", "a reranker compares a positive with negatives",
+                "mine them (hunmin embed mine) and name the mined file in embed.data",
+            )  # fmt: skip
+    return found
+
+
+def load_reranker(folder: Path, logits: bool = False) -> Any:
+    """Return a folder's cross-encoder, which gives a pair a number.
+
+    Args:
+        folder: with the model.
+        logits: give its logits; else between 0 and 1.
+
+    Raises:
+        UserError: it is none.
+    """
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    there = (folder / "config.json").is_file()
+    config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False) if there else None
+    kind = (config.architectures or ["no architecture"])[0] if there else "no model"
+    if not kind.endswith("ForSequenceClassification") or config.num_labels != 1:
+        raise UserError(
+            f"{folder} is no cross-encoder: {kind}", "a cross-encoder has a head with one output",
+            "tune one (hunmin embed rerank train), or name another",
+        )  # fmt: skip
+    activation = torch.nn.Identity() if logits else torch.nn.Sigmoid()
+    return CrossEncoder(str(folder), activation_fn=activation, local_files_only=True, trust_remote_code=False)
+
+
+def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str, Any]:
+    """Return retrieval task → {"queries", "before", "after"}: nDCG@10 and MRR@10 in percent of the embedder's ranking,
+    and of it with its first documents reordered.
+
+    Args:
+        s: tasks, their folders, and how many documents are reordered.
+        embedder: folder of sentence embeddings.
+        reranker: folder of a cross-encoder.
+
+    Raises:
+        UserError: no retrieval task is scored, its files are missing, or a model is none.
+    """
+    require_mteb()
+    from sentence_transformers.util import semantic_search
+
+    from embed.base import load_model
+
+    tasks = [name for name in s.score if name in RETRIEVAL and not SCORED[name].reranking]
+    if not tasks:
+        rule, names = "a reranker reorders retrieved documents", "SQuADKorV1Retrieval, HunminKlueMrcRetrieval …"
+        raise UserError("embed.score has no retrieval task", rule, f"add one to it: {names}")
+    model, cross, table = load_model(embedder), load_reranker(reranker, logits=True), {}
+    encoding: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
+    for name in tasks:
+        parts = scored_retrieval(name, s.sources)
+        for part, one in parts.items():
+            texts = {key: f"{title} {text}".strip() for key, (title, text) in one.corpus.items()}
+            keys, queries = list(texts), list(one.queries.values())
+            documents = model.encode_document(list(texts.values()), **encoding)
+            found = semantic_search(model.encode_query(queries, **encoding), documents, top_k=s.rerank.first)
+            before = [{keys[int(hit["corpus_id"])]: float(hit["score"]) for hit in hits} for hits in found]
+            pairs = [(query, texts[key]) for query, hits in zip(queries, before, strict=True) for key in hits]
+            scores = iter(cross.predict(pairs, show_progress_bar=False).tolist())
+            after = [{key: next(scores) for key in hits} for hits in before]
+            table[" ".join([name, *(part if len(parts) > 1 else ())])] = {"queries": len(queries)} | {
+                when: measures(one.relevant, dict(zip(one.queries, ranked, strict=True)))
+                for when, ranked in (("before", before), ("after", after))
+            }
+    return table
+
+
+def measures(relevant: dict[str, dict[str, int]], scores: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return nDCG@10 and MRR@10 in percent of queries' documents in the order of their scores."""
+    from pytrec_eval import RelevanceEvaluator
+
+    best = {query: dict(nlargest(10, hits.items(), key=itemgetter(1, 0))) for query, hits in scores.items()}
+    rows = RelevanceEvaluator(relevant, {"ndcg_cut.10", "recip_rank"}).evaluate(best).values()
+    names = {"ndcg@10": "ndcg_cut_10", "mrr@10": "recip_rank"}
+    return {name: 100 * sum(row[own] for row in rows) / len(scores) for name, own in names.items()}
+
+
+def teach(s: EmbedSettings, reranker: Path, out: Path) -> dict[str, Any]:
+    """Write `out/SET.jsonl` for each set with queries, its rows with the reranker's logits as `scores`, from which
+    `distill` learns, and return {"sets": rows and licence}.
+
+    Args:
+        s: data sets.
+        reranker: folder of a cross-encoder.
+        out: folder to write.
+
+    Raises:
+        UserError: there is no set with queries, one has no negatives, or the model is no cross-encoder.
+    """
+    sets, model, counts = with_negatives(load_sets(s)), load_reranker(reranker, logits=True), {}
+    for one in sets:
+        width = len(one.texts[0]) - 1
+        pairs = [(query, text) for query, *texts in one.texts for text in texts]
+        scores = model.predict(pairs, show_progress_bar=False).reshape(-1, width).tolist()
+        rows = [
+            {"query": query, "positive": positive, "negatives": negatives, "scores": row}
+            for (query, positive, *negatives), row in zip(one.texts, scores, strict=True)
+        ]
+        write_rows(out, one, rows)
+        counts[one.name] = {"rows": len(rows), "licence": one.licence}
+    return {"sets": counts}

@@ -1,0 +1,137 @@
+"""What `hunmin embed mine` and `rerank` make in a run's folder, each once: a folder with its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common.errors import UserError
+from common.lock import locked
+from common.manifest import read_manifest
+from common.names import find
+from common.progress import say
+from common.settings import dump_settings
+from hunmin.embed.recipe import EmbedRecipe
+from hunmin.embed.stages import base_of, settings_of
+from hunmin.outside_run import publish_result, refuse_full_folder
+from hunmin.recipe import Recipe
+from hunmin.stages import Counts, train_in_processes, write_job
+from hunmin.state import RunFolder
+
+
+def tuned_model(recipe: Recipe | EmbedRecipe, name: str | None, part: str = "embed") -> Path:
+    """Return the folder of a model.
+
+    Args:
+        recipe: whose own model it is where none is named.
+        name: a folder, a run, whose tuned model is meant, or a name on the hub.
+        part: "embed", or "rerank" for a cross-encoder.
+
+    Raises:
+        UserError: the recipe has not tuned its own, or the name is of none.
+    """
+    folder = Path(name or recipe.out) / part / "model"
+    if folder.is_dir():
+        return folder
+    if name is None:
+        command, key = ("rerank train", "rerank.model") if part == "rerank" else ("train", "mine.model")
+        rule = "without a name, the recipe's own tuned model is used"
+        raise UserError(f"{folder} is missing", rule, f"run hunmin embed {command} first, or set embed.{key}")
+    return find(name, "model")
+
+
+def mine_negatives(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
+    """Return the counts of the mined rows in `out`, which are mined where they are not there.
+
+    Args:
+        recipe: with `embed.mine`.
+        out: folder to write; None is `mined` in the run.
+
+    Raises:
+        UserError: `out` holds something else, or as `embed.mine.mine`.
+    """
+    from embed.mine import mine
+
+    s = settings_of(recipe)
+    model = tuned_model(recipe, s.mine.model)
+    reranker = tuned_model(recipe, s.mine.reranker, "rerank") if s.mine.reranker else None
+    used = dump_settings(s) | {"mine": dump_settings(s.mine)}
+    models = [model, *([reranker] if reranker else [])]
+    return _made(recipe, "mined", out, used, models, lambda folder: mine(s, model, reranker, folder))
+
+
+def train_reranker(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
+    """Return the counts of the reranker in `out`, which is tuned, or resumes, where it is not there.
+
+    Args:
+        recipe: with `embed.rerank`.
+        out: folder to write; None is `rerank` in the run.
+
+    Raises:
+        UserError: `out` holds something else, or data and base do not fit.
+        Interrupted: it received a stop signal; the state is saved.
+    """
+    from embed.base import read_base
+    from embed.rerank import reranker_settings
+
+    s, base = reranker_settings(settings_of(recipe)), base_of(recipe)
+    read_base(base, s)
+
+    def work(folder: Path) -> Counts:
+        job = {"settings": s.model_dump(mode="json"), "base": str(base), "name": recipe.name, "reranker": True}
+        write_job({**job, "out": str(folder)}, folder)
+        return train_in_processes(["embed.train", *([str(s.processes)] if s.processes > 1 else [])], folder, s)
+
+    return _made(recipe, "rerank", out, dump_settings(s), [base], work)
+
+
+def teach_rows(recipe: Recipe | EmbedRecipe, out: str | None = None) -> Counts:
+    """Return the counts of the rows with a reranker's scores in `out`, which are written where they are not there.
+
+    Args:
+        recipe: with `embed.rerank`.
+        out: folder to write; None is `taught` in the run.
+
+    Raises:
+        UserError: `out` holds something else, or as `embed.rerank.teach`.
+    """
+    from embed.rerank import teach
+
+    s = settings_of(recipe)
+    reranker = tuned_model(recipe, s.rerank.model, "rerank")
+    return _made(recipe, "taught", out, dump_settings(s), [reranker], lambda folder: teach(s, reranker, folder))
+
+
+def score_reorder(recipe: Recipe | EmbedRecipe) -> Counts:
+    """Return the scores of an embedder's ranking, and of its first documents reordered by a reranker.
+
+    Args:
+        recipe: with `embed.score` and `embed.rerank`; the embedder is `embed.mine.model`, None the recipe's own.
+
+    Raises:
+        UserError: as `embed.rerank.score_reranker`.
+    """
+    from embed.rerank import score_reranker
+
+    s = settings_of(recipe)
+    return score_reranker(s, tuned_model(recipe, s.mine.model), tuned_model(recipe, s.rerank.model, "rerank"))
+
+
+def _made(
+    recipe: Recipe | EmbedRecipe, name: str, out: str | None, settings: dict[str, Any], models: list[Path],
+    work: Callable[[Path], Counts],
+) -> Counts:  # fmt: skip
+    """Return the counts of a result of these settings, data and models, which `work` makes where it is not there."""
+    from embed.sets import set_files
+
+    final = Path(out or Path(recipe.out) / name)
+    with locked(Path(recipe.out)):
+        inputs = RunFolder(Path(recipe.out)).file_hashes([*set_files(settings_of(recipe)), *map(str, models)])
+        manifest = read_manifest(final)
+        if manifest and (manifest.stage, manifest.settings, manifest.inputs) == (name, settings, inputs):
+            say(f"{final} is there: same settings, data and models")
+            return manifest.counts
+        refuse_full_folder(final)
+        packages = ("torch", "transformers", "sentence-transformers")
+        return publish_result(final, name, work, lambda _: (settings, inputs), *packages)

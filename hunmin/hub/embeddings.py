@@ -1,0 +1,103 @@
+"""A tuned model of sentence embeddings on the model hub: its card, `model-index`, `.eval_results/TASK.yaml`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from huggingface_hub import EvalResult
+
+from common.errors import UserError
+from common.files import sha256_file
+from common.settings import settings_hash
+from embed.card import write_card
+from embed.save import FACTS
+from embed.score import as_markdown, published
+from embed.settings import GRAPHS
+from hunmin.hub.card import Language
+from hunmin.hub.publish import CARD, send, there
+from hunmin.hub.push import check_name
+from klue.model_folder import BESIDE_TOKENIZER
+from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
+from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
+
+MODEL = (
+    "config.json",
+    "model*.safetensors*",
+    *ANY_TOKENIZER,
+    *BESIDE_TOKENIZER,
+    *EMBEDDING_FILES,
+    *GRAPHS.values(),
+    FACTS,
+)
+"""Files of a tuned model that leave for the hub."""
+RESULTS = ".eval_results/*.yaml"
+MTEB = "https://github.com/embeddings-benchmark/mteb"
+
+
+def publish_embeddings(
+    folder: Path, repository: str, scores: Path | None = None, private: bool = True, language: Language = "en",
+    dry_run: bool = False,
+) -> str | None:  # fmt: skip
+    """Push a tuned model with its card and scores and return the repository's address (None of a dry run).
+
+    Args:
+        folder: of the model.
+        repository, private, dry_run: of `hunmin.hub.publish.publish`.
+        scores: folder that `embed.score.score_models` wrote for it; None pushes none.
+        language: of the card.
+
+    Raises:
+        UserError: the folder holds no tuned model, the scores are of other weights, or a file holds a secret or
+            personal data.
+        HunminError: as `push`.
+    """
+    check_name(repository)
+    for name in (FACTS, "modules.json"):
+        if not (folder / name).is_file():
+            rule = "a tuned model is what hunmin embed train writes"
+            raise UserError(f"{folder} holds no {name}", rule, "name RUN/embed/model")
+    name, table, index, files = repository.partition("/")[2], "", [], there(folder, MODEL)
+    if scores:
+        table = as_markdown(json.loads((scores / "table.json").read_bytes()))
+        for path, content, results in hub_scores(folder, scores):
+            files[path] = content
+            index += results
+    more = {"model_name": name, "eval_results": index} if index else {}
+    facts = json.loads((folder / FACTS).read_bytes())
+    files[CARD] = write_card(facts, name, table, language, repository, **more)
+    return send(files, repository, "Sentence embeddings", private, dry_run, (*MODEL, CARD, RESULTS))
+
+
+def hub_scores(model: Path, scores: Path) -> Iterator[tuple[str, str, list[EvalResult]]]:
+    """Yield path and content of `.eval_results/TASK.yaml`, and entries of `model-index`, of each task whose data are
+    those of mteb.
+
+    Args:
+        model: folder of the tuned model.
+        scores: folder that `embed.score.score_models` wrote for it.
+
+    Raises:
+        UserError: the scores are of other weights.
+    """
+    from mteb.results import TaskResult
+
+    revision = settings_hash([sha256_file(path) for path in sorted(model.glob("*.safetensors"))])
+    for name, told in json.loads((scores / "table.json").read_bytes())["tasks"].items():
+        found = sorted((scores / "mteb").glob(f"results/*/{revision}/{name}.json"), key=lambda path: len(str(path)))
+        if not found:
+            raise UserError(f"{scores} holds no scores of {model}", remedy=f"hunmin embed score {model} --out {scores}")
+        if told["differs"] or name not in published()["tasks"]:
+            continue
+        result = TaskResult.from_disk(found[0])
+        data = result.task.metadata
+        yield f".eval_results/{name}.yaml", result._to_hf_benchmark_result().to_yaml(), [
+            EvalResult(
+                task_type=data._hf_task_type()[0], task_name=data.type, dataset_type=data.dataset["path"],
+                dataset_name=f"MTEB {name}", dataset_config=row["hf_subset"], dataset_split=split,
+                dataset_revision=data.dataset["revision"], metric_type=data.main_score,
+                metric_value=round(100 * row["main_score"], 4), source_name="MTEB", source_url=MTEB,
+            )
+            for split, rows in result.scores.items() for row in rows
+        ]  # fmt: skip

@@ -1,0 +1,115 @@
+"""Mining: no positive and no query among the negatives, ordered by score, files that training reads, same bytes."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_encoders import PLACES, pairs, write_encoder, write_lines
+
+from common.errors import UserError
+from common.settings import parse_settings
+from embed.settings import EmbedSettings
+
+pytest.importorskip("sentence_transformers")
+from embed.base import embedding_folder, load_model
+from embed.data import load_sets
+from embed.mine import mine
+
+
+def settings(data: list[dict[str, Any]], batch: int = 2, **changes: Any) -> EmbedSettings:
+    return parse_settings(EmbedSettings, {"data": data, "batch": batch, "max_seq_len": 32, "mine": changes}, "test")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def model(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return embedding_folder(base, tmp_path_factory.mktemp("models") / "tiny", settings([{"use": "korsts"}]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_positive_is_a_negative(seed: int, model: Path, tmp_path: Path) -> None:
+    """Rows of few words in many spacings, so that texts repeat, with several positives, in two sets."""
+    draw = random.Random(seed)
+
+    def text() -> str:
+        return draw.choice([" ", "  ", "\t"]).join(draw.choices(PLACES[:4], k=draw.randint(1, 2))) + draw.choice("  ")
+
+    data, positives = [], {}
+    for name in ("a", "b"):
+        rows = [{"query": text(), "positive": text()} for _ in range(12)]
+        rows = [row for row in rows if row["query"] != row["positive"]]
+        data.append({"path": str(write_lines(tmp_path / f"{name}.jsonl", rows))})
+        for row in rows:
+            positives.setdefault(" ".join(row["query"].split()), set()).add(" ".join(row["positive"].split()))
+    mine(settings(data, negatives=2, margin=0), model, None, tmp_path)
+    found = [row for name in ("0-a", "1-b") for row in read(tmp_path / f"{name}.jsonl")]
+    assert found
+    for row in found:
+        query = " ".join(row["query"].split())
+        negatives = [" ".join(negative.split()) for negative in row["negatives"]]
+        assert len(set(negatives)) == 2 and query not in negatives
+        assert " ".join(row["positive"].split()) in positives[query] and positives[query].isdisjoint(negatives)
+    load_sets(settings([{"path": str(tmp_path / f"{name}.jsonl")} for name in ("0-a", "1-b")
+                        if (tmp_path / f"{name}.jsonl").stat().st_size], batch=2))  # fmt: skip
+
+
+def test_negatives_are_the_closest_below_the_margin(model: Path, rows: dict[str, Any], tmp_path: Path) -> None:
+    """Against a search written here: cosines, the margin, the order."""
+    data, encoder = [rows["triplets"], rows["scored"]], load_model(model, "cpu")
+    counts = mine(settings(data, negatives=2, margin=0.002, scores=True), model, None, tmp_path / "x")
+    found = read(tmp_path / "x" / "0-triplets.jsonl")
+    assert counts["documents"] == 120 and len(found) == counts["sets"]["0-triplets"]["rows"] > 0
+    assert counts["sets"]["0-triplets"]["left out"] == 60 - len(found)
+    assert [path.name for path in (tmp_path / "x").iterdir()] == ["0-triplets.jsonl"]
+    documents = [text for row in pairs(60) for text in (row["positive"], *row["negatives"])]
+    vectors = dict(zip(documents, encoder.encode(documents, normalize_embeddings=True), strict=True))
+    expected = {}
+    for row in pairs(60):
+        query = encoder.encode([row["query"]], normalize_embeddings=True)[0]
+        cosine = {text: float(query @ vectors[text]) for text in documents}
+        limit = cosine[row["positive"]] * 0.998
+        ranked = sorted((text for text in documents if text != row["positive"]), key=lambda text: -cosine[text])
+        below = [text for text in ranked[:31] if cosine[text] <= limit][:2]  # the miner looks at so many candidates
+        if len(below) == 2:
+            expected[row["query"]] = (below, [cosine[row["positive"]], *(cosine[text] for text in below)])
+    assert expected.keys() == {row["query"] for row in found}
+    for row in found:
+        assert row["negatives"] == expected[row["query"]][0]
+        assert row["scores"] == pytest.approx(expected[row["query"]][1], abs=1e-5)
+    (one,) = load_sets(settings([{"path": str(tmp_path / "x" / "0-triplets.jsonl")}]))
+    assert one.shape == "distilled"
+
+
+def test_an_encoder_is_pooled_and_a_second_run_writes_the_same_bytes(
+    base: Path, model: Path, rows: dict[str, Any], tmp_path: Path
+) -> None:
+    for name, folder in (("a", base), ("b", base), ("c", model)):
+        mine(settings([rows["pairs"]], negatives=1), folder, None, tmp_path / name)
+    written = [(tmp_path / name / "0-pairs.jsonl").read_bytes() for name in "abc"]
+    assert written[0] and written[0] == written[1] == written[2]
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["0-pairs.jsonl"]
+
+
+def test_bad_input(base: Path, model: Path, rows: dict[str, Any], tmp_path: Path) -> None:
+    cross = write_encoder(tmp_path / "cross")
+    written = json.loads((cross / "config.json").read_bytes())
+    (cross / "config.json").write_text(json.dumps({**written, "architectures": ["RobertaForSequenceClassification"]}))
+    few = {"path": str(write_lines(tmp_path / "few.jsonl", pairs(2)))}
+    for data, folder, changes, message in (
+        (rows["scored"], model, {}, "no set with queries: 0-scored"),
+        (few, model, {"negatives": 4}, "the sets hold 4 documents, embed.mine.negatives is 4"),
+        (rows["pairs"], model, {"max_score": -2.0}, "no query has 3 negatives"),
+        (rows["pairs"], cross, {}, "head of a fine-tuned"),
+        (rows["pairs"], write_encoder(tmp_path / "causal", is_decoder=True), {}, "holds a decoder"),
+    ):
+        with pytest.raises(UserError, match=message):
+            mine(settings([data], **changes), folder, None, tmp_path / "x")
+    with pytest.raises(UserError, match="is no cross-encoder: RobertaForMaskedLM"):
+        mine(settings([rows["pairs"]]), model, base, tmp_path / "x")
