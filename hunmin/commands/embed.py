@@ -86,11 +86,11 @@ def score(
     ] = None,
     base: Annotated[str | None, typer.Option("--base", help="Encoder before it was tuned, for the table.")] = None,
     truncate: Annotated[int | None, typer.Option("--truncate", min=1, help="Entries of a vector to keep.")] = None,
+    hub: Annotated[bool, typer.Option("--hub", help="Let mteb fetch tasks that have no files in --data.")] = False,
+    large: Annotated[bool, typer.Option("--all", help="Score the two tasks of 1.5 million documents, too.")] = False,
     backend: Annotated[
         Backend | None, typer.Option("--backend", help="Score this graph of the model's folder as well.")
     ] = None,
-    hub: Annotated[bool, typer.Option("--hub", help="Let mteb fetch tasks that have no files in --data.")] = False,
-    large: Annotated[bool, typer.Option("--all", help="Score the two tasks of 1.5 million documents, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a model by mteb on local files, beside random weights, character n-grams and published rows."""
@@ -101,12 +101,10 @@ def score(
     folder = folder if folder.is_dir() else find(model, "model")
     before = find(base, "model") if base else None
     folders = [Path(one) for one in data or ()]
-    _print_table(
-        score_models(
-            folder, folders, Path(out), task or (), before, truncate, backend=backend or "", hub=hub, large=large
-        ),
-        as_json,
+    found = score_models(
+        folder, folders, Path(out), task or (), before, truncate, backend=backend or "", hub=hub, large=large
     )
+    _print_table(found, as_json)
 
 
 @app.command(epilog="Example: hunmin embed mine configs/embed-small.yaml embed.sources='[klue]' embed.mine.negatives=5")
