@@ -187,7 +187,7 @@ BROKEN = [
     ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td99\t1\n", "document 'd99' of query 'q1' is absent"),
     ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq99\td1\t1\n", "query 'q99' is absent"),
     ("LawIRKo/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\thigh\n", "no table of relevant documents"),
-    ("LawIRKo/qrels/test.tsv", "query\tdocument\nq1\td1\n", "no table of relevant documents: 'query-id'"),
+    ("LawIRKo/qrels/test.tsv", "query\tdocument\nq1\td1\n", "no table of relevant documents: 'score'"),
     ("LawIRKo/corpus.jsonl", '{"id": "d1"}\n', "line 1: no text"),
     ("LawIRKo/queries.jsonl", '{"id": "q1", "text": ""}\n', "line 1: no text"),
     ("MIRACLReranking/top_ranked.jsonl", '{"query-id": "q1", "corpus-ids": ["d77"]}\n', "document 'd77' of query"),
