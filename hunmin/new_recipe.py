@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from common.files import atomic_write
-from hunmin.recipe import load_recipe
 
 Size = Literal["small", "base"]
 
@@ -111,6 +110,8 @@ def new_recipe(path: Path, answers: Answers) -> None:
     Raises:
         UserError: an answer is not a valid value.
     """
+    from hunmin.recipe import load_recipe  # loads pydantic, which completion does without
+
     values = {"file": str(path), "name": answers.name}
     written = {"quoted": answers.name, "out": f"runs/{answers.name}", "text": answers.text, "klue": answers.klue}
     values |= {key: json.dumps(value, ensure_ascii=False) for key, value in written.items()}

@@ -155,7 +155,10 @@ def test_files_are_of_the_old_form_and_hold_no_training_text(
         texts = [text for row in pairs(60) for text in (row["query"], row["positive"], *row["negatives"])]
         assert not any(text.encode() in published for text in texts)
         card = (folder / "README.md").read_text(encoding="utf-8")
-        assert "| triplets.jsonl | train | 60 | MultipleNegativesRankingLoss | unstated |" in card and str(tmp_path) not in card
+        assert (
+            "| triplets.jsonl | train | 60 | MultipleNegativesRankingLoss | unstated |" in card
+            and str(tmp_path) not in card
+        )
         assert not list(out.rglob("checkpoints/**/README.md")) and not (out / ".begin").exists()
 
 

@@ -164,7 +164,7 @@ def test_the_time_of_the_corpus_by_the_size_of_its_inputs(tmp_path: Path, capsys
     # a thousand bytes of text are 204 µs for the corpus, 667 µs for the vocabulary and 21 µs for the shards
     assert plan["text_core_hours"] * 3600 == pytest.approx(5 * (204.08e-6 + 666.67e-6 + 21.28e-6), rel=1e-3)
     print_cost(plan)
-    assert "of one core for 5.00 KB of text" in printed(capsys)
+    assert "5.00 KB of text" in printed(capsys)
     for elsewhere in ("hf://datasets/x", "s3://bucket/x.jsonl", "gone/*"):
         assert cost_plan(recipe(corpus={"inputs": [elsewhere]}), 8, "H100")["text_core_hours"] is None
     assert any("nothing found at x" in note for note in cost_plan(recipe(), 8, "H100")["notes"])
@@ -199,5 +199,5 @@ def test_people_are_told_how_it_is_spread(capsys: pytest.CaptureFixture[str]) ->
     print_cost(cost_plan(recipe(micro_batch=8, zero_stage=3), 16, "H100"))
     said = printed(capsys)
     assert "weights gathered for computing" in said and "16 × H100 in 2 nodes" in said
-    assert "25.0 GB/s a node (assumed, see --network; 0.01 ms a hop)" in said
-    assert "450 GB/s a device in a node (0.003 ms a hop), of which 80% are assumed to be reached" in said
+    assert "25.0 GB/s per node (assumed, see --network; 0.01 ms a hop)" in said
+    assert "450 GB/s per device in a node (0.003 ms a hop), of which 80% assumed reachable" in said
