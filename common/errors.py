@@ -1,4 +1,4 @@
-"""Errors that carry the value, the rule it broke and the remedy; the command line turns them into exit codes."""
+"""Errors that carry the value, the rule it broke and the fix; the command line turns them into exit codes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class HunminError(Exception):
             part
             for part in (
                 self.problem,
-                self.rule and f"  rule:   {self.rule}",
-                self.remedy and f"  remedy: {self.remedy}",
+                self.rule and f"  rule: {self.rule}",
+                self.remedy and f"  fix:  {self.remedy}",
             )
             if part
         )

@@ -20,8 +20,8 @@ from common.secrets import masked
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines when stderr is not a terminal."""
 
-PIPED_WIDTH = 200
-"""Columns of a table that is written to a file or a pipe."""
+PIPED_WIDTH = 10_000
+"""Columns that a table may take in a file or a pipe: as many as it needs, nothing is cut."""
 
 
 class _Console(Console):
@@ -80,6 +80,20 @@ class _Rate(ProgressColumn):
         return Text(f"{short_number(speed)} {task.fields['unit']}/s" if speed else "", style="cyan")
 
 
+class _Done(ProgressColumn):
+    def render(self, task: RichTask) -> Text:
+        return Text(_done(task.completed, task.total, task.fields["unit"]))
+
+
+def _done(done: float, total: float | None, unit: str) -> str:
+    """Return how much is done: "1,200 of 4,500 steps"."""
+    return f"{_amount(done)}{f' of {_amount(total)}' if total else ''} {unit}"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.1f}" if value < 10 and value != int(value) else f"{value:,.0f}"
+
+
 def short_number(value: float) -> str:
     """Return a number in at most five characters: 950, 12.3k, 4.5M."""
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -110,6 +124,7 @@ class ProgressBar:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f}%"),
+                _Done(),
                 _Rate(),
                 TimeRemainingColumn(),
                 TextColumn("{task.fields[note]}", style="dim"),
@@ -142,12 +157,12 @@ class ProgressBar:
 
     def _line(self, now: float) -> str:
         rate = (self.done - self._already) / max(now - self._started_at, 1e-9)
-        share = f" of {short_number(self.total)}" if self.total else ""
         ahead = (self.total or 0) - self.done  # below zero where the total was an estimate
         left = f", {duration(ahead / rate)} left" if ahead > 0 and rate else ""
         note = f", {self._note}" if self._note else ""
-        done = f"{short_number(self.done)}{share} {self.unit}"
-        return f"{self.title}: {done}, {short_number(rate)} {self.unit}/s{left}{note}"
+        return (
+            f"{self.title}: {_done(self.done, self.total, self.unit)}, {short_number(rate)} {self.unit}/s{left}{note}"
+        )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

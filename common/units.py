@@ -44,5 +44,10 @@ def time(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds else "0 s"
 
 
+def span(seconds: float) -> str:
+    """Return a duration that nobody would time below a second: "under 1 s", else as `time`."""
+    return time(seconds) if seconds >= 1 else "under 1 s"
+
+
 def _three(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 9.995 else f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"

@@ -70,7 +70,7 @@ NOT_IN_PARTS = (
     "shard_mb",
     "unit_mb",
     "max_reject_share",
-    "max_bad_files",
+    "max_bad_file_share",
     "filters",
     "keep_scores",
     "mixture",
@@ -113,7 +113,7 @@ def build_corpus(settings: CorpusSettings, out: Path, units_only: bool = False) 
     work.mkdir(parents=True, exist_ok=True)
     with open_executor(settings.executor, settings.workers, settings.ray_address, work, "data.units.warm") as execute:
         function = _unit_work(settings, key, work)
-        set_aside = SetAside(len(files), settings.max_bad_files)
+        set_aside = SetAside(len(files), settings.max_bad_file_share)
         catalog = Catalog(function.folder, files, int(settings.unit_mb * 1e6), set_aside, element)
         do_units(catalog, function, execute)
         if element or units_only:

@@ -15,7 +15,7 @@ from common.compressed import compression_of
 from common.progress import console
 from common.secrets import masked_urls
 from common.tables import facts_table, rows_table
-from common.units import count, size, time
+from common.units import count, size, span
 from data.corpus import CorpusSettings, corpus_files
 from data.deduplicate.equal_documents import partitions_of
 from data.deduplicate.groups import GROUP_PARTS
@@ -184,7 +184,7 @@ def estimate(
         ("like documents", near, documents * rates["like"], bands),
         ("clusters of them, by one process", near, documents * rates["clusters"], 1),
         ("report of duplicates", exact or near, documents * rates["report"], groups),
-        ("what one process does alone", True, volume.units * rates["end"], 1),
+        ("single-process part", True, volume.units * rates["end"], 1),
         ("shards", True, text / rates["shards"], 0),
     ]
     steps: list[dict[str, Any]] = [
@@ -245,7 +245,7 @@ def print_corpus_plan(plan: dict[str, Any]) -> None:
     ]
     columns = ["step", *(f"{n:,} core{'s' if n > 1 else ''}" for n in plan["hours"])]
     steps = [*plan["steps"], {"step": "in all", "hours": plan["hours"]}]
-    hours = [[one["step"], *(time(value * HOUR) for value in one["hours"].values())] for one in steps]
+    hours = [[one["step"], *(span(value * HOUR) for value in one["hours"].values())] for one in steps]
     out = console(stderr=False)
     out.print(facts_table("Inputs", inputs))
     out.print(rows_table("Time, at rates measured on one machine", columns, hours))

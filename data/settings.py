@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from pydantic import Field, field_validator
 
 from common.settings import Settings, runtime
@@ -17,6 +20,8 @@ from data.readers import SourceSettings
 
 class CorpusSettings(Settings):
     """Which texts become the corpus, and what happens to them."""
+
+    RENAMED: ClassVar[Mapping[str, str]] = {"max_bad_files": "max_bad_file_share"}
 
     inputs: list[str | SourceSettings] = Field(min_length=1)
     """Paths, folders, globs or URLs; or sources with name, format, field names, licence and rules of their own."""
@@ -51,10 +56,10 @@ class CorpusSettings(Settings):
     """Processes (tasks at once with ray); None takes the cores there are. It does not change the output."""
     max_reject_share: float = Field(0.05, ge=0, le=1)
     """The run fails when more than this share of the lines is unreadable: a wrong field name or format shows early."""
-    max_bad_files: float = Field(0.05, ge=0, le=1)
-    """The run fails when more than this share of the files is damaged (cut archives, binary data) or does not fit what
-    is said of it (a table without the column); of several files one may be, unless this is 0. They are read as far as
-    they are whole, and listed in rejects/files.jsonl. An input none of whose files fits ends the run in any case."""
+    max_bad_file_share: float = Field(0.05, ge=0, le=1)
+    """Largest share of bad input files, 0 to 1: damaged ones (cut archives, binary data) and tables without the named
+    column. The run fails beyond it; one bad file of several passes unless this is 0. A bad file is read up to the
+    damage and listed in rejects/files.jsonl. An input without a single good file always ends the run."""
     keep_finished: bool = runtime(False)
     """A corpus that is finished stays, though the rules it was made by have changed since, with Hunmin or a library.
     Else it is built again."""

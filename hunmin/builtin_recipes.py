@@ -1,8 +1,10 @@
-"""The recipes that come with the package: the folder `configs` of a clone, or its copy in an installed wheel."""
+"""Built-in recipes: the folder `configs` of a clone, or its copy in an installed wheel."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from common.errors import UserError
@@ -12,12 +14,20 @@ SAMPLE = "runs/sample"
 """Folder that the recipes on the embedded sample read, below the one that a command is given in."""
 
 
-def shipped_recipes() -> dict[str, Path]:
+def builtin_recipes() -> dict[str, Path]:
     """Return name ("quickstart") → file of the recipes that come with the package, sorted."""
     here = Path(__file__).parent
     within = here / FOLDER  # a wheel holds them in the package, a clone beside it
     folder = within if within.is_dir() else here.parent / FOLDER
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def summary(recipe: Path) -> str:
+    """Return the first sentence of the comment at the head of a recipe file."""
+    lines = recipe.read_text(encoding="utf-8").splitlines()
+    head = takewhile(lambda line: line.startswith("# ") and not line.startswith("#   "), lines)
+    text = " ".join(line.removeprefix("# ") for line in head)
+    return re.split(r"; |\.(?= [A-Z]|$)", text)[0]
 
 
 def recipe_file(name: str | Path) -> Path:
@@ -28,9 +38,9 @@ def recipe_file(name: str | Path) -> Path:
     if path.exists():
         return path
     if str(path) == path.name and not path.suffix:
-        return shipped_recipes().get(path.name, path)
+        return builtin_recipes().get(path.name, path)
     if path.parent == Path(FOLDER) and path.suffix == ".yaml":
-        return shipped_recipes().get(path.stem, path)
+        return builtin_recipes().get(path.stem, path)
     return path
 
 
@@ -46,6 +56,6 @@ def refuse_without_sample(inputs: Sequence[str]) -> None:
     if any(path.startswith(f"{SAMPLE}/") for path in inputs) and not Path(SAMPLE).exists():
         raise UserError(
             f"the sample is not in {Path(SAMPLE).absolute()}",
-            "the recipe reads it from there, below the folder that the command is given in",
+            "the recipe reads it there, relative to the working directory",
             f"hunmin sample --out {SAMPLE}, then the same command again",
         )

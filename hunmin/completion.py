@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hunmin.builtin_recipes import shipped_recipes
+from hunmin.builtin_recipes import builtin_recipes
 
 STAGES = ("corpus", "tokenizer", "encode", "pretrain", "export", "klue", "report", "instruct", "tune", "leaderboard",
           "embed")  # fmt: skip
@@ -33,7 +33,12 @@ stages, launchers, tasks, suites, boards = map(_of, (STAGES, LAUNCHERS, TASKS, S
 
 def recipes(incomplete: str) -> list[str]:
     """Return the recipes that a word begins: those that come with the package, and the YAML files of this folder."""
-    return _of([*shipped_recipes(), *sorted(path.name for path in Path().glob("*.yaml"))])(incomplete)
+    return _of([*builtin_recipes(), *sorted(path.name for path in Path().glob("*.yaml"))])(incomplete)
+
+
+def builtin(incomplete: str) -> list[str]:
+    """Return the built-in recipes that a word begins."""
+    return _of(builtin_recipes())(incomplete)
 
 
 def devices(incomplete: str) -> list[str]:

@@ -9,6 +9,7 @@ from common.errors import UserError
 from common.files import is_remote
 from data.plan import RATES
 from data.readers import HUB, list_files
+from hunmin.klue_cost import klue_seconds
 from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import NOT_NAMED, Recipe, warnings
 from hunmin.stages import STAGES, stage_named
@@ -23,6 +24,8 @@ TEXT_RATES = {"corpus": RATES["unit"], "tokenizer": 1.5e6, "encode": 47e6}
 of an AMD EPYC (`docs/performance.md`); of the vocabulary's training assumed, and low."""
 UNPACKED = 4
 """Bytes of text in a byte of a packed file."""
+BYTES_PER_TOKEN = 4.7
+"""Of Korean UTF-8 text in a vocabulary of 32,000 entries; of the embedded sample 4.8."""
 PACKED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".7z", ".parquet")
 
 
@@ -72,6 +75,7 @@ def cost_plan(
     tokens = Path(recipe.out) / stage_named("encode").folder
     cost = run_cost(p, vocab_size, where, TokenShards(tokens).tokens_in_a_pass if (tokens / META).is_file() else None)
     text = text_bytes(recipe)
+    fine = klue_seconds(recipe, cost["flops_per_second"] * where.devices / where.nodes)  # on one node
     return {
         **cost,
         "device": device or "this machine",
@@ -82,8 +86,30 @@ def cost_plan(
         "price_per_hour": price,
         "text_bytes": text,
         "text_core_hours": None if text is None else sum(core_seconds(stage, text) for stage in TEXT_RATES) / 3600,
+        "epochs_about": None if not text else p.tokens * BYTES_PER_TOKEN / text,
+        "klue_hours": None if fine is None else fine / 3600,
         "notes": advice(p, vocab_size, where, cost) + _not_here(recipe),
     }
+
+
+def refuse_full_node(devices: int, device: str | None) -> None:
+    """Refuse more devices per node than a node of that kind holds.
+
+    Args:
+        devices: in a node.
+        device: its name; None: this machine, of which any number is reckoned.
+
+    Raises:
+        UserError: a node holds fewer.
+    """
+    named = named_device(device) if device else None
+    if named and named.count == 1 and devices > named.device.in_node:
+        room = named.device.in_node
+        raise UserError(
+            f"--devices {devices}: a node holds {room} {named.name}",
+            "--devices counts the devices of one node",
+            f"--nodes {nodes_of(devices, room)} --devices {devices // nodes_of(devices, room)}",
+        )
 
 
 def _named(device: str | None) -> Named:

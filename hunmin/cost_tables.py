@@ -16,22 +16,23 @@ PARTS = {
     "gathered": "weights gathered for computing",
     "gradients": "gradients",
     "moments": "optimizer moments",
-    "communication": "communication buckets",
+    "communication": "all-reduce buckets",
     "activations": "activations",
     "head": "head and logits",
-    "gaps": "kept by the allocator",
+    "gaps": "allocator overhead",
 }
 """Part of the memory → its name for people."""
 
 
 UNKNOWN = "not known before the corpus is encoded"
+LEFT_OUT = ("compilation in the first run", "validation", "checkpoints")
 Rows = list[tuple[str, str]]
 
 
 def print_cost(plan: dict[str, Any]) -> None:
     """Print a plan of `hunmin.cost.cost_plan` as tables on stdout."""
     out = console(stderr=False)
-    memory = f"Memory a device, ZeRO stage {plan['zero_stage']}, micro-batch of {plan['micro_batch']} samples"
+    memory = f"Memory per device, ZeRO stage {plan['zero_stage']}, micro-batch of {plan['micro_batch']} samples"
     facts = {"The run": _run(plan), memory: _memory(plan), "Disk": _disk(plan), "Time": _time(plan)}
     for title, rows in facts.items():
         out.print(facts_table(title, rows))
@@ -44,19 +45,27 @@ def print_cost(plan: dict[str, Any]) -> None:
 def _run(plan: dict[str, Any]) -> Rows:
     epoch = UNKNOWN
     if plan["epoch_tokens"]:
-        epoch = f"{units.count(plan['epoch_tokens'])} tokens; the run goes over them {plan['epochs']:,.1f} times"
+        epoch = f"{units.count(plan['epoch_tokens'])} tokens"
     devices = f"{plan['named_devices']} × {plan['device_name']}"
     devices += f" = {plan['devices']} devices" if plan["devices"] != plan["named_devices"] else ""
     devices += f" in {plan['nodes']} nodes" if plan["nodes"] > 1 else ""
     return [
         ("parameters", units.count(plan["parameters"])),
-        ("the run", f"{units.count(plan['tokens'])} tokens"),
-        ("an epoch", epoch),
-        ("FLOPs a token, forward + backward", f"{plan['flops_per_token'] / 1e6:.1f} M"),
+        ("training tokens", units.count(plan["tokens"])),
+        ("tokens in an epoch", epoch),
+        ("epochs", _epochs(plan)),
+        ("FLOPs per token, forward + backward", f"{plan['flops_per_token'] / 1e6:.1f} M"),
         ("FLOPs in all", f"{plan['flops']:.2e}"),
         ("devices", devices),
-        ("computing in", plan["arithmetic"]),
+        ("precision", plan["arithmetic"]),
     ]
+
+
+def _epochs(plan: dict[str, Any]) -> str:
+    if plan["epoch_tokens"]:
+        return f"{plan['epochs']:,.1f}"
+    about = plan["epochs_about"]
+    return f"about {about:,.0f}, by {units.size(plan['text_bytes'])} of text" if about else UNKNOWN
 
 
 def _memory(plan: dict[str, Any]) -> Rows:
@@ -67,7 +76,7 @@ def _memory(plan: dict[str, Any]) -> Rows:
     total = units.size(plan["memory_bytes_per_device"])
     return [
         *((PARTS[part], size) for part, size in shown.items()),
-        ("in all", f"{total}: {'fits' if plan['fits'] else 'DOES NOT FIT'} ({room} of {device} can be used)"),
+        ("in all", f"{total}: {'fits' if plan['fits'] else 'DOES NOT FIT'} ({room} of {device} usable)"),
         ("largest micro-batch", _largest(plan["largest_micro_batch"], plan)),
         ("… with gradient checkpointing", _largest(plan["largest_micro_batch_checkpointing"], plan)),
     ]
@@ -79,7 +88,7 @@ def _largest(largest: dict[str, int], plan: dict[str, Any]) -> str:
     if largest["divides"] != largest["fits"]:
         return f"{largest['fits']}; {largest['divides']} to divide the global batch"
     share = plan["micro_batch"] * plan["micro_batches_per_step"]
-    return f"{largest['fits']}" + (" (a device's whole share of a step)" if largest["fits"] >= share else "")
+    return f"{largest['fits']}" + (" (a device's whole share of the global batch)" if largest["fits"] >= share else "")
 
 
 def _disk(plan: dict[str, Any]) -> Rows:
@@ -95,24 +104,28 @@ def _disk(plan: dict[str, Any]) -> Rows:
 
 def _time(plan: dict[str, Any]) -> Rows:
     rate, share = plan["flops_per_second"] / 1e12, plan["micro_batches_per_step"]
-    step = f"{share:.4g} micro-batch{'' if share == 1 else 'es'} a device"
+    step = f"{share:.4g} micro-batch{'' if share == 1 else 'es'} per device"
     if plan["devices"] > 1:
         compute, waiting = (units.time(plan[f"step_{part}_seconds"]) for part in ("compute", "waiting"))
         step += f"; {compute} computing, {waiting} waiting"
     rows = [
         ("rate", f"{rate:{',.0f' if rate >= 100 else '.3g'}} TFLOP/s ({plan['basis']})"),
-        ("a step", f"{units.time(plan['step_seconds'])} ({step})"),
+        ("time per step", f"{units.time(plan['step_seconds'])} ({step})"),
     ]
     if plan["devices"] > 1:
-        rows.append(("communication a step", f"{units.time(plan['step_communication_seconds'])}, over {_links(plan)}"))
+        rows.append(
+            ("communication per step", f"{units.time(plan['step_communication_seconds'])}, over {_links(plan)}")
+        )
     rows += [
-        ("tokens a second", units.count(plan["tokens_per_second"])),
-        ("training time, without validation and checkpoints", units.time(plan["hours"] * 3600)),
+        ("tokens per second", units.count(plan["tokens_per_second"])),
+        ("training time", f"{units.time(plan['hours'] * 3600)}, without {', '.join(LEFT_OUT)}"),
     ]
     if plan["text_core_hours"] is not None:
-        took = units.time(plan["text_core_hours"] * 3600)
+        took = units.span(plan["text_core_hours"] * 3600)
         of = f"{units.size(plan['text_bytes'])} of text, at rates measured on one machine"
-        rows.append(("corpus, vocabulary and token shards", f"{took} of one core for {of}"))
+        rows.append(("corpus, vocabulary, encoding", f"{took} on one core for {of}"))
+    if plan["klue_hours"] is not None:
+        rows.append(("KLUE fine-tuning", f"about {units.span(plan['klue_hours'] * 3600)}"))
     if plan["cost"] is not None:
         total, price = units.money(plan["cost"]), units.money(plan["price_per_hour"])
         rows.append(("cost", f"{total}, at {price} an hour for one {plan['device_name']}"))
@@ -125,15 +138,15 @@ def _links(plan: dict[str, Any]) -> str:
     if plan["nodes"] > 1:
         how = "stated" if plan["network_stated"] else "assumed, see --network"
         hop = units.time(plan["hop_seconds"]["between_nodes"])
-        links.append(f"{units.size(plan['network_bytes_per_second'])}/s a node ({how}; {hop} a hop)")
+        links.append(f"{units.size(plan['network_bytes_per_second'])}/s per node ({how}; {hop} a hop)")
     if plan["devices"] > plan["nodes"]:
         hop = units.time(plan["hop_seconds"]["in_node"])
-        links.append(f"{units.size(plan['link_bytes_per_second'])}/s a device in a node ({hop} a hop)")
-    return f"{', '.join(links)}, of which {plan['link_share']:.0%} are assumed to be reached"
+        links.append(f"{units.size(plan['link_bytes_per_second'])}/s per device in a node ({hop} a hop)")
+    return f"{', '.join(links)}, of which {plan['link_share']:.0%} assumed reachable"
 
 
 def _scaling_table(plan: dict[str, Any]) -> Table:
-    columns = ["devices", "nodes", "micro-batch", "memory a device", "time", "efficiency"]
+    columns = ["devices", "nodes", "micro-batch", "memory per device", "time", "efficiency"]
     rows = []
     for row in plan["scaling"]:
         cells = [f"{row['devices']:,}", f"{row['nodes']:,}"]
@@ -142,6 +155,6 @@ def _scaling_table(plan: dict[str, Any]) -> Table:
             cells += [str(row["micro_batch"]), memory, units.time(row["hours"] * 3600), f"{row['efficiency']:.0%}"]
             cells += [units.money(row["cost"])] if plan["cost"] is not None else []
         else:
-            cells.append("none divides")
+            cells.append("does not divide")
         rows.append(cells)
-    return rows_table("On other numbers of devices", [*columns, *(["cost"] if plan["cost"] is not None else [])], rows)
+    return rows_table("Other numbers of devices", [*columns, *(["cost"] if plan["cost"] is not None else [])], rows)

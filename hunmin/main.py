@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Annotated, Any
 
@@ -15,29 +16,65 @@ from common.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_MISUSED, EXIT_TERM
 from common.files import disk_errors
 from common.process import Terminated, end_on_sigterm
 from common.progress import say, shown
-from hunmin.commands import corpus, doctor, embed, instruct, klue, launch, leaderboard, model, run, tokenizer
+from hunmin import renamed
+from hunmin.commands import (
+    corpus,
+    doctor,
+    embed,
+    instruct,
+    klue,
+    launch,
+    leaderboard,
+    model,
+    push,
+    run,
+    start,
+    tokenizer,
+)
 
-GOES_ON = "what is finished stays; the same command goes on from there"
+RESUME = "finished work is kept; resume with the same command"
 
 
-class _Commands(TyperGroup):
-    """Says what a Ctrl-C leaves behind; typer itself would end without a word."""
+def _without_types(options: Iterable[Any]) -> None:
+    """Leave out "<bool>" beside flags in the help."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+
+
+class _Group(TyperGroup):
+    """A group whose help shows no type beside flags."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        _without_types(command.get_params(ctx) if command else ())
+        return command
+
+
+class _Commands(_Group):
+    """All commands; on Ctrl-C it says what is kept, where typer itself ends without a word."""
+
+    def get_params(self, ctx: Any) -> Any:
+        options = super().get_params(ctx)
+        _without_types(options)
+        return options
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            say(str(error) or f"interrupted: {GOES_ON}", style="yellow")
+            say(str(error) or f"interrupted: {RESUME}", style="yellow")
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 app = typer.Typer(
     name="hunmin",
     cls=_Commands,
-    help="Pretraining of Korean encoders (BERT, RoBERTa, ModernBERT): raw text to KLUE scores by one recipe.",
+    help="Pretrain Korean encoders (BERT, RoBERTa, ModernBERT): one recipe from raw text to KLUE scores.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -53,22 +90,22 @@ def _versions(context: typer.Context, wanted: bool) -> None:
 def _program(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_versions, is_eager=True, help="Print the versions that matter, and end."),
+        typer.Option(
+            "--version", callback=_versions, is_eager=True, help="Print the versions of Hunmin and libraries."
+        ),
     ] = False,
 ) -> None:
     pass
 
 
+start.register(app)
 run.register(app)
 model.register(app)
+push.register(app)
 launch.register(app)
 doctor.register(app)
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(tokenizer.app, name="tokenizer")
-app.add_typer(klue.app, name="klue")
-app.add_typer(instruct.app, name="instruct")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.add_typer(embed.app, name="embed")
+for group in (corpus, tokenizer, klue, instruct, leaderboard, embed):
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2], cls=_Group)
 
 
 def main() -> None:
@@ -81,6 +118,9 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """Return the exit code of a command line; a user's mistake is shown without a traceback."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    if moved := renamed.command_now(arguments):
+        say(f"error: {moved}", style="red")
+        return EXIT_MISUSED
     try:
         with disk_errors("the output"):
             code = app(arguments, standalone_mode=False)
@@ -92,28 +132,27 @@ def run_command(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except Terminated:
-        say(f"terminated: {GOES_ON}", style="yellow")
+        say(f"terminated: {RESUME}", style="yellow")
         return EXIT_TERMINATED
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_FAILED
     except OSError as error:  # a folder that is not there, no permission, a disk that is mounted for reading alone …
-        if error.filename is None:  # no file the user named: a fault of ours, to be seen whole
+        if error.filename is None:  # not a path of the user: an internal error keeps its traceback
             raise
         say(f"error: {error.filename}: {error.strerror}", style="red")
-        say("  rule:   files that are read exist, and folders that are written to can be written to")
-        say("  remedy: name another one, or mend its permissions")
+        say("  fix:  name another path, or fix its permissions")
         return EXIT_FAILED
     except UnicodeEncodeError as error:  # Python keeps bytes that are no text as lone surrogates
         if not any(0xDC80 <= ord(character) <= 0xDCFF for character in error.object):
             raise
-        say("error: an argument, or the name of a file, is not UTF-8", style="red")
-        say("  rule:   names are text in UTF-8\n  remedy: rename the file, or set a UTF-8 locale")
+        say("error: an argument or a file name is not UTF-8", style="red")
+        say("  fix:  rename the file, or set a UTF-8 locale")
         return EXIT_MISUSED
     except Exception as error:
         if _is_usage_error(error):
-            if now := launch.RENAMED.get(getattr(error, "option_name", "")):
-                say(f"error: {error.option_name} is called {now} now", style="red")  # type: ignore[attr-defined]
+            if now := renamed.OPTIONS.get(getattr(error, "option_name", "")):
+                say(f"error: {error.option_name} is now {now}", style="red")  # type: ignore[attr-defined]
                 return EXIT_MISUSED
             error.show()  # type: ignore[attr-defined]
             return EXIT_MISUSED
@@ -121,7 +160,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _show_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a fault of the program with its traceback; what logs in somewhere may stand in it, and is masked."""
+    """Print an internal error with its traceback, secrets masked."""
     print(shown("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 

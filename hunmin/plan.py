@@ -16,7 +16,7 @@ from common.progress import console, duration, short_number
 from data.corpus import corpus_files
 from data.readers import list_files
 from data.units.fields import check_fields
-from hunmin.cost import TEXT_RATES, core_seconds, cost_plan, text_bytes
+from hunmin.cost import BYTES_PER_TOKEN, TEXT_RATES, core_seconds, cost_plan, text_bytes
 from hunmin.pins import refuse_unknown_names
 from hunmin.preflight import refuse_shared_executor, refuse_training
 from hunmin.recipe import Recipe, warnings
@@ -65,6 +65,7 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
         "out": recipe.out,
         "input_bytes": sum(path.stat().st_size for path in files if path.is_file()),
         "tokens": recipe.pretrain.tokens,
+        "epochs": recipe.pretrain.tokens * BYTES_PER_TOKEN / text if text else None,
         "stages": rows,
         "warnings": warnings(recipe),
         "seconds": round(sum(known), 1),
@@ -72,6 +73,8 @@ def dry_run_plan(recipe: Recipe, first: str | None, last: str | None, restart: s
 
 
 def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) -> float | None:
+    import torch
+
     if stage in TEXT_RATES:
         return core_seconds(stage, text) / available_cores() + START_SECONDS
     if stage == "pretrain":
@@ -82,22 +85,24 @@ def _expected_seconds(recipe: Recipe, stage: str, text: float, resumes: bool) ->
             if rows:
                 left = p.tokens - p.samples_before(rows[-1]["step"]) * p.max_seq_len
                 return left / max(1.0, statistics.median(row["tokens_per_second"] for row in rows))
-        import torch
-
         # processes on one CPU share what it does
         return cost_plan(recipe, p.processes if torch.cuda.is_available() else 1)["hours"] * 3600
-    return None if stage == "klue" and recipe.klue else 10.0
+    if stage == "klue" and recipe.klue:
+        hours = cost_plan(recipe, torch.cuda.device_count() or 1)["klue_hours"]
+        return None if hours is None else hours * 3600 + START_SECONDS
+    return 10.0
 
 
 def print_plan(plan: dict[str, Any]) -> None:
     """Print a dry run as a table on stdout."""
     table = Table(
         title=f"{plan['out']}: {human_size(plan['input_bytes'])} of input files, "
-        f"{short_number(plan['tokens'])} training token positions"
+        f"{short_number(plan['tokens'])} training tokens"
+        + (f", about {plan['epochs']:,.1f} epochs" if plan["epochs"] else "")
     )
     for name in ("stage", "", "why"):
         table.add_column(name)
-    table.add_column("there now", justify="right")
+    table.add_column("on disk", justify="right")
     table.add_column("expected", justify="right")
     for row in plan["stages"]:
         expected = "?" if row["seconds"] is None else duration(row["seconds"])
@@ -110,9 +115,11 @@ def print_plan(plan: dict[str, Any]) -> None:
         )
     out = console(stderr=False)
     out.print(table)
+    unknown = [row["stage"] for row in plan["stages"] if row["seconds"] is None]
     out.print(
-        f"expected in all: {duration(plan['seconds'])} and what is marked ? "
-        "(pretraining from a matrix product measured here; text stages from rates measured on one machine)"
-    )
+        f"total: about {duration(plan['seconds'])}" + (f", without {', '.join(unknown)} (unknown)" if unknown else "")
+        + ". Estimated from a matrix product timed here and text rates of one machine; left out: compilation in the "
+        "first run, validation, checkpoints, downloads."
+    )  # fmt: skip
     for warning in plan["warnings"]:
         out.print(Text(f"warning: {warning}", style="yellow"))

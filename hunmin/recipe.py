@@ -26,7 +26,7 @@ from common.settings import (
 from data.decontaminate import NOT_DECONTAMINATED
 from data.settings import CorpusSettings
 from embed.settings import EmbedSettings
-from hunmin.builtin_recipes import recipe_file, shipped_recipes
+from hunmin.builtin_recipes import builtin_recipes, recipe_file
 from hunmin.hub.settings import HubSettings
 from hunmin.pins import pin_names
 from klue.settings import KlueSettings
@@ -210,7 +210,7 @@ def _benchmark(klue: dict[str, Any]) -> list[str]:
 
 
 def _no_recipe(path: Path) -> UserError:
-    shipped = list(shipped_recipes())
+    shipped = list(builtin_recipes())
     here = [file.name for file in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
     known = nearest(path.name, here) or nearest(path.stem, shipped)
     return UserError(

@@ -148,7 +148,7 @@ def _loss(stage: Stage, held: Path, seconds: float | None, changes: Sequence[str
         f"this run would replace {held}" + (f", which holds {work}" if work else "") + "; changed since:\n"
         + "\n".join(f"  - {change}" for change in shown),
         "more than a minute of work is replaced only when asked for",
-        "\n          ".join(ways),
+        "\n        ".join(ways),
     )  # fmt: skip
 
 

@@ -241,7 +241,8 @@ def print_report(run: Path, page: Path) -> None:
         table.add_row(name, text)
     out.print(table)
     if report["klue"]:
-        out.print(results_table(report["klue"], report["published"], out.width, report["contamination"]))
+        out.print(results_table(report["klue"], report["published"], out.width, brief=True))
+        out.print("more metrics and notes: the report")
     else:
         out.print(f"klue:   {NOT_SCORED}")
     out.print(f"report: {run / 'report' / 'report.md'}")

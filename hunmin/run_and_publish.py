@@ -25,7 +25,7 @@ def run_whole(
         HunminError, Interrupted: as `run` and `publish_run`.
     """
     from hunmin.hub.follow import following
-    from hunmin.hub.publish import publish_run
+    from hunmin.hub.publish_run import publish_run
     from hunmin.page.page import PAGE, write_page
     from hunmin.run import run
 

@@ -118,7 +118,7 @@ def memory_needed(job: Job, config: Any) -> float:
         job: its batch size and longest input count.
         config: of the model.
     """
-    rows, length = job.training.batch_size * get_task(job.task).choices, job.training.max_length
+    rows, length = job.training.global_batch * get_task(job.task).choices, job.training.max_seq_len
     hidden, layers = config.hidden_size, config.num_hidden_layers
     weights = 18 * (config.vocab_size * hidden + 12 * layers * hidden**2)
     activations = layers * length * rows * hidden * (34 + 5 * config.num_attention_heads * length / hidden)

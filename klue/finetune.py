@@ -76,7 +76,7 @@ def finetune(job: Job) -> Outcome:
     Path(job.history).parent.mkdir(parents=True, exist_ok=True)
     with Path(job.history).open("w", encoding="utf-8") as history:
         for epoch in range(training.epochs):
-            batches = train_batches(lengths, training.batch_size, job.seed, epoch)
+            batches = train_batches(lengths, training.global_batch, job.seed, epoch)
             due = evaluation_steps(len(batches), training.evaluations_per_epoch)
             losses = torch.zeros((), device=device)
             since = 0

@@ -130,9 +130,9 @@ def plan_jobs(
         task = get_task(name)
         _check_family(model, task)
         choices = tried_values(settings, task, model.hidden_size)
-        if choices[0].max_length > model.max_positions:
+        if choices[0].max_seq_len > model.max_positions:
             say(f"klue: {task.title}: inputs of {model.max_positions} tokens at most, the model has no more positions")
-            short = {"max_length": model.max_positions}
+            short = {"max_seq_len": model.max_positions}
             choices = [choice.model_copy(update=short) for choice in choices]
         keys = [*task.metrics, *task.as_published.values(), *task.extra_metrics]
         if (metric := choices[0].metric_for_best_model) not in (None, *keys):
@@ -143,7 +143,7 @@ def plan_jobs(
             )
         inits = INITS if settings.baseline_random else INITS[:1]
         for init, training, seed in product(inits, choices, settings.seed_list):
-            values = "" if settings.search == "none" else f"{values_name(training.model_dump())}-"
+            values = "" if settings.search == "none" else f"{values_name(training.values)}-"
             job_name = f"{name}-{init}-{values}{seed}"
             jobs.append(
                 Job(
@@ -172,4 +172,4 @@ def plan_jobs(
 
 def steps_of(job: Job) -> int:
     """Return how many optimiser steps a job takes."""
-    return job.training.epochs * -(-(job.inputs or job.examples["train"]) // job.training.batch_size)
+    return job.training.epochs * -(-(job.inputs or job.examples["train"]) // job.training.global_batch)

@@ -62,8 +62,8 @@ def predict_file(
     torch.set_num_threads(job.threads)
     tokenizer = load_tokenizer(folder)
     check_reading(task, examples, tokenizer, folder)
-    features = make_features(task, examples, tokenizer, read_model_folder(folder), job.training.max_length)
-    if note := cut_note({"": features}, job.training.max_length):
+    features = make_features(task, examples, tokenizer, read_model_folder(folder), job.training.max_seq_len)
+    if note := cut_note({"": features}, job.training.max_seq_len):
         say(f"{given}: {note}", style="yellow")
     where = torch.device(device)
     outputs = predict(model.to(where), features, task, job, where)

@@ -49,9 +49,9 @@ def print_report(wanted: Wanted) -> None:
     """
     if wanted.worst and not (wanted.data and wanted.details):
         raise UserError(
-            f"--worst {wanted.worst} without --data and --details",
+            f"--worst {wanted.worst} without --data and --breakdown",
             "it shows the texts of a task's examples, which stand in the benchmark's files",
-            "name the task by --details and the folder by --data",
+            "name the task by --breakdown and the folder by --data",
         )
     rows = read_models(wanted.folders, read_rows)
     several = len(wanted.folders) > 1
@@ -131,4 +131,4 @@ def _examples(name: str, data: Path, split: str) -> list[Any]:
 
 def _counts(found: dict[str, int]) -> str:
     named = ", ".join(f"{name} {count:,}" for name, count in found.items())
-    return f"sentences of the corpus taken out because they stand in a task's data, or all but: {named}"
+    return f"corpus sentences removed as exact or near duplicates of a task's data: {named}"

@@ -14,6 +14,7 @@ from rich.text import Text
 from common.errors import UserError
 from klue.grid import md, tex
 from klue.results import summarize
+from klue.synthetic import TOLD
 from klue.tables import Line, Scores, tables
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ def results_table(
     published: dict[str, Any] | None = None,
     width: int = 120,
     contamination: Mapping[str, int] | None = None,
+    brief: bool = False,
 ) -> Group:
     """Return the results as tables for the terminal, one a suite, a metric a row, the best in bold; see `tabulate`.
 
@@ -37,17 +39,18 @@ def results_table(
         published: what `published_rows` returns, or None.
         width: columns of the terminal; fewer published models stand in fewer.
         contamination: see `tabulate`.
+        brief: only the tasks' own metrics, and the first notes.
     """
-    return Group(*(_terminal(scores, width) for scores in tables(rows, published, contamination)))
+    return Group(*(_terminal(scores, width, brief) for scores in tables(rows, published, contamination)))
 
 
-def _terminal(scores: Scores, width: int) -> Table:
+def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     ours = [line for line in scores.lines if line.seeds]
     kind = BESIDE if scores.suite.name == "klue" else ""
     beside = [line for line in scores.lines if line.title.startswith(f"published: {kind}")]
     room = (width - 2 - METRIC_WIDTH - 17 * len(ours)) // 11
     shown = ours + beside[: max(0, room)]
-    notes = list(scores.notes)
+    notes = scores.notes[: 1 + (TOLD in scores.notes)] if brief else list(scores.notes)
     if len(shown) < len(scores.lines):
         notes.append(f"{len(scores.lines) - len(shown)} more published models: hunmin klue report --format markdown.")
     table = Table(title=scores.title, title_justify="left", caption=Text("\n".join(notes)), caption_justify="left")
@@ -59,9 +62,10 @@ def _terminal(scores: Scores, width: int) -> Table:
     styled = [_with_best(scores, line, Text, lambda cell: Text(cell, style="bold")) for line in shown]
     for number, column in enumerate(scores.columns):
         table.add_row(column, *(cells[number] for cells in styled))
-    if scores.extra:
+    extra = [] if brief else scores.extra
+    if extra:
         table.add_section()
-    for name, cells in scores.extra:
+    for name, cells in extra:
         table.add_row(name, *cells, *["–"] * (len(shown) - len(cells)), style="dim")
     return table
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from klue.plan import INITS
-from klue.search import GRID
+from klue.search import IN_ROWS
 from klue.synthetic import NOTE
 from klue.tasks import TASKS
 
@@ -21,7 +21,7 @@ def sort_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _values(row: dict[str, Any]) -> tuple[Any, ...]:
     """Return a row's settings, in the order of what a search varies."""
-    return (*(row["settings"][name] for name in GRID), json.dumps(row["settings"], sort_keys=True))
+    return (*(row["settings"][name] for name in IN_ROWS), json.dumps(row["settings"], sort_keys=True))
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float | int | None]:

@@ -187,7 +187,7 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     folder.mkdir(parents=True)
     made: dict[str, dict[str, Any]] = {}
     for name, job in {job.task: job for job in jobs}.items():
-        task, split, length = get_task(name), splits[name], job.training.max_length
+        task, split, length = get_task(name), splits[name], job.training.max_seq_len
         tokenizer = load_tokenizer(model.folder)  # anew: a task may add tokens to it
         parts = {"train": split.train, "dev": split.dev} | ({"test": split.test} if split.test else {})
         features = {which: make_features(task, part, tokenizer, model, length) for which, part in parts.items()}

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from common.errors import UserError
 from common.files import follow_umask, publish_folder
+from common.settings import with_new_names
 from klue.heads import Head, build_head
 from klue.model_folder import BESIDE_TOKENIZER, HEAD_FILE, TOKENIZER_FILES
 from klue.plan import Job
@@ -72,6 +73,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     """
     try:
         stored = json.loads((folder / FACTS).read_bytes())
+        stored["job"] = with_new_names(stored["job"], Job)
         Job.model_validate(stored["job"])
         return {key: stored[key] for key in ("job", "shared", "scores", "labels")}
     except (OSError, ValueError, KeyError, TypeError):
@@ -153,7 +155,7 @@ def _card(task: Task, job: Job, scores: dict[str, Any]) -> str:
             f"# {job.model_name}, fine-tuned for {task.title}",
             "",
             f"Seed {job.seed}, learning rate {values.learning_rate:g}, {values.epochs} epochs of batches of "
-            f"{values.batch_size}, inputs of {values.max_length} tokens at most, "
+            f"{values.global_batch}, inputs of {values.max_seq_len} tokens at most, "
             f"{'from random initialisation' if job.init == 'random' else 'from pretrained weights'}; "
             f"{job.examples['train']:,} train examples.",
             "",

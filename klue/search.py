@@ -5,17 +5,19 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from klue.settings import KlueSettings, Training, resolve_training
+from klue.settings import ROW_NAMES, KlueSettings, Training, resolve_training
 from klue.tasks.base import Task
 
 GRID: dict[str, tuple[float, ...]] = {
     "learning_rate": (1e-5, 2e-5, 3e-5, 5e-5),
     "warmup_share": (0.0, 0.1, 0.2, 0.6),
     "weight_decay": (0.0, 0.01),
-    "batch_size": (8, 16, 32),
+    "global_batch": (8, 16, 32),
     "epochs": (3, 4, 5, 10),
 }
 """The paper's, section 5."""
+IN_ROWS = tuple(ROW_NAMES.get(name, name) for name in GRID)
+"""The grid's settings by their names in result rows."""
 SEARCHES: dict[str, tuple[str, ...]] = {"none": (), "small": ("learning_rate",), "grid": tuple(GRID)}
 """What is varied; all else has the value it would have without a search."""
 
@@ -39,9 +41,9 @@ def values_name(values: dict[str, Any]) -> str:
     """Return the varied values as a part of a folder's name: "lr3e-05-warmup0.1-decay0-batch32-epochs4".
 
     Args:
-        values: a job's training values; a result row's `settings` hold them too.
+        values: `Training.values` of a job, or a result row's `settings`.
     """
-    short = zip(GRID, ("lr", "warmup", "decay", "batch", "epochs"), strict=True)
+    short = zip(IN_ROWS, ("lr", "warmup", "decay", "batch", "epochs"), strict=True)
     return "-".join(f"{word}{values[name]:g}" for name, word in short)
 
 

@@ -17,11 +17,16 @@ from klue.tasks.base import LARGE_FROM_HIDDEN, Task
 AUTHORS_PARSER_WIDTH = 768
 """Of the LSTMs of KLUE-DP's parser."""
 
+RENAMED = {"select_by": "metric_for_best_model", "batch_size": "global_batch", "max_length": "max_seq_len"}
+"""Earlier name of a setting → its name."""
+ROW_NAMES = {name: earlier for earlier, name in RENAMED.items()}
+"""Setting → its name in result rows and fingerprints of jobs, which keep the earlier names."""
+
 
 class FineTuneSettings(Settings):
     """How a model is fine-tuned; a value left out is the benchmark authors' for the task and the model's size."""
 
-    RENAMED: ClassVar[Mapping[str, str]] = {"select_by": "metric_for_best_model"}
+    RENAMED: ClassVar[Mapping[str, str]] = RENAMED
 
     epochs: int | None = Field(None, ge=1)
     """Passes over the train examples. Authors: YNAT and STS 4, NLI, MRC and WoS 5, NER and RE 3, DP 10; with a large
@@ -29,14 +34,14 @@ class FineTuneSettings(Settings):
     learning_rate: float | None = Field(None, gt=0)
     """Peak learning rate of AdamW (eps 1e-8). Authors: 5e-5, MRC and WoS 3e-5; with a large model (hidden ≥ 1024)
     STS, RE and WoS 2e-5, NER 1e-5."""
-    batch_size: int | None = Field(None, ge=1)
+    global_batch: int | None = Field(None, ge=1)
     """Examples a step (MRC: windows). Authors: 32, MRC and WoS 16; with a large model RE 16, NER 8."""
     warmup_share: float | None = Field(None, ge=0, le=1)
     """Share of the steps over which the rate rises linearly; then it falls linearly to 0.
     Authors: 0.1, NER and MRC 0; with a large model 0.2 for YNAT, NLI, RE and DP."""
     weight_decay: float | None = Field(None, ge=0)
     """Decoupled decay of all weights but biases and layer norms. Authors: 0, WoS 0.01."""
-    max_length: int | None = Field(None, ge=8)
+    max_seq_len: int | None = Field(None, ge=8)
     """Tokens an example is cut to, special tokens included; MRC: tokens of a window. Authors: 128, RE and DP 256, NER,
     MRC and WoS 510. A model of fewer positions reads no more than it has."""
     evaluations_per_epoch: int | None = Field(None, ge=1)
@@ -239,14 +244,14 @@ class KlueSettings(Settings):
 class Training(Settings):
     """The values a job is fine-tuned with, all of them resolved; see FineTuneSettings for units."""
 
-    RENAMED: ClassVar[Mapping[str, str]] = {"select_by": "metric_for_best_model"}
+    RENAMED: ClassVar[Mapping[str, str]] = RENAMED
 
     epochs: int
     learning_rate: float
-    batch_size: int
+    global_batch: int
     warmup_share: float
     weight_decay: float
-    max_length: int
+    max_seq_len: int
     evaluations_per_epoch: int
     patience: int = 0
     dropout: float | None = None
@@ -261,12 +266,10 @@ class Training(Settings):
 
     @property
     def values(self) -> dict[str, Any]:
-        """Return what identifies the training: all values; the metric and `parser_width` only where one is given."""
+        """Return what identifies the training, by its names in result rows; optional values only where one is given."""
         optional = ("metric_for_best_model", "parser_width")
         values = {name: value for name, value in self.model_dump().items() if name not in optional or value is not None}
-        if "metric_for_best_model" in values:  # result rows and fingerprints of all versions call it so
-            values["select_by"] = values.pop("metric_for_best_model")
-        return values
+        return {ROW_NAMES.get(name, name): value for name, value in values.items()}
 
 
 def resolve_training(settings: KlueSettings, task: Task, hidden_size: int) -> Training:

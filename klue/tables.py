@@ -166,12 +166,12 @@ def tabulate(
         notes.append(AS_PUBLISHED)
     notes += [f"{marks[name]} {TASKS[name].title}: {note}." for name, note in data_notes.items()]
     if looks := _looks(summary, {name for name, _, shown in columns if shown == "best"}):
-        notes.append(f"Best of so many evaluations, each of which looked at dev: {looks}; the last one beside it.")
+        notes.append(f"Scores are the best of N dev evaluations ({looks}); last-evaluation scores are below.")
     notes += _other_than_the_authors(summary)
     held = {n: c for n, c in (contamination or {}).items() if SUITE_OF.get(n, "klue") == which.name}
     if held:
         found = ", ".join(f"{TASKS[n].title if n in TASKS else n} {count:,}" for n, count in held.items())
-        notes.append(f"Sentences of the corpus taken out because they stand in a task's data, or all but: {found}.")
+        notes.append(f"Decontamination: corpus sentences removed per task, exact or near duplicates: {found}.")
     elif contamination:
         notes.append(
             f"No sentence of the corpus was taken out for {which.title}: none was there, or it was not cleaned of it."

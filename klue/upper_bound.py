@@ -50,7 +50,7 @@ def ceilings(model: Path, data: Path, names: Sequence[str]) -> list[dict[str, An
             continue
         examples = read_examples(task, file)
         check_reading(task, examples, load_tokenizer(model), model)
-        length = min(task.authors.max_length, facts.max_positions)
+        length = min(task.authors.max_seq_len, facts.max_positions)
         scores, features = ceiling(task, examples, facts, length)
         row = {"task": task.name, "examples": len(examples), "inputs": len(features.owner), "cut": features.cut}
         row |= {"max_length": length, "scores": scores}

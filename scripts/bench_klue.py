@@ -91,7 +91,7 @@ class Way:
 def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job, Features]:
     """Return a job of the task with the authors' values, and the features it trains on."""
     task, facts = get_task(name), read_model_folder(model)
-    length = min(task.authors.max_length, facts.max_positions)
+    length = min(task.authors.max_seq_len, facts.max_positions)
     settings = KlueSettings(
         data=str(data), tasks=[name], training={"max_length": length, "batch_size": batch}, device="auto"
     )
@@ -107,14 +107,14 @@ def measure(job: Job, features: Features, steps: int, rounds: int) -> list[Row]:
     Raises:
         UserError: there are fewer inputs than a batch takes.
     """
-    name, size, lengths = job.task, job.training.batch_size, features.lengths
+    name, size, lengths = job.task, job.training.global_batch, features.lengths
     if len(lengths) < size:
         what = f"{name}: {len(lengths)} inputs to train on, {size} a batch"
         raise UserError(what, "batches are whole", f"--batch {len(lengths)}")
     random = np.random.default_rng(0)
     ours = whole(size, lambda epoch: train_batches(lengths, size, job.seed, epoch))
     others = whole(size, lambda epoch: grouped(lengths, size, epoch))
-    length = job.training.max_length
+    length = job.training.max_seq_len
     ways = {"ours": Way(job, features), "grouped": Way(job, features), "padded": Way(job, features, length)}
     if get_task(name).key == "wos":
         training = job.training.model_copy(update={"texts_only": True})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -18,6 +19,8 @@ SPECIAL_TOKENS: dict[str, tuple[str, ...]] = {
 
 class TokenizerSettings(Settings):
     """How the vocabulary is trained."""
+
+    RENAMED: ClassVar[Mapping[str, str]] = {"max_length": "max_seq_len"}
 
     vocab_size: int = Field(default=32_000, ge=32)
     """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
@@ -47,8 +50,8 @@ class TokenizerSettings(Settings):
     """Slots [unused0], [unused1] ... after the special tokens, for tokens added later without resizing the model."""
     user_tokens: list[str] = Field(default=[])
     """Tokens that are never cut, after the unused slots: marks that your text uses, say <URL>; without whitespace."""
-    max_length: int = Field(default=512, ge=8)
-    """Longest input in tokens that the saved tokenizer states (model_max_length)."""
+    max_seq_len: int = Field(default=512, ge=8)
+    """Maximum input length in tokens, saved as model_max_length."""
     seed: int = 42
     """Seed of the sample."""
     workers: int | None = runtime(None, ge=1)
@@ -76,7 +79,7 @@ class TokenizerSettings(Settings):
 
     @model_validator(mode="after")
     def _a_base_brings_its_tokens(self) -> TokenizerSettings:
-        own = ("model", "special", "max_length", "unused", "user_tokens")
+        own = ("model", "special", "max_seq_len", "unused", "user_tokens")
         changed = [name for name in own if getattr(self, name) != type(self).model_fields[name].default]
         if self.base and changed:
             raise ValueError(f"base ({self.base}) is WordPiece with its own tokens: leave out {', '.join(changed)}")

@@ -48,7 +48,7 @@ def train_tokenizer(settings: TokenizerSettings, corpus: str | Path, out: Path) 
             counted.pieces, alphabet, settings.vocab_size, settings.min_pair_count, settings.seed, special
         )
         built = build_tokenizer(special + entries, settings.special, settings.user_tokens)
-    save_tokenizer(built, settings.special, settings.max_length, out)
+    save_tokenizer(built, settings.special, settings.max_seq_len, out)
     left_out = sum(count for c, count in counted.characters.items() if count < settings.min_character_count)
     facts = {"alphabet": len(alphabet), "characters_left_out": left_out, **counted.facts}
     origin = f"Corpus: `{counted.corpus or 'of a version nobody knows'}`."

@@ -42,7 +42,7 @@ class SetAside:
             raise TooManyDamagedError(
                 f"{len(named)} of {self._files} inputs are damaged or do not fit their settings:\n"
                 + "\n".join(named[:SHOWN] + more),
-                f"at most max_bad_files = {self._share:.1%} of the inputs may be, or one of several",
+                f"at most max_bad_file_share = {self._share:.1%} of the inputs may be, or one of several",
                 "fetch or write them again, mend their format or text_field, take them out of the inputs, or raise "
-                "corpus.max_bad_files; what is done is kept",
+                "corpus.max_bad_file_share; what is done is kept",
             )

@@ -13,12 +13,10 @@ from common.names import find
 from common.progress import console, say, show
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
-app = typer.Typer(
-    no_args_is_help=True, help="Raw text to clean, decontaminated, pseudonymised, deduplicated text shards."
-)
+app = typer.Typer(no_args_is_help=True, help="Build a corpus: clean, decontaminate, pseudonymise and deduplicate text.")
 
-In = Annotated[str, typer.Option("--in", help="JSON Lines to read; - is stdin; .gz, .bz2, .xz, .zst and URLs too.")]
-Out = Annotated[str, typer.Option("--out", help="JSON Lines to write; - is stdout; .gz, .bz2, .xz, .zst too.")]
+In = Annotated[str, typer.Option("--in", help="JSON Lines to read: file, URL, or - for stdin; .gz, .bz2, .xz, .zst.")]
+Out = Annotated[str, typer.Option("--out", help="JSON Lines to write: file, or - for stdout; .gz, .bz2, .xz, .zst.")]
 
 
 @app.command(epilog="Example: hunmin corpus build configs/quickstart.yaml --executor ray --ray-address auto")
@@ -30,24 +28,25 @@ def build(
         typer.Option(
             "--executor",
             metavar="local|ray|slurm-array",
-            help="Processes here; tasks of a Ray cluster; or the units of this element of a Slurm array, and one job "
-            "after it ends the stage (sbatch --dependency=afterok:ARRAY, --executor local). Same bytes.",
+            help="Where the work runs: local processes, Ray tasks, or this element of a Slurm array; same output. "
+            "After an array, one job with --executor local ends the stage (sbatch --dependency=afterok:ARRAY).",
         ),
     ] = None,
     ray_address: Annotated[
         str | None,
-        typer.Option("--ray-address", metavar="auto|local|HOST:PORT", help="Ray cluster; all its nodes see the run."),
+        typer.Option(
+            "--ray-address", metavar="auto|local|HOST:PORT", help="Ray cluster address; its nodes share the run folder."
+        ),
     ] = None,
     units_only: Annotated[
         bool,
         typer.Option(
             "--units-only",
-            help="End when all texts are cleaned, as elements of a Slurm array do; duplicates and shards follow by the "
-            "same command without this.",
+            help="Stop after cleaning, as elements of a Slurm array do; run without it for duplicates and shards.",
         ),
     ] = False,
 ) -> None:
-    """Do the corpus stage of a recipe; resumes."""
+    """Build the corpus of a recipe; resumes."""
     from common.slurm_array import ShareDone
     from data.corpus import build_corpus
     from hunmin.preflight import refuse_moved
@@ -72,11 +71,11 @@ def plan(
     recipe: RecipePath,
     overrides: Overrides = None,
     cores: Annotated[
-        int | None, typer.Option("--cores", min=1, help="Give the hours of so many cores; default: of several numbers.")
+        int | None, typer.Option("--cores", min=1, help="Number of cores to estimate for; default: several.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the corpus stage of a recipe takes, before it runs: files, units, hours against cores, memory, disk."""
+    """Estimate the corpus stage before it runs: files, time by cores, memory and disk."""
     from data.plan import CORES, corpus_plan, print_corpus_plan
     from hunmin.recipe import load_recipe
 
@@ -91,15 +90,16 @@ def stats(
         str, typer.Argument(metavar="RUN", help='Run or corpus folder; - reads {"text", "source"} lines from stdin.')
     ],
     as_json: AsJson = False,
-    plots: Annotated[str | None, typer.Option("--plots", help="Folder to draw the statistics into, as PNG.")] = None,
+    plots: Annotated[str | None, typer.Option("--plots", help="Folder for PNG plots of the statistics.")] = None,
     dropped: Annotated[
-        int, typer.Option("--dropped", min=0, help="Instead, list so many documents that each filter dropped, by id.")
+        int,
+        typer.Option("--dropped", min=0, help="Number of dropped documents to list per filter, instead of statistics."),
     ] = 0,
     text: Annotated[
-        bool, typer.Option("--text", help="With --dropped: their texts, from the inputs, personal data and all.")
+        bool, typer.Option("--text", help="With --dropped: print their raw texts, personal data included.")
     ] = False,
 ) -> None:
-    """Print a finished corpus's statistics: by source, what each rule removed, personal data, decontamination."""
+    """Print corpus statistics: sizes by source, removals by rule, personal data, decontamination."""
     from hunmin.commands.streams import end_as_filters_do, open_input
 
     with end_as_filters_do():
@@ -124,12 +124,14 @@ def stats(
         out = console(stderr=False)
         with out.capture() as shown:
             for table in format_statistics(statistics):
+                if not out.is_terminal:
+                    table.columns[0].max_width = None  # a pipe cuts no name
                 out.print(table)
         print(shown.get(), end="")
 
 
 SHOWN = 300
-"""Characters of a dropped document that are printed."""
+"""Characters printed of a dropped document."""
 
 
 def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
@@ -139,7 +141,7 @@ def _list_dropped(folder: str, most: int, text: bool, as_json: bool) -> None:
     if folder == "-" or not most:
         raise UserError(
             "--text goes with --dropped, and that with a run" if text else "--dropped goes with a run",
-            "what filters dropped stands in a run's folder",
+            "a run folder lists what its filters dropped",
             "hunmin corpus stats RUN --dropped 5 --text",
         )
     rows = dropped_examples(Path(folder), most)
@@ -162,7 +164,7 @@ def _one_line(text: str) -> str:
 
 @app.command(epilog="Example: zstd -dc raw.jsonl.zst | hunmin corpus pseudonymize > clean.jsonl")
 def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
-    """Replace personal data of 16 types by keyed surrogates ({"text"} in, with "spans" out)."""
+    """Pseudonymise 16 types of personal data: reads {"text"}, writes it with "spans"."""
     from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
     with end_as_filters_do():
@@ -180,9 +182,9 @@ def pseudonymize(source: In = "-", out: Out = "-", as_json: AsJson = False) -> N
 )
 def decontaminate(
     benchmark: Annotated[
-        str, typer.Option("--benchmark", help="Folder with benchmark files, a JSON Lines file, or a name on the hub.")
+        str, typer.Option("--benchmark", help="Benchmark: folder, JSON Lines file, or data set on the hub.")
     ],
-    hits: Annotated[str, typer.Option("--hits", help="JSON Lines to write the hits to.")],
+    hits: Annotated[str, typer.Option("--hits", help="JSON Lines file for the hits.")],
     source: In = "-",
     out: Out = "-",
     threshold: Annotated[
@@ -191,12 +193,12 @@ def decontaminate(
             "--threshold",
             min=0.01,
             max=1.0,
-            help="Containment (words, bigrams) from which a sentence goes; exact, embedded, fragment matches stay.",
+            help="Minimum containment (words, bigrams) to remove a sentence; other rules keep their thresholds.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take out sentences found in a benchmark ({"id","text"}, a sentence a line)."""
+    """Remove sentences found in a benchmark: reads {"id", "text"}, one sentence per line."""
     from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
     if hits == out:
@@ -215,7 +217,7 @@ def decontaminate(
 
 @app.command(epilog="Example: zstd -dc docs.jsonl.zst | hunmin corpus split | head -3")
 def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
-    """Split documents into sentences ({"text"} in, with "sentences" out)."""
+    """Split documents into sentences: reads {"text"}, writes it with "sentences"."""
     from hunmin.commands.streams import end_as_filters_do, open_input, open_output, report
 
     with end_as_filters_do():
@@ -227,12 +229,12 @@ def split(source: In = "-", out: Out = "-", as_json: AsJson = False) -> None:
 
 
 Texts = Annotated[list[str], typer.Argument(metavar="TEXTS …", help="Files, folders or globs, as in corpus.inputs.")]
-Model = Annotated[Path, typer.Option("--out", help="Model file to write.")]
+Model = Annotated[Path, typer.Option("--out", help="Output model file.")]
 
 
 @app.command(epilog="Example: hunmin corpus train-perplexity good/ --out good.perplexity")
 def train_perplexity(texts: Texts, out: Model, as_json: AsJson = False) -> None:
-    """Train the model of the filter `perplexity` on texts as you would have them."""
+    """Train the n-gram model of the `perplexity` filter on texts of the quality you want."""
     from data.filter_models.ngrams import train_ngrams
     from data.filter_models.texts import cleaned_texts
     from data.filters.ngram_model import save_ngrams
@@ -244,12 +246,12 @@ def train_perplexity(texts: Texts, out: Model, as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example: hunmin corpus train-quality --good books/ --bad spam/ --out books.quality")
 def train_quality(
-    good: Annotated[list[str], typer.Option("--good", help="Texts to be like; may be given several times.")],
-    bad: Annotated[list[str], typer.Option("--bad", help="Texts to be unlike; may be given several times.")],
+    good: Annotated[list[str], typer.Option("--good", help="Texts to keep, as positive examples; repeatable.")],
+    bad: Annotated[list[str], typer.Option("--bad", help="Texts to drop, as negative examples; repeatable.")],
     out: Model,
     as_json: AsJson = False,
 ) -> None:
-    """Train the classifier of the filter `quality` on texts you would keep and texts you would not."""
+    """Train the classifier of the `quality` filter on texts to keep and texts to drop."""
     from data.filter_models.classifier import save_classifier, train_classifier
     from data.filter_models.texts import cleaned_texts
 

@@ -25,13 +25,13 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     run: Annotated[
-        str, typer.Option("--run", help="Folder that runs go to: is there room, can it be written?")
+        str, typer.Option("--run", help="Folder for runs, checked for free space and permissions.")
     ] = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """What is installed and what this machine has; what is missing, and the command that fixes it.
+    """Check this machine: what is installed, what is missing, and how to fix it.
 
-    Exit code 0 when nothing that is needed is missing, else 1.
+    Exit code 1 if something required is missing.
     """
     from hunmin.doctor.checks import examine
 
@@ -49,7 +49,7 @@ def doctor(
         out = console(stderr=False)
         out.print(table)
         names = ", ".join(check.name for check in bad)
-        out.print(Text(f"to be fixed: {names}" if bad else "nothing that is needed is missing",
+        out.print(Text(f"to fix: {names}" if bad else "everything required works",
                        style="red" if bad else "green"))  # fmt: skip
     if bad:
         raise typer.Exit(EXIT_FAILED)

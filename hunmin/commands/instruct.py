@@ -14,16 +14,16 @@ from common.progress import say
 from common.progress import show as printed
 from hunmin.commands.run import AsJson, Overrides, RecipePath
 
-app = typer.Typer(no_args_is_help=True, help="Korean decoders: instructions from data sets, tuning on them, answers.")
+app = typer.Typer(no_args_is_help=True, help="Tune Korean decoders: build instructions, tune, answer.")
 Model = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="Folder of a decoder, its run, or name on the hub: OWNER/NAME[@REVISION]."),
+    typer.Argument(metavar="MODEL", help="Decoder: folder, run, or name on the hub (OWNER/NAME[@REVISION])."),
 ]
 
 
 @app.command(epilog="Example: hunmin instruct build configs/quickstart-instruct.yaml instruct.per_use=100")
 def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """Build the instructions of a recipe from the data sets below `instruct.data`."""
+    """Build a recipe's instructions from the data sets in `instruct.data`."""
     from hunmin.instruct.recipe import load_instruct_recipe
     from hunmin.run import run
 
@@ -36,11 +36,15 @@ def build(recipe: RecipePath, overrides: Overrides = None, as_json: AsJson = Fal
 def tune(
     recipe: RecipePath,
     overrides: Overrides = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Begin again; move what is there aside.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print examples, steps, memory; do nothing.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Restart from scratch; the earlier output is moved aside.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print examples, steps and memory; train nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tune the recipe's base on its instructions, which must be built; resumes. Also under torchrun or srun."""
+    """Tune the recipe's base model on its instructions; resumes. Works under torchrun and srun."""
     from hunmin.instruct.plan import print_facts
     from hunmin.instruct.recipe import load_instruct_recipe
     from hunmin.instruct.stages import TUNING
@@ -64,12 +68,12 @@ def tune(
 
 @app.command(epilog="Example: hunmin instruct show runs/quickstart-instruct --task nsmc -n 2")
 def show(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a build, or of its run.")],
-    task: Annotated[str | None, typer.Option("--task", help="Use to show; default: all.")] = None,
-    count: Annotated[int, typer.Option("-n", min=0, help="Examples a use.")] = 3,
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Build folder, or its run.")],
+    task: Annotated[str | None, typer.Option("--task", help="Instruction use to show; default: all.")] = None,
+    count: Annotated[int, typer.Option("-n", min=0, help="Number of examples per use.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Print a build: rows by use, and examples."""
+    """Show a build: rows by use, and examples."""
     from data.instruct.show import describe
     from hunmin.instruct.plan import SHOWN, print_rows
 
@@ -89,13 +93,15 @@ def show(
 def answer(
     model: Model,
     prompt: Annotated[str | None, typer.Option("--prompt", help="Instruction to answer.")] = None,
-    given: Annotated[str | None, typer.Option("--in", help='Rows with "instruction", perhaps "input".')] = None,
+    given: Annotated[str | None, typer.Option("--in", help='Rows to answer: "instruction", optional "input".')] = None,
     out: Annotated[str | None, typer.Option("--out", help='JSON Lines to write: the rows with "answer".')] = None,
-    max_new_tokens: Annotated[int, typer.Option("--max-new-tokens", min=1, help="Most tokens of an answer.")] = 256,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Prompts answered at once.")] = 8,
-    device: Annotated[str | None, typer.Option("--device", help="cpu, cuda, …; default: a GPU if any.")] = None,
+    max_new_tokens: Annotated[int, typer.Option("--max-new-tokens", min=1, help="Maximum tokens per answer.")] = 256,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Batch size in prompts.")] = 8,
+    device: Annotated[
+        str | None, typer.Option("--device", help="Device: cpu, cuda, …; default: a GPU if available.")
+    ] = None,
 ) -> None:
-    """Answer instructions by greedy decoding, in the layout that the model was tuned on."""
+    """Answer instructions by greedy decoding, in the layout of tuning."""
     from common.files import atomic_write
     from data.instruct.layout import user_message
     from hunmin.instruct.stages import decoder_folder
@@ -107,7 +113,7 @@ def answer(
     rows: list[dict[str, Any]] = [{"instruction": prompt}] if given is None else read_rows(Path(given))
     for number, row in enumerate(rows, 1):
         if not isinstance(row.get("instruction"), str) or not isinstance(row.get("input") or "", str):
-            raise UserError(f'{given}, row {number}: "instruction" is no text', remedy="fix the row")
+            raise UserError(f'{given}, row {number}: "instruction" is not text', remedy="fix the row")
     messages = [user_message(row["instruction"], row.get("input") or "") for row in rows]
     found = answers(decoder_folder(model), messages, max_new_tokens, batch_size, device)
     if out is None:

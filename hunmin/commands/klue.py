@@ -14,30 +14,28 @@ from common.progress import console, say, show
 from hunmin import completion
 from hunmin.commands.run import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="KLUE and other Korean benchmarks: fine-tune, score, report.")
+app = typer.Typer(no_args_is_help=True, help="Fine-tune and score on KLUE and other Korean benchmarks.")
 
 Form = Literal["table", "markdown", "latex", "json"]
 Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as in a recipe's klue section.")
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings of a recipe's klue section.")
 ]
 Data = Annotated[
     str,
     typer.Option(
         "--data",
-        help="Folder with the files of KLUE, or of the suite that is named; or a data set on the hub: klue/klue.",
+        help="Benchmark files of the suite: folder, or data set on the hub (klue/klue).",
     ),
 ]
 TaskNames = Annotated[
     list[str] | None,
-    typer.Option(
-        "--task", help="Task; repeat for several. Default: all of the suites.", autocompletion=completion.tasks
-    ),
+    typer.Option("--task", help="Task, repeatable; default: all of the suites.", autocompletion=completion.tasks),
 ]
 SuiteNames = Annotated[
     list[str] | None,
     typer.Option(
         "--suite",
-        help="klue, kobest or koelectra; repeat for several. Default: klue.",
+        help="Suite, repeatable: klue, kobest or koelectra; default: klue.",
         autocompletion=completion.suites,
     ),
 ]
@@ -45,7 +43,7 @@ Published = Annotated[
     bool | None,
     typer.Option(
         "--published/--no-published",
-        help="Show the paper's dev rows; not for data that is not the benchmark.",
+        help="Show the paper's dev scores; turn it off for other data.",
         show_default="the setting klue.published",
     ),
 ]
@@ -57,52 +55,52 @@ def finetune(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="Folder of an encoder that transformers loads, run folder, or name on the hub: OWNER/NAME[@REVISION].",
+            help="Encoder: folder, run folder, or name on the hub (OWNER/NAME[@REVISION]).",
         ),
     ],
     data: Data,
-    out: Annotated[str, typer.Option("--out", help="Folder to write; the same command goes on.")],
+    out: Annotated[str, typer.Option("--out", help="Output folder; the same command resumes.")],
     overrides: Overrides = None,
     task: TaskNames = None,
     suite: SuiteNames = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Seeds a task: 42, 43, …")] = 1,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds per task: 42, 43, …")] = 1,
     baseline_random: Annotated[
-        bool, typer.Option("--baseline-random", help="Also the same architecture from random initialisation.")
+        bool, typer.Option("--baseline-random", help="Fine-tune the same architecture from random weights too.")
     ] = False,
     search: Annotated[
         Literal["none", "small", "grid"],
         typer.Option(
             "--search",
-            help="Training values to try: small = four learning rates, grid = the paper's 384 sets. "
-            "Values that are given are not varied; the best set on dev is reported, as in the paper.",
+            help="Hyperparameter search: small = four learning rates, grid = the paper's 384 sets. Given values stay "
+            "fixed; the best set on dev is reported, as in the paper.",
         ),
     ] = "none",
     executor: Annotated[
         Literal["local", "slurm-array"],
         typer.Option(
             "--executor",
-            help="slurm-array = this process is an element of a Slurm array and does its share; same results.",
+            help="Where jobs run: local, or slurm-array = as this element of a Slurm array; the results are the same.",
         ),
     ] = "local",
     save_model: Annotated[
         Literal["none", "best"] | None,
         typer.Option(
             "--save-model",
-            help="best = keep each job's model by its best evaluation, for `hunmin klue predict`.",
+            help="Model to keep of each job: best = its best evaluation, for hunmin klue predict.",
             show_default="the setting klue.save_model",
         ),
     ] = None,
     keep_head: Annotated[
         bool,
-        typer.Option("--keep-head", help="Keep the head of a model that was fine-tuned for the same task."),
+        typer.Option("--keep-head", help="Keep the head of a model fine-tuned for the same task."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many jobs there would be, and end.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of jobs; run nothing.")] = False,
     published: Published = None,
     as_json: AsJson = False,
 ) -> None:
     """Fine-tune a model on the tasks of KLUE, or other suites, and score it on test sets that are public, else on dev.
 
-    Settings are those of a recipe's `klue` section: training.max_length=128, ner.epochs=5, threads=2, benchmarks=DIR …
+    Settings are those of a recipe's `klue` section: training.max_seq_len=128, ner.epochs=5, threads=2, benchmarks=DIR …
     """
     from common.settings import apply_overrides, inside, parse_settings
     from common.slurm_array import ArrayElement, ShareDone
@@ -144,15 +142,17 @@ def finetune(
         terminal.print(results_table(rows, beside, terminal.width))
 
 
-@app.command(epilog="Example: hunmin klue ceiling runs/x/export --data klue/ --task klue-ner")
-def ceiling(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="As of finetune; only its tokenizer and size matter.")],
+@app.command(epilog="Example: hunmin klue upper-bound runs/x/export --data klue/ --task klue-ner")
+def upper_bound(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Encoder, as of finetune; only its tokenizer and size are used.")
+    ],
     data: Data,
     task: TaskNames = None,
     suite: SuiteNames = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score faultless outputs: what the tokenizer and the longest input take away before any training.
+    """Compute upper bounds: scores of perfect outputs under the tokenizer and the maximum length.
 
     KLUE-NER's authors report no such figure; with their alignment their own tokenizer reaches 94.08 / 97.22.
     """
@@ -164,7 +164,7 @@ def ceiling(
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    table = Table("task", "metric", "ceiling", "examples", "inputs", "cut", "max length")
+    table = Table("task", "metric", "upper bound", "examples", "inputs", "cut", "max length")
     for row in rows:
         for metric, name in metrics_of(row["task"]).items():
             counts = [f"{row[key]:,}" for key in ("examples", "inputs", "cut", "max_length")]
@@ -176,17 +176,13 @@ def ceiling(
 def score(
     task: Annotated[
         str,
-        typer.Argument(
-            metavar="TASK", help="As in the benchmark: ynat, klue-sts, …, wos.", autocompletion=completion.tasks
-        ),
+        typer.Argument(metavar="TASK", help="Task name: ynat, klue-sts, …, wos.", autocompletion=completion.tasks),
     ],
-    gold: Annotated[str, typer.Option("--gold", help="The benchmark's own file.")],
-    predictions: Annotated[str, typer.Option("--predictions", help='JSON Lines {"guid", "prediction"}.')],
-    subset: Annotated[
-        bool, typer.Option("--subset", help="Allow guids without a prediction; they are left out.")
-    ] = False,
+    gold: Annotated[str, typer.Option("--gold", help="Gold file of the benchmark.")],
+    predictions: Annotated[str, typer.Option("--predictions", help='Predictions: JSON Lines {"guid", "prediction"}.')],
+    subset: Annotated[bool, typer.Option("--subset", help="Skip guids without a prediction.")] = False,
     interval: Annotated[
-        bool, typer.Option("--interval", help="Also 95% confidence intervals (bootstrap over examples).")
+        bool, typer.Option("--interval", help="Print 95% confidence intervals (bootstrap over examples).")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -210,24 +206,21 @@ def score(
 def predict(
     model: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left, or its name on the hub."),
+        typer.Argument(metavar="MODEL", help="Fine-tuned model (--save-model best): folder, or name on the hub."),
     ],
     task: Annotated[
         str,
-        typer.Argument(metavar="TASK", help="What it was fine-tuned for: ynat …", autocompletion=completion.tasks),
+        typer.Argument(metavar="TASK", help="Task of the model: ynat …", autocompletion=completion.tasks),
     ],
-    given: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields but for the label.")],
-    out: Annotated[str, typer.Option("--out", help='JSON Lines to write, {"guid", "prediction"}.')],
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 …")] = "cpu",
+    given: Annotated[str, typer.Option("--in", help="JSON Lines with the task's fields; labels are ignored.")],
+    out: Annotated[str, typer.Option("--out", help='JSON Lines to write: {"guid", "prediction"}.')],
+    device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda, cuda:1 …")] = "cpu",
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also each label's probability; of tasks with one label a text.")
+        bool, typer.Option("--probabilities", help="Write label probabilities too (tasks with one label per text).")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict labels for texts without, by a fine-tuned model.
-
-    A file of the benchmark will do, too: its labels are not looked at.
-    """
+    """Predict labels of new texts with a fine-tuned model; benchmark files work too, their labels are ignored."""
     from klue.predict import predict_file
 
     counts = predict_file(find(model, "model"), task, Path(given), Path(out), device, probabilities)
@@ -237,36 +230,21 @@ def predict(
         say(f"{counts['predictions']:,} predictions: {out}")
 
 
-@app.command(epilog="Example: hunmin klue push scores/jobs/ynat-pretrained-42/model OWNER/korean-ynat --dry-run")
-def push(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model that --save-model best left.")],
-    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub.")],
-    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
-) -> None:
-    """Upload a fine-tuned model with its card to the model hub."""
-    from hunmin.hub.publish import publish_finetuned
-
-    url = publish_finetuned(Path(model), repository, not public, dry_run)
-    if url:
-        say(f"{url}: pushed", style="green")
-
-
-@app.command(epilog="Example: hunmin klue report runs/a runs/b --interval --details klue-ner --format latex > t.tex")
+@app.command(epilog="Example: hunmin klue report runs/a runs/b --interval --breakdown klue-ner --format latex > t.tex")
 def report(
     folders: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Run folders or folders of `klue finetune`; one a model.")
+        list[str],
+        typer.Argument(metavar="RUN...", help="Run folders or output folders of klue finetune, one per model."),
     ],
     form: Annotated[
         Form,
-        typer.Option("--format", help="What to print; --json is json: rows, their summary, published rows."),
+        typer.Option("--format", help="Output format; json holds rows, summary and published rows."),
     ] = "table",
     plot: Annotated[
         str | None,
         typer.Option(
             "--plot",
-            help="Draw the scores as bars into this PNG file; with --details also which label was taken for which, "
-            "in FILE-TASK.png.",
+            help="PNG file for a bar chart; with --breakdown also a confusion matrix in FILE-TASK.png.",
         ),
     ] = None,
     interval: Annotated[
@@ -279,22 +257,21 @@ def report(
     details: Annotated[
         list[str] | None,
         typer.Option(
-            "--details",
+            "--breakdown",
             metavar="TASK",
-            help="Also a task by class, type of entity, relation, label, slot, answerable or not; repeat for several.",
+            help="Task to break down by class, entity type, relation, label or slot; repeatable.",
             autocompletion=completion.tasks,
         ),
     ] = None,
     worst: Annotated[
-        int, typer.Option("--worst", min=0, help="Of the tasks of --details so many examples with most error, as text.")
+        int,
+        typer.Option("--worst", min=0, help="With --breakdown: number of examples with the largest error to print."),
     ] = 0,
-    data: Annotated[
-        str | None, typer.Option("--data", help="For --worst: folder with the files of KLUE, or of the task's suite.")
-    ] = None,
+    data: Annotated[str | None, typer.Option("--data", help="Benchmark folder, for --worst.")] = None,
     published: Published = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print scores of one model or several beside published rows, and of a run what the corpus held of each task."""
+    """Print scores of models beside published scores, and what decontamination removed per task."""
     from hunmin.recipe import load_recipe
     from hunmin.report import contamination
     from klue.print_report import Wanted, print_report
@@ -318,10 +295,10 @@ def klue_folder(given: Path) -> Path:
 def watch(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
     overrides: Overrides = None,
-    once: Annotated[bool, typer.Option("--once", help="Score what is there and end.")] = False,
-    every: Annotated[float, typer.Option("--every", min=1, help="Seconds between two looks for checkpoints.")] = 30.0,
+    once: Annotated[bool, typer.Option("--once", help="Score the existing checkpoints and exit.")] = False,
+    every: Annotated[float, typer.Option("--every", min=1, help="Polling interval, in seconds.")] = 30.0,
 ) -> None:
-    """Score every checkpoint of a run that is still training, until the training ends; the same command goes on.
+    """Score each checkpoint of a running training until it ends; the same command resumes.
 
     Use CUDA_VISIBLE_DEVICES to keep it off the devices that train. Scores go to RUN/watch: scores.jsonl, scores.png.
     """

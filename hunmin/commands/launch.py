@@ -16,13 +16,6 @@ EPILOG = (
 )
 
 
-RENAMED = {
-    "--line": "--scheduler-option", "--claim": "--volume-claim", "--saving": "--grace-period",
-    "--environment": "--env-file",
-}  # fmt: skip
-"""Earlier name of an option → its name now."""
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command("launch", epilog=EPILOG)(launch)
@@ -40,24 +33,24 @@ def launch(
         ),
     ] = "local",
     nodes: Annotated[
-        str, typer.Option("--nodes", help="Number of nodes; MIN:MAX goes on with fewer where some are lost (torchrun).")
+        str, typer.Option("--nodes", help="Number of nodes; MIN:MAX continues with fewer when some fail (torchrun).")
     ] = "1",
     devices: Annotated[
-        int, typer.Option("--devices", min=1, help="Processes a node, one for each GPU or TPU chip.")
+        int, typer.Option("--devices", min=1, help="Devices (GPUs, TPU chips) per node, one process each.")
     ] = 1,
-    cpu: Annotated[bool, typer.Option("--cpu", help="The nodes have no GPUs.")] = False,
-    node: Annotated[int | None, typer.Option("--node", min=0, help="This node (torchrun, deepspeed, xla).")] = None,
+    cpu: Annotated[bool, typer.Option("--cpu", help="Train on CPUs; the nodes have no GPUs.")] = False,
+    node: Annotated[
+        int | None, typer.Option("--node", min=0, help="Rank of this node, from 0 (torchrun, deepspeed, xla).")
+    ] = None,
     address: Annotated[
-        str, typer.Option("--address", help="HOST:PORT of node 0, or [IPV6]:PORT (torchrun, deepspeed).")
+        str, typer.Option("--address", help="Address of node 0: HOST:PORT or [IPV6]:PORT (torchrun, deepspeed).")
     ] = "",
     hosts: Annotated[
-        str, typer.Option("--hosts", help="The nodes' names, with commas (deepspeed, xla; torchrun).")
+        str, typer.Option("--hosts", help="Comma-separated host names of the nodes (deepspeed, xla, torchrun).")
     ] = "",
     restarts: Annotated[
         int,
-        typer.Option(
-            "--restarts", min=0, help="Restarts of training after failures (torchrun, slurm, kubernetes, xla)."
-        ),
+        typer.Option("--restarts", min=0, help="Maximum restarts after failures (torchrun, slurm, kubernetes, xla)."),
     ] = 3,
     grace_period: Annotated[
         int,
@@ -65,7 +58,7 @@ def launch(
             "--grace-period",
             min=30,
             max=65535,
-            help="Grace period for the final checkpoint, in seconds; under Slurm before the time limit.",
+            help="Grace period for the final checkpoint, in seconds; Slurm counts it before the time limit.",
         ),
     ] = 300,
     partition: Annotated[str, typer.Option("--partition", help="Slurm partition.")] = "",
@@ -75,21 +68,21 @@ def launch(
         list[str] | None,
         typer.Option(
             "--scheduler-option",
-            help="Option for the scheduler, repeatable: of sbatch (--scheduler-option=--qos=high), in Kubernetes a "
-            "pod's resource (--scheduler-option=cpu=32); for one job after corpus:, train: or scores: "
-            "(--scheduler-option=corpus:--partition=cpu).",
+            help="Scheduler option, repeatable. Slurm: sbatch option (--scheduler-option=--qos=high). Kubernetes: pod "
+            "resource (--scheduler-option=cpu=32). Prefix corpus:, train: or scores: for one job.",
         ),
     ] = None,
     env_file: Annotated[
-        str, typer.Option("--env-file", help="Slurm: file of NAME=VALUE lines. Kubernetes: name of a Secret.")
+        str,
+        typer.Option(
+            "--env-file", help="Environment: file of NAME=VALUE lines (Slurm), or name of a Secret (Kubernetes)."
+        ),
     ] = "",
     image: Annotated[str, typer.Option("--image", help="Container image (Slurm: with pyxis).")] = "",
-    volume_claim: Annotated[
-        str, typer.Option("--volume-claim", help="Kubernetes: CLAIM:/PATH of the shared volume.")
-    ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print files and commands; do nothing.")] = False,
+    volume_claim: Annotated[str, typer.Option("--volume-claim", help="Shared volume in Kubernetes: CLAIM:/PATH.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and commands; start nothing.")] = False,
 ) -> None:
-    """A whole recipe over the nodes of a cluster: the corpus once, training on all of them, scores once."""
+    """Launch a recipe on a cluster: the corpus on one node, training on all, scores on one."""
     from common.control_characters import escaped
     from common.errors import HunminError
     from common.progress import say
@@ -114,5 +107,5 @@ def launch(
     try:
         check_run(launcher, job)
     except HunminError as error:  # it may be made on another machine than the launch
-        say(f"here this would be refused: {error}", style="yellow")
+        say(f"this machine would refuse it: {error}", style="yellow")
     print(escaped(show(launched)), end="")

@@ -13,24 +13,32 @@ from hunmin import completion
 from hunmin.commands.instruct import Model
 from hunmin.commands.run import AsJson, Overrides
 
-app = typer.Typer(no_args_is_help=True, help="Decoders on KIT-19's six sets, nine leaderboard tasks, held-out rows.")
+app = typer.Typer(
+    no_args_is_help=True, help="Score decoders on KIT-19's six sets, nine leaderboard tasks, and held-out rows."
+)
 Form = Literal["markdown", "latex", "json"]
-Suite = Annotated[str, typer.Option("--suite", help="kit19, leaderboard2, instruct.", autocompletion=completion.boards)]
+Suite = Annotated[
+    str, typer.Option("--suite", help="Suite: kit19, leaderboard2 or instruct.", autocompletion=completion.boards)
+]
 
 
 @app.command(epilog="Example: hunmin leaderboard score runs/x --suite kit19 --data kobest --out scores")
 def score(
     model: Model,
     suite: Suite,
-    data: Annotated[str, typer.Option("--data", help="Folder with the tasks' files; for instruct a build or its run.")],
-    out: Annotated[str, typer.Option("--out", help="Folder to write; the same command continues.")],
+    data: Annotated[
+        str, typer.Option("--data", help="Folder with the tasks' files; for instruct, a build or its run.")
+    ],
+    out: Annotated[str, typer.Option("--out", help="Output folder; the same command resumes.")],
     overrides: Overrides = None,
     task: Annotated[list[str] | None, typer.Option("--task", help="Task, repeatable; default: all.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Rows a task, for a trial; no means.")] = None,
-    chat_template: Annotated[bool, typer.Option("--chat-template", help="Prompt by the chat template.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Maximum rows per task, for trials; no means are printed.")
+    ] = None,
+    chat_template: Annotated[bool, typer.Option("--chat-template", help="Use the tokenizer's chat template.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Score a decoder on a suite by lm-eval, beside the best constant answer; finished tasks are kept.
+    """Score a decoder with lm-eval, beside the best constant answer; finished tasks are kept.
 
     Settings are those of a recipe's `leaderboard` section: leaderboard.batch_size=4, shots …
     """
@@ -58,19 +66,19 @@ def tasks() -> None:
 
 @app.command(epilog="Example: hunmin leaderboard report scores/a scores/b --format latex")
 def report(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Folders that `score` or a run has written.")],
-    form: Annotated[Form, typer.Option("--format", help="What to print.")] = "markdown",
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Output folders of score, or runs.")],
+    form: Annotated[Form, typer.Option("--format", help="Output format.")] = "markdown",
 ) -> None:
-    """Print scores of models beside constants and published rows."""
+    """Print scores of models beside constant answers and published scores."""
     print_board(paths, form)
 
 
 @app.command(epilog="Example: hunmin leaderboard correlate scores/a scores/b published.csv --plot correlation.png")
 def correlate(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Results, ours or lm-eval's; CSV: model,task,score.")
+        list[str], typer.Argument(metavar="FILE...", help="Results of score or lm-eval, or CSV: model,task,score.")
     ],
-    plot: Annotated[str | None, typer.Option("--plot", help="Heat map to draw: .png, .svg or .pdf.")] = None,
+    plot: Annotated[str | None, typer.Option("--plot", help="Heat map file: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Correlate tasks over models, ten at least: Spearman, Pearson, Kendall, bootstrap intervals."""

@@ -28,12 +28,12 @@ def pretrain(
     recipe: RecipePath,
     overrides: Overrides = None,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin training again; what is there is moved aside.")
+        bool, typer.Option("--restart", help="Restart training from scratch; the earlier output is moved aside.")
     ] = False,
 ) -> None:
-    """Train the recipe's model on its token shards (the stages before it must be done); resumes.
+    """Pretrain the recipe's model on its token shards; resumes. The earlier stages must be finished.
 
-    Started by torchrun, srun, mpirun or in the pods of a Kubernetes Job, it is one of the processes of the run.
+    Under torchrun, srun, mpirun or in the pods of a Kubernetes Job, each process joins the same training.
     """
     from hunmin.hub.follow import following
     from hunmin.joint_training import train_together
@@ -54,29 +54,35 @@ def pretrain(
 
 
 def export(
-    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="A step-* folder, wherever it stands.")],
-    out: Annotated[str, typer.Option("--out", help="Folder to write.")],
-    dtype: Annotated[Dtype, typer.Option("--dtype", help="Of the weights.")] = "fp32",
+    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="Checkpoint folder: step-*.")],
+    out: Annotated[str, typer.Option("--out", help="Output folder.")],
+    dtype: Annotated[Dtype, typer.Option("--dtype", help="Weight precision.")] = "fp32",
     sentence_embeddings: Annotated[
-        bool, typer.Option("--sentence-embeddings", help="Beside it what sentence-transformers loads: mean pooling.")
+        bool, typer.Option("--sentence-embeddings", help="Add the files of sentence-transformers, with mean pooling.")
     ] = False,
-    onnx: Annotated[bool, typer.Option("--onnx", help="Beside it an ONNX graph, checked (extra onnx).")] = False,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Add an ONNX graph, checked against the model (extra onnx).")
+    ] = False,
     push_to_hub: Annotated[
         str | None, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Repository on the model hub.")
     ] = None,
-    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
-    language: Annotated[Language | None, typer.Option("--language", help="Of the card; default: the recipe's.")] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Create the repository as public (default: private).")
+    ] = False,
+    language: Annotated[
+        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be pushed, and the card; nothing is kept or sent.")
+        bool, typer.Option("--dry-run", help="Print the files and the card; write and upload nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a checkpoint as a folder that transformers loads, checked; with --push-to-hub, upload it with its card."""
+    """Export a checkpoint as a checked transformers model; with --push-to-hub, upload it with its card."""
     source, target = Path(checkpoint), Path(out)
     if target.resolve() == Path.cwd():
         raise UserError(
-            f"{out} is the folder that you are in",
-            "an export takes its name when it is whole, in the place of an empty folder",
+            f"--out {out} is the working directory",
+            "an export replaces an empty folder as a whole",
             "name a folder in it: --out model",
         )
     from hunmin.hub.publish import no_encoder
@@ -90,21 +96,19 @@ def export(
         if fault:
             raise UserError(
                 fault,
-                "what is pushed is loaded as a masked language model",
-                f"train on: pretrain.branch_from={checkpoint} pretrain.objective=mlm; then push that run's",
+                "a pushed model is loaded as a masked language model",
+                f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
             )
         run = run_of(source)
         if run is None:
             raise UserError(
-                f"{checkpoint} does not stand in a run folder",
-                "the card is made of the run's facts",
+                f"{checkpoint} is not in a run folder",
+                "the card is made from the run's facts",
                 "push from RUN/pretrain/checkpoints/step-*; or export without --push-to-hub, and: "
                 f"hf upload {push_to_hub} {out}",
             )
     elif dry_run or public or language:
-        raise UserError(
-            "--dry-run, --public and --language are of an upload", remedy="give --push-to-hub OWNER/NAME as well"
-        )
+        raise UserError("--dry-run, --public and --language need an upload", remedy="add --push-to-hub OWNER/NAME")
     if onnx:
         from pretrain.export.onnx import refuse_onnx
 
@@ -129,9 +133,9 @@ def export(
     if as_json:
         print(json.dumps({"checkpoint": str(source), "out": str(target), "dtype": dtype, "url": url}))
     else:
-        say(f"{target}: written; AutoModelForMaskedLM.from_pretrained loads it", style="green")
+        say(f"{target}: written. Load it with AutoModelForMaskedLM.from_pretrained", style="green")
         if fault:
-            say(f"warning: {fault}; train on from it before it is used", style="yellow")
+            say(f"warning: {fault}; continue training before you use it", style="yellow")
         if url:
             say(f"{url}: pushed", style="green")
 
@@ -144,18 +148,20 @@ def _refuse_other_content(source: Path, target: Path, dtype: Dtype, sentence_emb
 
     if not target.is_dir() or not is_export_of(target, source, dtype, sentence_embeddings, onnx):
         raise UserError(
-            f"{target} is neither an empty folder nor this export",
-            "an export replaces nothing",
-            "give another --out",
+            f"{target} is not empty, and not this export",
+            "an export overwrites nothing",
+            "name another --out",
         )
-    say(f"{target} holds this export already")
+    say(f"{target} already holds this export")
 
 
 def card(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
-    language: Annotated[Language | None, typer.Option("--language", help="Default: the recipe's.")] = None,
+    language: Annotated[
+        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
+    ] = None,
 ) -> None:
-    """Print the model card of a run, from its own facts."""
+    """Print the model card of a run."""
     from hunmin.hub.card import write_card
     from hunmin.hub.facts import read_facts
 

@@ -17,13 +17,11 @@ RecipePath = Annotated[
     str,
     typer.Argument(
         metavar="RECIPE",
-        help="Recipe file, or the name of one that comes with hunmin: quickstart, klue-roberta-base …",
+        help="Recipe file, or a built-in recipe's name (hunmin recipes lists them).",
         autocompletion=completion.recipes,
     ),
 ]
-Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings that override the recipe's.")
-]
+Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings that override the recipe.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 
 ENDED = ("finished", "failed")
@@ -44,25 +42,27 @@ def run(
     overrides: Overrides = None,
     first: Annotated[
         str | None,
-        typer.Option("--from", help="Do this stage again, and what depends on it.", autocompletion=completion.stages),
+        typer.Option(
+            "--from", help="Stage to run again, with those that depend on it.", autocompletion=completion.stages
+        ),
     ] = None,
     last: Annotated[
-        str | None, typer.Option("--until", help="Stop after this stage.", autocompletion=completion.stages)
+        str | None, typer.Option("--until", help="Last stage to run.", autocompletion=completion.stages)
     ] = None,
     restart: Annotated[
         str | None,
         typer.Option(
             "--restart",
-            help="Begin this stage again and replace what is there of it and of the stages after it.",
+            help="Stage to restart from scratch; replaces its output and that of later stages.",
             autocompletion=completion.stages,
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done and why; do nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print which stages would run, why, and for how long; run nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Raw text to KLUE scores, or instructions to a tuned decoder: do every stage that is not done; the same command
-    resumes.
-    """
+    """Run a recipe: every stage that is not finished, from raw text to KLUE scores. The same command resumes."""
     from hunmin.embed.recipe import EmbedRecipe
     from hunmin.instruct.recipe import load_any_recipe
     from hunmin.preflight import refuse_moved
@@ -111,40 +111,41 @@ def run(
 def plan(
     recipe: RecipePath,
     overrides: Overrides = None,
-    devices: Annotated[int, typer.Option("--devices", min=1, help="Number of devices.")] = 1,
+    devices: Annotated[
+        int, typer.Option("--devices", min=1, help="Devices (GPUs, TPU chips or slices) per node, as in hunmin launch.")
+    ] = 1,
     device: Annotated[
         str | None,
         typer.Option(
             "--device",
-            help="Device name, e.g. A100, H100, 'TPU v4-8' (a slice); default: this machine.",
+            help="Device name, e.g. A100, H100, 'TPU v4-8' (a slice); default: this machine, measured.",
             autocompletion=completion.devices,
         ),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Machines that hold the devices; default: as few as hold them.")
+        int | None, typer.Option("--nodes", min=1, help="Number of nodes, as in hunmin launch; default: 1.")
     ] = None,
     network: Annotated[
         float | None,
-        typer.Option(
-            "--network", min=0.001, help="GB/s that a node sends to the others; default: 25 (a port of 200 Gbit/s)."
-        ),
+        typer.Option("--network", min=0.001, help="Network bandwidth per node, in GB/s; default: 25 (200 Gbit/s)."),
     ] = None,
-    price: Annotated[float | None, typer.Option("--price", min=0, help="Price of one device an hour.")] = None,
+    price: Annotated[float | None, typer.Option("--price", min=0, help="Price per device and hour.")] = None,
     mfu: Annotated[
         float | None,
         typer.Option(
-            "--mfu", min=0.001, max=1.0, help="Share of its peak that a device reaches, e.g. 0.4; default: assumed."
+            "--mfu", min=0.001, max=1.0, help="Model FLOPs utilisation (MFU), e.g. 0.4; default: assumed per device."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tokens, FLOPs, memory, disk, hours and cost of a run, before anything runs."""
-    from hunmin.cost import cost_plan
+    """Estimate tokens, FLOPs, memory, disk, time and cost of a run, before it runs."""
+    from hunmin.cost import cost_plan, refuse_full_node
     from hunmin.cost_tables import print_cost
     from hunmin.recipe import load_recipe
 
     loaded = load_recipe(recipe, overrides or [], without_data=True)
-    described = cost_plan(loaded, devices, device, nodes, network, price, mfu)
+    refuse_full_node(devices, device)
+    described = cost_plan(loaded, devices * (nodes or 1), device, nodes, network, price, mfu)
     print(json.dumps(described, ensure_ascii=False, indent=1)) if as_json else print_cost(described)
 
 
@@ -152,7 +153,7 @@ def verify(
     folder: Annotated[str, typer.Argument(metavar="RUN", help="Run folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Compare every output and checkpoint of a run with the hashes written beside it; exit code 1 where one differs."""
+    """Verify the outputs and checkpoints of a run against their hashes; exit code 1 if one differs."""
     from hunmin.verify import print_verified, verify_run
 
     rows = verify_run(Path(folder))
@@ -162,19 +163,20 @@ def verify(
 
 
 def sample(
-    out: Annotated[str, typer.Option("--out", help="Folder to write.")],
+    out: Annotated[str, typer.Option("--out", help="Output folder.")],
     seed: Annotated[int | None, typer.Option("--seed", hidden=True)] = None,
     instruct: Annotated[
-        bool, typer.Option("--instruct", help="Instead: instruction data sets, leaderboard tasks, a tiny decoder.")
+        bool,
+        typer.Option("--instruct", help="Write instruction data sets, leaderboard tasks and a tiny decoder instead."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the embedded sample: Korean corpora with planted faults, their truth, and eight small KLUE-like tasks."""
+    """Write the synthetic sample: Korean corpora with planted noise, and eight small tasks in KLUE's form."""
     from hunmin.sample import make_sample
     from hunmin.sample.files import SEED
 
     if seed not in (None, SEED):
-        raise UserError(f"--seed {seed}", f"the sample is frozen data, of seed {SEED}", "leave --seed out")
+        raise UserError(f"--seed {seed}", f"the sample is fixed data of seed {SEED}", "leave --seed out")
     counts = make_sample(Path(out), instruct)
     if as_json:
         print(json.dumps(counts, ensure_ascii=False, indent=1))

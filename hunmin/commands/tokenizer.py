@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from common.names import find
 from common.progress import console, say
 from hunmin.commands.run import AsJson
 
@@ -22,50 +21,46 @@ Folders = Annotated[
 
 Corpus = Annotated[
     str,
-    typer.Option("--corpus", help="Finished corpus folder, file in any format of the corpus or of text, or glob."),
+    typer.Option("--corpus", help="Training text: corpus folder, file, or glob."),
 ]
 PreTokenizer = Annotated[
     Literal["morpheme", "kiwi", "none"] | None,
     typer.Option(
         "--pretokenizer",
-        help="morpheme: mecab-ko; kiwi (an extra); none: words as they are.",
+        help="Word segmentation before training: mecab-ko morphemes, kiwi (an extra), or none.",
         show_default="morpheme; none for --model unigram",
     ),
 ]
-SampleMb = Annotated[
-    float, typer.Option("--sample-mb", help="Megabytes of the corpus to train on, balanced over its sources.")
-]
+SampleMb = Annotated[float, typer.Option("--sample-mb", help="Sample size in megabytes, balanced over sources.")]
 MinCharacterCount = Annotated[
     int,
-    typer.Option("--min-character-count", min=1, help="Characters seen at least so often are in it; rarer are [UNK]."),
+    typer.Option("--min-character-count", min=1, help="Minimum character frequency; rarer characters become [UNK]."),
 ]
-MinPairCount = Annotated[
-    int, typer.Option("--min-pair-count", min=1, help="Pieces are merged that stand side by side at least so often.")
-]
+MinPairCount = Annotated[int, typer.Option("--min-pair-count", min=1, help="Minimum pair frequency for a merge.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the corpus sample.")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: the cores.")]
-Out = Annotated[str, typer.Option("--out", help="Folder to write.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Number of processes; default: one per core.")]
+Out = Annotated[str, typer.Option("--out", help="Output folder.")]
 
 
 @app.command(epilog="Example: hunmin tokenizer train --corpus runs/x/corpus --vocab-size 32000 --out tok")
 def train(
     corpus: Corpus,
-    vocab_size: Annotated[int, typer.Option("--vocab-size", help="Exact number of entries.")],
+    vocab_size: Annotated[int, typer.Option("--vocab-size", help="Vocabulary size, reached exactly.")],
     out: Out,
     pretokenizer: PreTokenizer = None,
     model: Annotated[
         Literal["wordpiece", "unigram"],
-        typer.Option("--model", help="unigram: only to compare with; takes whole words."),
+        typer.Option("--model", help="Model type; unigram is for comparison only, on whole words."),
     ] = "wordpiece",
     special: Annotated[
-        Literal["roberta", "bert"], typer.Option("--special", help="Order of the special tokens.")
+        Literal["roberta", "bert"], typer.Option("--special", help="Order of special tokens.")
     ] = "roberta",
-    unused: Annotated[int, typer.Option("--unused", help=r"Slots \[unused0] … for tokens added later.")] = 0,
+    unused: Annotated[int, typer.Option("--unused", help=r"Number of \[unused0] … slots for tokens added later.")] = 0,
     token: Annotated[
-        list[str] | None, typer.Option("--token", help="A token that is never cut, say <URL>; may be repeated.")
+        list[str] | None, typer.Option("--token", help="Token that is never split, e.g. <URL>; repeatable.")
     ] = None,
-    max_length: Annotated[
-        int, typer.Option("--max-length", min=8, help="Longest input in tokens that the tokenizer states.")
+    max_seq_len: Annotated[
+        int, typer.Option("--max-seq-len", min=8, help="Maximum input length in tokens (model_max_length).")
     ] = 512,
     sample_mb: SampleMb = 1000.0,
     min_character_count: MinCharacterCount = 20,
@@ -74,7 +69,7 @@ def train(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a vocabulary and save it so that transformers loads it."""
+    """Train a vocabulary and save it as a transformers tokenizer."""
     from common.settings import parse_settings
     from hunmin.outside_run import train_tokenizer_folder
     from tokenizer.train import TokenizerSettings
@@ -88,7 +83,7 @@ def train(
             "special": special,
             "unused": unused,
             "user_tokens": token or [],
-            "max_length": max_length,
+            "max_seq_len": max_seq_len,
             "sample_mb": sample_mb,
             "min_character_count": min_character_count,
             "min_pair_count": min_pair_count,
@@ -104,7 +99,7 @@ def train(
         print(json.dumps(counts, ensure_ascii=False, indent=1))
     else:
         say(
-            f"{out}: {vocab_size:,} entries, described in README.md; AutoTokenizer.from_pretrained loads it",
+            f"{out}: {vocab_size:,} entries; card: README.md. Load it with AutoTokenizer.from_pretrained",
             style="green",
         )
 
@@ -119,12 +114,14 @@ def extend(
     ],
     out: Out,
     words: Annotated[
-        str | None, typer.Option("--words", help="Text file with an entry a line; ##x for one that continues a word.")
+        str | None, typer.Option("--words", help="Text file with one entry per line; ##x continues a word.")
     ] = None,
     corpus: Annotated[
-        str | None, typer.Option("--corpus", help="Text to learn entries from, as for hunmin tokenizer train.")
+        str | None, typer.Option("--corpus", help="Text to learn new entries from: corpus folder, file, or glob.")
     ] = None,
-    vocab_size: Annotated[int | None, typer.Option("--vocab-size", help="Entries in all, with --corpus.")] = None,
+    vocab_size: Annotated[
+        int | None, typer.Option("--vocab-size", help="Total vocabulary size, with --corpus.")
+    ] = None,
     pretokenizer: PreTokenizer = None,
     sample_mb: SampleMb = 1000.0,
     min_character_count: MinCharacterCount = 20,
@@ -133,7 +130,7 @@ def extend(
     workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add entries to a vocabulary; all its ids stay as they are, so a model goes on with larger embeddings."""
+    """Extend a vocabulary; existing ids stay, so a model continues with larger embeddings."""
     from common.compressed import decompression_errors
     from common.errors import UserError
     from common.files import open_bytes
@@ -143,7 +140,7 @@ def extend(
 
     if (corpus is None) != (vocab_size is None) or (words is None and corpus is None):
         raise UserError(
-            "it is not said what to add",
+            "nothing to add",
             "entries come from --words FILE, or from --corpus PATH up to --vocab-size N, or from both",
             "see hunmin tokenizer extend --help",
         )
@@ -166,7 +163,7 @@ def extend(
                 read = stream.read().decode("utf-8-sig")
             except UnicodeDecodeError as error:
                 raise UserError(
-                    f"{words} is not UTF-8: byte {error.start}", "words are UTF-8 text, one a line",
+                    f"{words} is not UTF-8: byte {error.start}", "words are UTF-8 text, one per line",
                     "convert it: iconv -f cp949 -t utf-8",
                 ) from None  # fmt: skip
             named = [line for raw in read.splitlines() if (line := raw.strip())]
@@ -175,8 +172,8 @@ def extend(
         print(json.dumps(counts, ensure_ascii=False, indent=1))
     else:
         say(
-            f"{out}: {counts['vocab_size']:,} entries, of which {counts['named']:,} were named and "
-            f"{counts['learnt']:,} learnt; enlarge a model with resize_token_embeddings",
+            f"{out}: {counts['vocab_size']:,} entries, {counts['named']:,} from the list and "
+            f"{counts['learnt']:,} learned; enlarge a model with resize_token_embeddings",
             style="green",
         )
 
@@ -184,13 +181,11 @@ def extend(
 @app.command(epilog="Example: hunmin tokenizer compare tok-a tok-b --text held-out.txt --plot tokenizers.png")
 def compare(
     folders: Folders,
-    text: Annotated[str, typer.Option("--text", help="Text the vocabularies were not built from, a document a line.")],
-    plot: Annotated[
-        str | None, typer.Option("--plot", help="Also draw the figures as bars into this PNG file.")
-    ] = None,
+    text: Annotated[str, typer.Option("--text", help="Held-out text, one document per line.")],
+    plot: Annotated[str | None, typer.Option("--plot", help="PNG file for a bar chart.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fertility, continued words, unknowns, morpheme boundaries and more (KLUE paper, Table 35)."""
+    """Compare tokenizers: fertility, continued words, unknowns, morpheme boundaries (KLUE paper, Table 35)."""
     from tokenizer.compare import compare as compare_tokenizers
     from tokenizer.compare import shown
 
@@ -217,11 +212,13 @@ def show(
     folder: Annotated[
         str, typer.Argument(metavar="DIR", help="Tokenizer folder, run folder, or name on the hub: OWNER/NAME.")
     ],
-    sentence: Annotated[str, typer.Argument(help="Sentence to cut.")] = "조경현은 인공지능 분야의 저명한 연구자이다.",
-    more: Annotated[list[str] | None, typer.Option("--with", help="Another tokenizer beside it.")] = None,
+    sentence: Annotated[
+        str, typer.Argument(help="Sentence to tokenize.")
+    ] = "조경현은 인공지능 분야의 저명한 연구자이다.",
+    more: Annotated[list[str] | None, typer.Option("--with", help="Tokenizer to compare with; repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """How tokenizers cut a sentence (KLUE paper, Table 30)."""
+    """Show how tokenizers split a sentence (KLUE paper, Table 30)."""
     from tokenizer.show import show as show_sentence
 
     rows = show_sentence([folder, *(more or [])], sentence)
@@ -232,18 +229,3 @@ def show(
     for row in rows:
         table.add_row(row["tokenizer"], row["line"])
     console(stderr=False).print(table)
-
-
-@app.command(epilog="Example: hunmin tokenizer push tok OWNER/korean-32k")
-def push(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Tokenizer folder.")],
-    repository: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub.")],
-    public: Annotated[bool, typer.Option("--public", help="A repository that is made is seen by all.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be pushed.")] = False,
-) -> None:
-    """Upload a tokenizer with its card to the model hub."""
-    from hunmin.hub.publish import publish_tokenizer
-
-    url = publish_tokenizer(find(folder, "tokenizer"), repository, not public, dry_run)
-    if url:
-        say(f"{url}: pushed", style="green")

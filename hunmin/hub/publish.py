@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
 from common.errors import UserError
-from common.progress import say, show
+from common.progress import show
 from hunmin.hub.card import Language, metadata, write_card
 from hunmin.hub.facts import read_facts
 from hunmin.hub.private import refuse_private
-from hunmin.hub.push import Files, check_name, describe, prepare, push
-from hunmin.recipe import Recipe
+from hunmin.hub.push import Files, check_name, describe, push
 from klue.model_folder import BESIDE_TOKENIZER
 from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
 from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
-from pretrain.callbacks.checkpoint import TOKENIZER_FILES, complete_checkpoints, read_metadata
+from pretrain.callbacks.checkpoint import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
 from pretrain.export.onnx import FILE as ONNX_FILE
 from pretrain.export.sentence_embeddings import FILES as EMBEDDING_FILES
@@ -97,26 +95,6 @@ def show_export(
     with tempfile.TemporaryDirectory(prefix="hunmin-") as folder:
         export_checkpoint(checkpoint, Path(folder) / "model", dtype, sentence_embeddings, onnx)
         publish(Path(folder) / "model", run, repository, private, language, True, checkpoint)
-
-
-def publish_run(recipe: Recipe) -> None:
-    """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names, if it does.
-
-    Raises:
-        HunminError: as `publish`.
-    """
-    hub, run = recipe.hub, Path(recipe.out)
-    if not hub.repository:
-        return
-    prepare(hub.repository, hub.private)
-    step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
-    folder = run / "logs" / "hub"  # the stage's own folder stays as its manifest says
-    try:
-        export_checkpoint(checkpoint, folder, hub.dtype)
-        url = publish(folder, run, hub.repository, hub.private, checkpoint=checkpoint)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    say(f"{url}: step {step:,} pushed", style="green")
 
 
 def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_run: bool = False) -> str | None:

@@ -32,7 +32,7 @@ SUITES: dict[str, Suite] = {
             "klue",
             "KLUE",
             KLUE,
-            "Dev scores × 100, best of the evaluations of each fine-tuning (as in the KLUE paper: it has looked at "
+            "Dev scores × 100, the best evaluation of each fine-tuning, as in the KLUE paper (chosen on "
             "dev); mean ± standard deviation over seeds where there are several.",
         ),
         Suite(

@@ -73,9 +73,9 @@ class AuthorsValues:
     epochs: int
     learning_rate: float = 5e-5
     warmup_share: float = 0.1
-    batch_size: int = 32
+    global_batch: int = 32
     weight_decay: float = 0.0
-    max_length: int = 128
+    max_seq_len: int = 128
     evaluations_per_epoch: int = 4
     patience: int = 0
     """Evaluations without a better score before training ends; 0 = it does not."""

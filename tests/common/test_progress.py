@@ -34,7 +34,7 @@ def test_errors_carry_three_parts_across_processes() -> None:
     import pickle
 
     error = pickle.loads(pickle.dumps(UserError("a", "b", "c")))
-    assert str(error) == "a\n  rule:   b\n  remedy: c" and error.exit_code == 2
+    assert str(error) == "a\n  rule: b\n  fix:  c" and error.exit_code == 2
     assert HunminError("x").exit_code == 1 and str(HunminError("x")) == "x"
     assert nearest("corpsu", ["corpus", "klue"]) == " (did you mean 'corpus'?)"
     assert nearest("zzz", ["corpus"]) == ""

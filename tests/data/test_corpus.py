@@ -143,7 +143,7 @@ def test_truncated_archive_leaves_finished_units(corpora, tmp_path, monkeypatch)
     (corpora / "c.txt.gz").write_bytes(b"\x1f\x8b\x08 broken")
     with pytest.raises(HunminError, match="2 of 3 inputs are damaged") as caught:
         build(settings(corpora), tmp_path / "out")
-    assert all(said in str(caught.value) for said in ("b.txt.zst", "c.txt.gz", "max_bad_files"))
+    assert all(said in str(caught.value) for said in ("b.txt.zst", "c.txt.gz", "max_bad_file_share"))
     (corpora / "c.txt.gz").unlink()
     finished = parts(tmp_path / "out")
     assert finished
@@ -196,7 +196,7 @@ def test_leftovers_of_another_key_are_not_taken_up(corpora, tmp_path):
     build(settings(corpora, pii={"key": KEY[::-1]}), tmp_path / "whole")
     (corpora / "c.txt.gz").write_bytes(b"\x1f\x8b\x08 broken")
     with pytest.raises(HunminError):
-        build(settings(corpora, max_bad_files=0), tmp_path / "out")
+        build(settings(corpora, max_bad_file_share=0), tmp_path / "out")
     (corpora / "c.txt.gz").unlink()
     build(settings(corpora, pii={"key": KEY[::-1]}), tmp_path / "out")
     assert describe_outputs(tmp_path / "out") == describe_outputs(tmp_path / "whole")

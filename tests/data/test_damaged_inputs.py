@@ -210,7 +210,7 @@ def test_an_input_none_of_whose_files_fits_ends_the_stage(
 ) -> None:
     monkeypatch.setattr("data.readers.volume.SETTLED_SECONDS", -1.0)
     tables(tmp_path / "tables", 0, 2)
-    chosen = settings(inputs, tmp_path / "tables", max_bad_files=0.5)
+    chosen = settings(inputs, tmp_path / "tables", max_bad_file_share=0.5)
     for _ in range(1 + again):  # the second time they are known from the first
         with pytest.raises(UserError, match=r"no file of .*tables can be read[\s\S]*text_field"):
             build(chosen, tmp_path / "out")

@@ -38,7 +38,7 @@ class Command:
         array = [] if element is None else ["--executor", "slurm-array"]
         slurm = {"ID": element, "COUNT": 2, "MIN": 0} if array else {}
         tasks = [word for name in TASKS for word in ("--task", name)]
-        values = ["device=cpu", "workers=2", "training.max_length=64", "training.epochs=2"]
+        values = ["device=cpu", "workers=2", "training.max_seq_len=64", "training.epochs=2"]
         line = ["klue", "finetune", str(model), "--data", str(data), "--out", str(out), "--seeds", str(SEEDS)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "hunmin.main", *line, *array, *tasks, *values],

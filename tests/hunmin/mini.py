@@ -100,7 +100,7 @@ def write_mini(folder: Path, sample: Path | None = None, **pretrain: Any) -> Pat
         "klue": {
             "data": str(sample / "klue"),
             "baseline_random": True,
-            "training": {"epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 64, "max_length": 32},
+            "training": {"epochs": 1, "evaluations_per_epoch": 1, "max_train_examples": 64, "max_seq_len": 32},
         },
     }
     path = folder / "recipe.yaml"

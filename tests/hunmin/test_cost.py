@@ -182,14 +182,16 @@ def test_the_recipes_of_the_paper(name: str, where: list[str], capsys: pytest.Ca
 
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(CONFIGS / "klue-roberta-base.yaml")
-    given = ["plan", path, *HERE, "--devices", "8", "--device", "H100", "--nodes", "2", "--network", "50", "--json"]
+    given = ["plan", path, *HERE, "--devices", "4", "--device", "H100", "--nodes", "2", "--network", "50", "--json"]
     assert run_command([*given, "--price", "2.5", "--mfu", "0.4"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["nodes"], plan["network_bytes_per_second"], plan["price_per_hour"]) == (2, 50e9, 2.5)
-    assert run_command(["plan", path, *HERE, "--devices", "64", "--device", "H100", "--json"]) == 0
+    assert run_command(["plan", path, *HERE, "--nodes", "8", "--devices", "8", "--device", "H100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["micro_batch"] == 32
-    assert run_command(["plan", path, *HERE, "--devices", "60", "--device", "H100"]) == 2
+    assert run_command(["plan", path, *HERE, "--nodes", "10", "--devices", "6", "--device", "H100"]) == 2
     assert "divisible by the processes (60)" in capsys.readouterr().err
+    assert run_command(["plan", path, *HERE, "--devices", "64", "--device", "H100"]) == 2  # a node's, as of launch
+    assert "fix:  --nodes 8 --devices 8" in capsys.readouterr().err
     assert run_command([*given, "--mfu", "1.5"]) == 2
 
 

@@ -158,7 +158,7 @@ def test_a_sections_check_names_whole_keys_and_what_it_says_is_taken(
             assert "unknown key" not in str(error)
 
 
-@pytest.mark.parametrize("form", ["training.max_length=64", "klue.training.max_length=64"])
+@pytest.mark.parametrize("form", ["training.max_seq_len=64", "klue.training.max_seq_len=64"])
 def test_a_command_on_a_section_takes_both_forms(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,9 +166,9 @@ def test_a_command_on_a_section_takes_both_forms(
     monkeypatch.setattr("klue.runner.plan_stage", lambda settings, *_: met.append(settings))
     words = ["klue", "finetune", str(tmp_path), "--data", str(tmp_path), "--out", str(tmp_path / "out"), "--dry-run"]
     assert run_command([*words, form]) == 0
-    assert met[0].training.max_length == 64
-    assert run_command([*words, form.replace("max_length", "max_lenght")]) == 2
-    assert "unknown key 'training.max_lenght' (did you mean 'max_length'?)" in capsys.readouterr().err
+    assert met[0].training.max_seq_len == 64
+    assert run_command([*words, form.replace("max_seq_len", "max_seq_lem")]) == 2
+    assert "unknown key 'training.max_seq_lem' (did you mean 'max_seq_len'?)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["pii.enabled=false", "corpus.pii.enabled=false"])

@@ -62,7 +62,7 @@ def test_a_checkpoint_without_its_mark(run: Path, tmp_path: Path, said: Said) ->
     code = run_command(["export", str(checkpoint), "--out", str(tmp_path / "model")])
     assert code != 0
     message = said()
-    assert "is not a whole checkpoint" in message and "remedy: " in message
+    assert "is not a whole checkpoint" in message and "fix: " in message
     assert not (tmp_path / "model").exists()
 
 
@@ -128,7 +128,7 @@ def test_an_output_that_cannot_be_written(
     capfd.readouterr()
     code = run_command([word.format("/proc/self") for word in words])  # nobody may write there, root included
     message = said()
-    assert code in (1, 2) and "/proc/self" in message and "rule: " in message and "remedy: " in message
+    assert code in (1, 2) and "/proc/self" in message and "rule: " in message and "fix: " in message
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1:9/a.jsonl", "s3://no-such-bucket-of-anybody/a.jsonl"])

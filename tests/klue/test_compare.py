@@ -252,7 +252,7 @@ def test_pictures_of_scores_and_confusion(
     monkeypatch.setattr(
         matplotlib.figure.Figure, "savefig", lambda self, *a, **k: (drawn.append(self), save(self, *a, **k))[1]
     )
-    command = ["klue", "report", *map(str, models), "--details", "nli", "--plot", str(tmp_path / "scores.png")]
+    command = ["klue", "report", *map(str, models), "--breakdown", "nli", "--plot", str(tmp_path / "scores.png")]
     assert run_command([*command, "--no-published"]) == 0
     assert str(tmp_path / "scores-klue-nli.png") in capfd.readouterr().err.replace("\n", "")
     assert all((tmp_path / name).read_bytes()[:4] == b"\x89PNG" for name in ("scores.png", "scores-klue-nli.png"))
@@ -283,7 +283,7 @@ def test_every_task_can_be_taken_apart_and_faultless_predictions_have_no_errors(
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "json"])
 def test_report_of_several_models(form: str, models: list[Path], tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     folders = [str(folder) for folder in models[:2]]
-    extra = ["--interval", "--details", "nli", "--format", form, "--no-published"]
+    extra = ["--interval", "--breakdown", "nli", "--format", form, "--no-published"]
     assert run_command(["klue", "report", *folders, *extra]) == 0
     out = capfd.readouterr().out
     if form == "json":
@@ -305,7 +305,7 @@ def test_worst_examples_show_texts_only_when_asked(
         {"guid": f"g{i}", "premise": f"전제 {i}", "hypothesis": "가정", "gold_label": g} for i, g in enumerate(GOLD)
     ]
     (folder / "klue-nli-v1.1_dev.json").write_text(json.dumps(records))
-    command = ["klue", "report", str(models[1]), "--details", "klue-nli", "--no-published"]
+    command = ["klue", "report", str(models[1]), "--breakdown", "klue-nli", "--no-published"]
     assert run_command([*command, "--worst", "3", "--data", str(tmp_path), "--json"]) == 0
     rows = json.loads(capfd.readouterr().out)["worst"]["klue-nli"]
     assert len(rows) == 3 and all(row["error"] == 1.0 and row["texts"][0].startswith("전제") for row in rows)
@@ -317,5 +317,5 @@ def test_worst_examples_show_texts_only_when_asked(
     assert "without --data" in capfd.readouterr().err
     assert run_command([*command, "--worst", "3", "--data", "hf:klue/klue@main"]) == 2
     assert "not in the hub's cache" in capfd.readouterr().err  # a name of the hub is one here, too
-    assert run_command(["klue", "report", str(models[0]), "--details", "ynat"]) == 2
+    assert run_command(["klue", "report", str(models[0]), "--breakdown", "ynat"]) == 2
     assert "no predictions of ynat" in capfd.readouterr().err

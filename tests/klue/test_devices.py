@@ -21,7 +21,7 @@ GIB = 1 << 30
 
 
 def job(task="klue-nli", batch=32, length=128):
-    return SimpleNamespace(task=task, training=SimpleNamespace(batch_size=batch, max_length=length))
+    return SimpleNamespace(task=task, training=SimpleNamespace(global_batch=batch, max_seq_len=length))
 
 
 def test_jobs_go_to_the_least_busy_device_that_has_room():

@@ -19,7 +19,7 @@ from klue.tasks import TASKS
 
 
 def make_jobs(benchmark, model, out, **changes):
-    settings = KlueSettings(data=str(benchmark), **{"training": {"max_length": 64, "epochs": 1}, **changes})
+    settings = KlueSettings(data=str(benchmark), **{"training": {"max_seq_len": 64, "epochs": 1}, **changes})
     splits = {name: load_splits(TASKS[name], benchmark) for name in settings.tasks}
     facts = read_model_folder(model)
     jobs = plan_jobs(settings, facts, splits, "cpu", out)
@@ -27,7 +27,7 @@ def make_jobs(benchmark, model, out, **changes):
 
 
 def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
-    training = {"max_length": 64, "epochs": 12, "learning_rate": 5e-3, "batch_size": 16, "evaluations_per_epoch": 1}
+    training = {"max_seq_len": 64, "epochs": 12, "learning_rate": 5e-3, "global_batch": 16, "evaluations_per_epoch": 1}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     outcome = finetune(job)
     assert outcome.best["macro_f1"] > 60
@@ -45,7 +45,7 @@ def test_learns_headlines(benchmark, tiny_roberta, tmp_path):
 
 
 def test_the_best_evaluation_is_the_one_by_the_metric_that_is_asked_for(benchmark, tiny_roberta, tmp_path, monkeypatch):
-    training = {"max_length": 64, "epochs": 3, "evaluations_per_epoch": 1, "batch_size": 16}
+    training = {"max_seq_len": 64, "epochs": 3, "evaluations_per_epoch": 1, "global_batch": 16}
     for name, best in ((None, 1), ("f1", 2)):
         scores = iter([{"pearsonr": 9.0, "f1": 1.0}, {"pearsonr": 5.0, "f1": 8.0}, {"pearsonr": 1.0, "f1": 2.0}])
         monkeypatch.setattr(TASKS["klue-sts"], "score", lambda gold, found, each=scores: next(each), raising=False)
@@ -66,7 +66,7 @@ def test_the_best_evaluation_is_the_one_by_the_metric_that_is_asked_for(benchmar
 def test_a_metric_without_values_is_refused(benchmark, tiny_roberta, tmp_path, monkeypatch):
     monkeypatch.setattr(TASKS["ynat"], "as_published", {"macro_f1": "macro_f1_as_published"}, raising=False)
     monkeypatch.setattr(TASKS["ynat"], "published", lambda *_: {"macro_f1_as_published": float("nan")}, raising=False)
-    training = {"max_length": 64, "epochs": 1, "metric_for_best_model": "macro_f1_as_published"}
+    training = {"max_seq_len": 64, "epochs": 1, "metric_for_best_model": "macro_f1_as_published"}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     with pytest.raises(HunminError, match="macro_f1_as_published is undefined with this tokenizer"):
         finetune(job)
@@ -83,7 +83,7 @@ def test_every_scored_batch_is_computed_in_the_precision_of_scoring(benchmark, t
         inside.pop()
 
     monkeypatch.setattr("klue.finetune.scoring_precision", recorded)
-    training = {"max_length": 64, "epochs": 1, "evaluations_per_epoch": 1}
+    training = {"max_seq_len": 64, "epochs": 1, "evaluations_per_epoch": 1}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     step, seen = train_step, []
     monkeypatch.setattr("klue.finetune.train_step", lambda *given: seen.append(list(inside)) or step(*given))
@@ -106,7 +106,7 @@ def test_training_ends_when_scores_have_not_risen(
 ):
     scores = iter([1.0, 2.0, 3.0, 3.0, 4.0, 1.0, 5.0, 2.0])  # an equal one is no better one
     monkeypatch.setattr(TASKS["ynat"], "score", lambda gold, found: {"macro_f1": next(scores)}, raising=False)
-    training = {"max_length": 64, "epochs": 4, "evaluations_per_epoch": 2, "patience": patience}
+    training = {"max_seq_len": 64, "epochs": 4, "evaluations_per_epoch": 2, "patience": patience}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["ynat"], training=training)
     outcome = finetune(job)
     history = [json.loads(line) for line in Path(job.history).read_text().splitlines()]
@@ -157,7 +157,7 @@ def test_no_decay_on_biases_and_norms(benchmark, tiny_roberta, tmp_path):
 
 
 def test_loss_that_is_not_finite(benchmark, tiny_roberta, tmp_path):
-    training = {"max_length": 64, "epochs": 1, "learning_rate": 1e30, "warmup_share": 0}
+    training = {"max_seq_len": 64, "epochs": 1, "learning_rate": 1e30, "warmup_share": 0}
     (job,) = make_jobs(benchmark, tiny_roberta, tmp_path, tasks=["klue-sts"], training=training)
     with pytest.raises(HunminError, match="finite"):
         finetune(job)

@@ -21,7 +21,7 @@ def command(tiny_roberta, tmp_path, monkeypatch):
     model = read_model_folder(tiny_roberta)
 
     def go(scores, task="ynat", device="cpu", **settings):
-        training = {"max_length": 64, **settings.pop("training", {})}
+        training = {"max_seq_len": 64, **settings.pop("training", {})}
         asked = KlueSettings(data="x", tasks=[task], seeds=list(scores), training=training, **settings)
         jobs = plan_jobs(asked, model, {task: DATA}, device, tmp_path)
         for job in jobs:

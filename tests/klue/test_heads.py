@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 
 def make_job(name, data, model, out, train=40, dev=20, width=24, **training):
     """One job on some examples, with its features written; the parser is `width` wide."""
-    values = {"max_length": 64, "epochs": 1, "evaluations_per_epoch": 1, **training}
+    values = {"max_seq_len": 64, "epochs": 1, "evaluations_per_epoch": 1, **training}
     settings = KlueSettings(data=str(data), tasks=[name], training=values, dp={"parser_width": width})
     whole = load_splits(TASKS[name], data)
     splits = {name: Splits(whole.train[:train], whole.dev[:dev], whole.note, {**whole.counts, "train": train})}
@@ -52,7 +52,7 @@ def test_outputs_do_not_depend_on_the_batch(name, sample_benchmark, tiny_bert, t
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_loss_does_not_see_padding_to_a_multiple_of_8(name, sample_benchmark, tiny_bert, tmp_path):
-    job, train, _ = make_job(name, sample_benchmark, tiny_bert, tmp_path, max_length=61)
+    job, train, _ = make_job(name, sample_benchmark, tiny_bert, tmp_path, max_seq_len=61)
     task = TASKS[name]
     model = build_head(job, task, train.shared).eval()
     losses, widths = [], []
@@ -87,7 +87,7 @@ def test_same_job_same_outcome(sample_benchmark, tiny_roberta, tmp_path):
 )
 def test_learns_the_examples_it_sees(name, count, epochs, least, sample_benchmark, tiny_reader, tmp_path):
     """What is learnt by heart comes out again: heads and decoding speak of the same tokens, words and slots."""
-    training = {"epochs": epochs, "learning_rate": 3e-3, "batch_size": 2 if name == "wos" else 4, "max_length": 64}
+    training = {"epochs": epochs, "learning_rate": 3e-3, "global_batch": 2 if name == "wos" else 4, "max_seq_len": 64}
     training["patience"] = 0
     job, _, _ = make_job(name, sample_benchmark, tiny_reader, tmp_path, train=count, width=96, **training)
     (Path(job.features) / "dev").rename(tmp_path / "other")

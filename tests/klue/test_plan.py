@@ -17,7 +17,7 @@ def plan(benchmark, tiny_roberta):
 
     def jobs(model=None, other_data=None, where="cpu", **changes):
         settings = KlueSettings(
-            data=str(benchmark), **{"tasks": SENTENCE_TASKS, "training": {"max_length": 64}, **changes}
+            data=str(benchmark), **{"tasks": SENTENCE_TASKS, "training": {"max_seq_len": 64}, **changes}
         )
         mine = {
             **splits,
@@ -52,7 +52,7 @@ def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
         {"other_data": dict.fromkeys(SENTENCE_TASKS, "other")},
         {"threads": 2},
         {"where": "cuda"},  # another precision
-        {"training": {"max_length": 32}},
+        {"training": {"max_seq_len": 32}},
         {"model": replace(facts, architecture_hash="x")},
     ):
         after = fingerprints(**changes)
@@ -69,7 +69,7 @@ def test_fingerprint_covers_what_the_result_depends_on(plan, tiny_roberta):
 
 def test_inputs_are_no_longer_than_positions(plan, capsys):
     jobs = plan(training=FineTuneSettings(), tasks=["klue-nli"])
-    assert {job.training.max_length for job in jobs} == {64}
+    assert {job.training.max_seq_len for job in jobs} == {64}
     assert capsys.readouterr().err.count("KLUE-NLI: inputs of 64 tokens at most") == 1
 
 

@@ -108,8 +108,8 @@ def test_the_authors_values(task):
         (1024, (rate_large, epochs_large, batch_large, warmup_large)),
     ):
         found = resolve_training(settings, TASKS[task], hidden)
-        assert (found.learning_rate, found.epochs, found.batch_size, found.warmup_share) == expected
-        assert (found.weight_decay, found.max_length, found.patience) == (decay, longest, patience)
+        assert (found.learning_rate, found.epochs, found.global_batch, found.warmup_share) == expected
+        assert (found.weight_decay, found.max_seq_len, found.patience) == (decay, longest, patience)
         assert found.evaluations_per_epoch == 4
 
 

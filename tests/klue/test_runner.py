@@ -18,7 +18,7 @@ from tests.klue.stand_in import one_dies, pretend
 
 
 def settings(benchmark, **changes):
-    training = {"max_length": 64, "epochs": 1, "learning_rate": 1e-3, "evaluations_per_epoch": 2}
+    training = {"max_seq_len": 64, "epochs": 1, "learning_rate": 1e-3, "evaluations_per_epoch": 2}
     given = {"tasks": SENTENCE_TASKS, "training": training, "workers": 0, **changes}
     return KlueSettings(data=str(benchmark), device="cpu", **given)
 
@@ -180,7 +180,7 @@ def test_results_of_another_model_or_of_other_data_are_counted_and_left_out(
 
 def test_the_same_job_by_itself_and_in_a_search_counts_once(pretended, benchmark, tiny_roberta, tmp_path):
     out = tmp_path / "klue"
-    once = settings(benchmark, tasks=["ynat"], training={"max_length": 64, "epochs": 1})
+    once = settings(benchmark, tasks=["ynat"], training={"max_seq_len": 64, "epochs": 1})
     run_klue(once, tiny_roberta, out)
     run_klue(once.model_copy(update={"search": "small"}), tiny_roberta, out)
     (entry,) = json.loads((out / "summary.json").read_text())
@@ -197,7 +197,7 @@ def test_two_commands_do_not_work_in_one_folder(pretended, benchmark, tiny_rober
             with pytest.raises(UserError, match=r"another command is at work in .*klue"):
                 run_klue(one, tiny_roberta, out, element)
         line = (
-            f"klue finetune {tiny_roberta} --data {benchmark} --out {out} --task ynat training.max_length=64 workers=0"
+            f"klue finetune {tiny_roberta} --data {benchmark} --out {out} --task ynat training.max_seq_len=64 workers=0"
         )
         assert run_command(line.split()) == 2
         assert contents(out / "features") == features
@@ -261,7 +261,7 @@ def test_elements_of_an_array_do_their_shares(finished, benchmark, tiny_roberta,
 
 def test_array_from_the_command_line(pretended, benchmark, tiny_roberta, tmp_path, monkeypatch, capfd):
     line = f"klue finetune {tiny_roberta} --data {benchmark} --out {tmp_path / 'klue'} --executor slurm-array"
-    values = ["--task", "ynat", "--seeds", "2", "device=cpu", "workers=0", "training.max_length=64"]
+    values = ["--task", "ynat", "--seeds", "2", "device=cpu", "workers=0", "training.max_seq_len=64"]
     assert run_command([*line.split(), *values]) == 2
     assert "SLURM_ARRAY_TASK_ID is not set" in capfd.readouterr().err
     for name, value in {"COUNT": "2", "MIN": "1", "ID": "2"}.items():
@@ -277,14 +277,14 @@ def test_array_from_the_command_line(pretended, benchmark, tiny_roberta, tmp_pat
 def test_dry_run_says_how_many_jobs(benchmark, tiny_roberta, tmp_path, capfd):
     line = f"klue finetune {tiny_roberta} --data {benchmark} --out {tmp_path / 'klue'} --search grid --dry-run"
     assert (
-        run_command([*line.split(), "--task", "ynat", "--seeds", "2", "training.max_length=64", "ynat.epochs=3"]) == 0
+        run_command([*line.split(), "--task", "ynat", "--seeds", "2", "training.max_seq_len=64", "ynat.epochs=3"]) == 0
     )
     assert capfd.readouterr().out == "klue: 192 jobs (ynat 192)\n"
     assert not (tmp_path / "klue").exists()
 
 
 def test_search_reports_the_best_and_keeps_every_row(pretended, benchmark, tiny_roberta, tmp_path, capfd):
-    tried = settings(benchmark, tasks=["ynat"], search="small", training={"max_length": 64, "epochs": 1})
+    tried = settings(benchmark, tasks=["ynat"], search="small", training={"max_seq_len": 64, "epochs": 1})
     out = tmp_path / "klue"
     assert str(plan_stage(tried, tiny_roberta, out)) == "klue: 4 jobs (ynat 4)" and not out.exists()
     (entry,) = run_klue(tried, tiny_roberta, out)["scores"]

@@ -183,7 +183,7 @@ def test_a_head_is_kept_for_its_own_task_alone(finetuned, benchmark, tmp_path):
     weights = load_file(finetuned / "model.safetensors")
     head = build_kept(kept, TASKS["klue-nli"], {}).state_dict()["model.classifier.out_proj.weight"]
     assert torch.equal(head, weights["classifier.out_proj.weight"])
-    settings = KlueSettings(data=str(benchmark), tasks=["klue-nli"], keep_head=True, training={"max_length": 64})
+    settings = KlueSettings(data=str(benchmark), tasks=["klue-nli"], keep_head=True, training={"max_seq_len": 64})
     [job] = plan_stage(settings, finetuned, tmp_path / "klue").jobs
     assert job.keep_head
     [other] = plan_stage(settings.model_copy(update={"keep_head": False}), finetuned, tmp_path / "klue").jobs
@@ -194,7 +194,7 @@ def test_a_head_is_kept_for_its_own_task_alone(finetuned, benchmark, tmp_path):
 
 def test_a_finetuned_model_is_finetuned_again_from_the_command_line(finetuned, benchmark, tmp_path, capfd):
     line = f"klue finetune {finetuned} --data {benchmark} --out {tmp_path / 'klue'} --task sts --json"
-    rest = ["training.max_length=64", "training.epochs=1", "workers=0", "training.max_train_examples=8"]
+    rest = ["training.max_seq_len=64", "training.epochs=1", "workers=0", "training.max_train_examples=8"]
     assert run_command([*line.split(), *rest]) == 0
     out, err = capfd.readouterr()
     assert [row["task"] for row in json.loads(out)] == ["klue-sts"] and "its head is dropped" in err

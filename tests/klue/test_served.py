@@ -45,7 +45,7 @@ def message(name, task):
 
 @pytest.mark.parametrize(("name", "task"), [("esm", "klue-mrc"), ("layoutlm", "klue-mrc"), ("bros", "klue-nli")])
 def test_without_a_class_of_the_librarys_nothing_begins(name, task, family, sample_benchmark, tmp_path):
-    settings = KlueSettings(data=str(sample_benchmark), tasks=[task], training={"max_length": 64})
+    settings = KlueSettings(data=str(sample_benchmark), tasks=[task], training={"max_seq_len": 64})
     with pytest.raises(UserError, match=message(name, task) + "the library has no class for it"):
         plan_stage(settings, family(name), tmp_path / "klue")
 

@@ -23,12 +23,12 @@ def test_patience_and_dropout_are_the_authors_unless_stated():
 def test_a_tasks_own_section_goes_before_the_common_one():
     settings = KlueSettings(
         data="d",
-        training=FineTuneSettings(epochs=9, batch_size=8),
+        training=FineTuneSettings(epochs=9, global_batch=8),
         nli=FineTuneSettings(epochs=2, max_train_examples=5),
     )
     nli, ynat = (resolve_training(settings, TASKS[name], 768) for name in ("klue-nli", "ynat"))
-    assert (nli.epochs, nli.batch_size, nli.max_train_examples) == (2, 8, 5)
-    assert (ynat.epochs, ynat.batch_size, ynat.max_train_examples) == (9, 8, None)
+    assert (nli.epochs, nli.global_batch, nli.max_train_examples) == (2, 8, 5)
+    assert (ynat.epochs, ynat.global_batch, ynat.max_train_examples) == (9, 8, None)
 
 
 def test_every_task_has_a_section():
@@ -83,3 +83,16 @@ def test_seeds_as_list_or_count(seeds, expected):
 def test_wrong_settings(tree, message):
     with pytest.raises(UserError, match=message):
         parse_settings(KlueSettings, {"data": "d", **tree}, "recipe.yaml")
+
+
+def test_earlier_names_of_settings_are_refused_with_those_of_now(tmp_path):
+    tree = {"data": str(tmp_path), "training": {"max_length": 64}, "ynat": {"batch_size": 8}}
+    with pytest.raises(UserError) as caught:
+        parse_settings(KlueSettings, tree, "recipe.yaml")
+    assert "'training.max_length': it is now 'training.max_seq_len'" in str(caught.value)
+    assert "'ynat.batch_size': it is now 'ynat.global_batch'" in str(caught.value)
+
+
+def test_fingerprints_keep_the_earlier_names():
+    values = resolve_training(KlueSettings(data="d"), TASKS["ynat"], 768).values
+    assert (values["batch_size"], values["max_length"]) == (32, 128) and not {"global_batch", "max_seq_len"} & {*values}

@@ -43,7 +43,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def settings(root: Path, **changes) -> KlueSettings:
-    values = {"epochs": 6, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
+    values = {"epochs": 6, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "global_batch": 8, "max_seq_len": 48}
     given = {"tasks": NAMES, "training": values, "device": "cpu", "workers": 0, **changes}
     return KlueSettings(data=str(root), **given)
 
@@ -121,7 +121,7 @@ def test_of_a_search_only_the_settings_that_are_best_on_dev_are_scored(
     suites: Path, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("klue.finetune.finetune", pretend)
-    values = {"epochs": 1, "evaluations_per_epoch": 1, "batch_size": 8, "max_length": 48}
+    values = {"epochs": 1, "evaluations_per_epoch": 1, "global_batch": 8, "max_seq_len": 48}
     found = settings(suites, tasks=["korsts"], search="small", seeds=2, training=values)
     counts = run_klue(found, reader, tmp_path / "klue")
     rows = read_rows(tmp_path / "klue")
@@ -146,10 +146,10 @@ def test_the_tables_say_which_split(finished: Path) -> None:
     assert koelectra.columns == ["KorSTS Spearman, test¹", "KorQuAD 1.0 EM, dev²", "KorQuAD 1.0 F1, dev²"]
     entries = {entry["task"]: entry for entry in summarize(rows)}
     assert koelectra.lines[0].values[0] == entries["korsts"]["test"]["spearmanr"]["mean"]
-    assert "Best of so many evaluations, each of which looked at dev: KorQuAD 1.0 6" in " ".join(koelectra.notes)
+    assert "best of N dev evaluations (KorQuAD 1.0 6" in " ".join(koelectra.notes)
     assert "not known here" in kobest.notes[-1]
     held = tables(rows, None, {"ynat": 3, "kobest-copa": 2})
-    assert held[0].notes[-1].endswith("or all but: COPA 2.") and "none was there" in held[1].notes[-1]
+    assert held[0].notes[-1].endswith("near duplicates: COPA 2.") and "none was there" in held[1].notes[-1]
     text = markdown(rows, published_rows())
     assert "### KoBEST\n" in text and "### KoELECTRA's table\n" in text
 
@@ -178,7 +178,7 @@ def test_published_rows_of_koelectra_stand_beside_whole_test_sets() -> None:
 
 def test_a_saved_model_predicts_what_its_job_did(suites: Path, reader: Path, tmp_path: Path) -> None:
     name = "kobest-copa"
-    values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "batch_size": 8, "max_length": 48}
+    values = {"epochs": 1, "evaluations_per_epoch": 1, "learning_rate": 3e-3, "global_batch": 8, "max_seq_len": 48}
     run_klue(settings(suites, tasks=[name], save_model="best", training=values), reader, tmp_path / "klue")
     job, out = tmp_path / "klue" / "jobs" / f"{name}-pretrained-42", tmp_path / "out.jsonl"
     predict_file(job / "model", name, suites / "kobest" / "COPA" / "test.tsv", out)

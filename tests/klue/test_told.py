@@ -35,7 +35,7 @@ def test_a_long_question_is_cut(sample_benchmark, sample_roberta):
 
 
 def test_fine_tuning_prediction_and_ceilings_say_so(benchmark, tiny_roberta, tmp_path, capsys):
-    job, _, _ = make_job("klue-nli", benchmark, tiny_roberta, tmp_path, train=8, dev=8, max_length=10)
+    job, _, _ = make_job("klue-nli", benchmark, tiny_roberta, tmp_path, train=8, dev=8, max_seq_len=10)
     told = "8 of 8 train, 8 of 8 dev inputs cut at 10 tokens"
     assert f"KLUE-NLI: {told}" in capsys.readouterr().err and job.data_note.endswith(told)
     row = run_job(job.model_copy(update={"save_model": True}))

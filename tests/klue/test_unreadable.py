@@ -14,7 +14,7 @@ from tests.klue.names import KLUE_TASKS as TASKS
 @pytest.mark.parametrize("name", ["ynat", "klue-dp"])
 def test_fine_tuning_and_ceilings(name, sample_benchmark, tiny_roberta, tmp_path):
     """It knows the characters of the small benchmark, and few of the sample's."""
-    settings = KlueSettings(data=str(sample_benchmark), tasks=[name], training={"max_length": 32})
+    settings = KlueSettings(data=str(sample_benchmark), tasks=[name], training={"max_seq_len": 32})
     with pytest.raises(UserError, match=rf"cannot read \d\d% of the characters of {TASKS[name].title}"):
         plan_stage(settings, tiny_roberta, tmp_path / "klue")
     with pytest.raises(UserError, match="cannot read"):

@@ -20,7 +20,7 @@ def test_batches_larger_than_all_there_is_are_an_error(bench, tmp_path, monkeypa
     monkeypatch.setattr(sys, "argv", [*command, "--batch", "80"])
     assert bench.main() == 2
     said = capsys.readouterr().err
-    assert "70 inputs to train on, 80 a batch" in said and "remedy: --batch 70" in said
+    assert "70 inputs to train on, 80 a batch" in said and "fix:  --batch 70" in said
     rows = bench.measure(*bench.prepare(model, data, "ynat", 35), 1, 1)
     assert [row.name for row in rows] == [
         *("ynat, ours", "ynat, grouped", "ynat, padded", "ynat, ours to grouped", "ynat, ours to padded"),

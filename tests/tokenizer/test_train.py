@@ -209,7 +209,7 @@ def test_a_sample_of_nothing_says_so(text_file: Path, tmp_path: Path) -> None:
     [
         {"unused": 5000, "vocab_size": 4000},
         {"base": "x", "special": "bert"},
-        {"base": "x", "max_length": 128},
+        {"base": "x", "max_seq_len": 128},
         {"base": "x", "unused": 1},
     ],
 )

@@ -60,7 +60,7 @@ class DependencyParsing(Task):
     }
     odd_name = "heads beyond the last word"
     selection = "las_macro_f1"
-    authors = AuthorsValues(epochs=10, max_length=256, large={"epochs": 15, "warmup_share": 0.2})
+    authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
 
     @property
     def outputs(self) -> int:

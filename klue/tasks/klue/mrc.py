@@ -55,7 +55,7 @@ class ReadingComprehension(Task):
         "rouge_w": "rouge_w_as_published",
     }
     selection = "rouge_w"
-    authors = AuthorsValues(epochs=5, learning_rate=3e-5, warmup_share=0.0, batch_size=16, max_length=510)
+    authors = AuthorsValues(epochs=5, learning_rate=3e-5, warmup_share=0.0, global_batch=16, max_seq_len=510)
 
     @property
     def outputs(self) -> int:

@@ -53,7 +53,7 @@ class Ner(Task):
     }
     selection = "character_macro_f1"
     authors = AuthorsValues(
-        epochs=3, warmup_share=0.0, max_length=510, patience=5, large={"learning_rate": 1e-5, "batch_size": 8}
+        epochs=3, warmup_share=0.0, max_seq_len=510, patience=5, large={"learning_rate": 1e-5, "global_batch": 8}
     )
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:

@@ -68,8 +68,8 @@ class RelationExtraction(Classification):
     selection = "micro_f1"
     authors = AuthorsValues(
         epochs=3,
-        max_length=256,
-        large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "batch_size": 16},
+        max_seq_len=256,
+        large={"epochs": 10, "learning_rate": 2e-5, "warmup_share": 0.2, "global_batch": 16},
     )
 
     def read(self, record: Any, guid: str) -> list[Example]:

@@ -57,9 +57,9 @@ class DialogueStates(Task):
     authors = AuthorsValues(
         epochs=5,
         learning_rate=3e-5,
-        batch_size=16,
+        global_batch=16,
         weight_decay=0.01,
-        max_length=510,
+        max_seq_len=510,
         large={"learning_rate": 2e-5},
     )
 

@@ -20,6 +20,6 @@ class KobestTask(LabelTable):
         return super().label(value.strip().capitalize())
 
 
-def own_values(max_length: int) -> AuthorsValues:
+def own_values(max_seq_len: int) -> AuthorsValues:
     """Return this project's values for a task with inputs of so many tokens."""
-    return AuthorsValues(epochs=10, learning_rate=3e-5, max_length=max_length, large={"learning_rate": 1e-5})
+    return AuthorsValues(epochs=10, learning_rate=3e-5, max_seq_len=max_seq_len, large={"learning_rate": 1e-5})

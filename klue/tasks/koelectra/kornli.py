@@ -18,4 +18,4 @@ class KorNli(Accuracy):
     labels = ("entailment", "contradiction", "neutral")
     text_columns = ("sentence1", "sentence2")
     label_column = "gold_label"
-    authors = koelectra_values(epochs=15, batch_size=64)
+    authors = koelectra_values(epochs=15, global_batch=64)

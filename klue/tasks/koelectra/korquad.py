@@ -26,7 +26,7 @@ class KorQuad(ReadingComprehension):
     metrics: ClassVar[dict[str, str]] = {"exact_match": "EM", "f1": "F1"}
     as_published: ClassVar[dict[str, str]] = {}
     selection = "f1"
-    authors = koelectra_values(epochs=7, batch_size=8, max_length=510)
+    authors = koelectra_values(epochs=7, global_batch=8, max_seq_len=510)
 
     def published(self, outputs: Outputs, features: Features, tokenizer: Any = None) -> dict[str, float]:
         """Return nothing: answers are scored by one rule."""

@@ -24,7 +24,7 @@ def jobs(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("scores")
     words = ["klue", "finetune", str(run / "export"), "--data", str(run.parent / "sample" / "klue"), "--out", str(out),
              "--task", "ynat", "--baseline-random", "--save-model", "best",
-             "training.max_length=32", "training.epochs=1", "training.max_train_examples=32"]  # fmt: skip
+             "training.max_seq_len=32", "training.epochs=1", "training.max_train_examples=32"]  # fmt: skip
     assert run_command(words) == 0
     return out / "jobs"
 
@@ -33,11 +33,11 @@ def test_a_fine_tuned_model_goes_with_its_scores_and_predicts_the_same(
     hub: Hub, jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = jobs / "ynat-pretrained-42" / "model"
-    assert run_command(["klue", "push", str(folder), "me/headlines", "--dry-run"]) == 0
+    assert run_command(["push", str(folder), "me/headlines", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "model.safetensors" in said and "me/headlines (private)" in said and "model-index:" in said
     assert not hub.calls
-    assert run_command(["klue", "push", str(folder), "me/headlines"]) == 0
+    assert run_command(["push", str(folder), "me/headlines"]) == 0
     there = hub.repositories["me/headlines"]
     assert there.private and {"config.json", "klue.json", "model.safetensors", "tokenizer.json"} <= set(there.files)
     for name, content in there.files.items():
@@ -64,7 +64,7 @@ def test_a_fine_tuned_model_goes_with_its_scores_and_predicts_the_same(
 
 
 def test_scores_of_random_weights_are_no_models(jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["klue", "push", str(jobs / "ynat-random-42" / "model"), "me/random", "--dry-run"]) == 0
+    assert run_command(["push", str(jobs / "ynat-random-42" / "model"), "me/random", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "model-index" not in said and "from random initialisation" in said
 
@@ -74,15 +74,15 @@ def test_a_model_of_another_suite(jobs: Path, tmp_path: Path, capsys: pytest.Cap
     facts = json.loads((folder / "klue.json").read_bytes())
     facts["job"]["task"], facts["scores"] = "kobest-boolq", {"macro_f1": 61.5, "accuracy": 62.5}
     (folder / "klue.json").write_text(json.dumps(facts), encoding="utf-8")
-    assert run_command(["klue", "push", str(folder), "me/boolq", "--dry-run"]) == 0
+    assert run_command(["push", str(folder), "me/boolq", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "pipeline_tag: text-classification" in said and "value: 61.5" in said and "kobest-boolq" in said
 
 
 def test_what_is_none_is_refused(hub: Hub, run: Path, jobs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["klue", "push", str(run / "export"), "me/headlines"]) == 2
-    assert "holds no fine-tuned model" in capsys.readouterr().err
-    assert run_command(["klue", "push", str(jobs / "ynat-pretrained-42" / "model"), "headlines"]) == 2
+    assert run_command(["push", str(run / "corpus"), "me/headlines"]) == 2
+    assert "is not a run, checkpoint, tokenizer or fine-tuned model" in capsys.readouterr().err
+    assert run_command(["push", str(jobs / "ynat-pretrained-42" / "model"), "headlines"]) == 2
     assert "name of a repository" in capsys.readouterr().err
     assert not hub.calls
 
@@ -96,7 +96,7 @@ def test_a_secret_in_it_stays(
     monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")
     card.write_text(kept + "correct-horse-battery\n", encoding="utf-8")
     try:
-        assert run_command(["klue", "push", str(folder), "me/headlines"]) == 2
+        assert run_command(["push", str(folder), "me/headlines"]) == 2
     finally:
         card.write_text(kept, encoding="utf-8")
     said = capsys.readouterr().err

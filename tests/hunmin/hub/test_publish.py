@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 from hunmin.hub import follow
 from hunmin.hub.private import refuse_private
-from hunmin.hub.publish import publish_run
+from hunmin.hub.publish_run import publish_run
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
 
@@ -114,7 +114,7 @@ def test_what_is_refused_before_anything_is_done(
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")  # without a way there nothing is exported
     command = ["export", str(checkpoint(run, 20)), "--push-to-hub", "me/mini", "--out", str(tmp_path / "m")]
     assert run_command(command) == 2
-    assert "remedy: " in capsys.readouterr().err and not (tmp_path / "m").exists()
+    assert "fix: " in capsys.readouterr().err and not (tmp_path / "m").exists()
     hub.calls.clear()
     monkeypatch.chdir(tmp_path / "here")
     assert run_command(["export", str(alone), "--out", "."]) == 2
@@ -271,12 +271,12 @@ def test_pretrain_pushes_its_last_checkpoint(hub: Hub, run: Path, here: None) ->
 
 
 def test_a_tokenizer_goes_with_its_card(hub: Hub, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["tokenizer", "push", str(run / "tokenizer"), "me/words", "--dry-run"]) == 0
+    assert run_command(["push", str(run / "tokenizer"), "me/words", "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert "vocab.txt" in said and "tags:\n- hunmin\n- tokenizer\n- korean\n" in said and "fertility" in said
     assert not hub.calls
-    assert run_command(["tokenizer", "push", str(run / "tokenizer"), "me/words", "--public"]) == 0
+    assert run_command(["push", str(run / "tokenizer"), "me/words", "--public"]) == 0
     files = hub.repositories["me/words"].files
     assert files["vocab.txt"] == (run / "tokenizer" / "vocab.txt").read_bytes() and b"fertility" in files["README.md"]
     assert not hub.repositories["me/words"].private
-    assert run_command(["tokenizer", "push", str(run), "me/words"]) == 2
+    assert run_command(["push", str(run / "corpus"), "me/words"]) == 2

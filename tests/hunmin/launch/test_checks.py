@@ -155,4 +155,4 @@ def test_an_options_earlier_name_is_refused_with_the_new_one(capsys: pytest.Capt
              "--environment": "--env-file"}  # fmt: skip
     for earlier, now in names.items():
         assert run_command(["launch", "recipe.yaml", f"{earlier}=1"]) == 2
-        assert f"{earlier} is called {now} now" in capsys.readouterr().err
+        assert f"{earlier} is now {now}" in capsys.readouterr().err

@@ -73,7 +73,7 @@ def test_the_first_failure_is_told_to_all_and_later_ones_are_not(capfd: pytest.C
         raise UserError("the disk is full", "it has room", "make some")
     assert capfd.readouterr().err == ""  # its own error is its caller's to show
     said = "rank 1 on n0 failed: the disk is full"
-    assert all(told.startswith(said) and "remedy: make some" in told for told in beat([first, third]))
+    assert all(told.startswith(said) and "fix:  make some" in told for told in beat([first, third]))
     with pytest.raises(KeyError), third:
         raise KeyError("of no account")
     assert f"rank 2 ends: {said}" in capfd.readouterr().err

@@ -1,0 +1,67 @@
+"""`hunmin push`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from common.errors import UserError
+from common.progress import say
+from hunmin.commands.model import Dtype, Language
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command("push", epilog="Example: hunmin push runs/x OWNER/NAME --dry-run")(push)
+
+
+def push(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|TOKENIZER|RUN",
+            help="Folder: run (its last checkpoint), checkpoint, export, tokenizer, or fine-tuned model.",
+        ),
+    ],
+    repository: Annotated[
+        str | None,
+        typer.Argument(metavar="OWNER/NAME", help="Repository on the model hub; default: the run's hub.repository."),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Create the repository as public (default: private).")
+    ] = False,
+    dtype: Annotated[Dtype, typer.Option("--dtype", help="Weight precision of a run or checkpoint.")] = "fp32",
+    language: Annotated[
+        Language | None, typer.Option("--language", help="Language of the card; default: the recipe's.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the files and the card; upload nothing.")] = False,
+) -> None:
+    """Upload a model, tokenizer or run to the model hub with its card; files are scanned for secrets first."""
+    from hunmin.hub.publish import publish_finetuned, publish_tokenizer
+    from hunmin.hub.publish_run import checkpoint_in, publish_checkpoint
+    from hunmin.recipe import load_recipe
+    from klue.saved import FACTS
+
+    folder = Path(what)
+    if not folder.is_dir():
+        raise UserError(f"{what} is not a folder", remedy="name a run, checkpoint, tokenizer or model folder")
+    found = checkpoint_in(folder)
+    name = repository or (load_recipe(found[1] / "recipe.yaml").hub.repository if found else None)
+    if name is None:
+        raise UserError(f"{what} has no repository", remedy=f"name one: hunmin push {what} OWNER/NAME")
+    if found:
+        url = publish_checkpoint(*found, name, not public, dtype, language, dry_run)
+    elif (folder / FACTS).is_file():
+        url = publish_finetuned(folder, name, not public, dry_run)
+    elif (folder / "tokenizer.json").is_file() and not (folder / "config.json").is_file():
+        url = publish_tokenizer(folder, name, not public, dry_run)
+    else:
+        raise UserError(
+            f"{what} is not a run, checkpoint, tokenizer or fine-tuned model of Hunmin",
+            "a card is made from the facts that Hunmin saves beside them",
+            f"upload the folder without a card: hf upload {name} {what}",
+        )
+    if url:
+        say(f"{url}: pushed", style="green")

@@ -1,0 +1,81 @@
+"""`hunmin init`, `recipes`: a recipe to start from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from common.errors import UserError
+from common.progress import console, say
+from hunmin import completion
+from hunmin.builtin_recipes import builtin_recipes, summary
+from hunmin.commands.run import AsJson
+from hunmin.new_recipe import Answers, Size, new_recipe
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command("init", epilog="Example: hunmin init --text 'texts/*.jsonl' --size small --klue klue-benchmark")(init)
+    app.command("recipes", epilog="Example: hunmin recipes --copy klue-roberta-base")(recipes)
+
+
+def init(
+    out: Annotated[str, typer.Option("--out", help="Recipe file to write.")] = "recipe.yaml",
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", help="Files, folder, glob or URL of your text; repeatable. Asked for on a terminal."),
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the run; default: the file's name.")] = None,
+    size: Annotated[
+        Size, typer.Option("--size", help="small: an hour on two CPU cores. base: KLUE-RoBERTa-base, for GPUs.")
+    ] = "small",
+    klue: Annotated[
+        str | None, typer.Option("--klue", help="Folder with the files of KLUE; default: the model is not scored.")
+    ] = None,
+) -> None:
+    """Write a commented recipe for your own text; an existing file is never overwritten."""
+    path = Path(out)
+    if path.exists():
+        raise UserError(f"{out} already exists", remedy="name another file: hunmin init --out FILE")
+    if not text:
+        if not sys.stdin.isatty():
+            raise UserError("no text is named", remedy="hunmin init --text 'texts/*.jsonl'")
+        text = [typer.prompt("Your text (files, folder, glob or URL)", err=True)]
+    new_recipe(path, Answers(text, name or path.stem, size, klue))
+    say(f"{out}: written. Check it: hunmin run {out} --dry-run", style="green")
+
+
+def recipes(
+    copy: Annotated[
+        str | None,
+        typer.Option("--copy", metavar="NAME", help="Recipe to copy.", autocompletion=completion.builtin),
+    ] = None,
+    out: Annotated[str | None, typer.Option("--out", help="Copy to write; default: NAME.yaml.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the built-in recipes, or copy one to change it."""
+    known = builtin_recipes()
+    if copy is None:
+        rows = {name: summary(path) for name, path in known.items()}
+        if as_json:
+            print(json.dumps(rows, ensure_ascii=False, indent=1))
+            return
+        table = Table("recipe", "what it trains")
+        for row in rows.items():
+            table.add_row(*row)
+        console(stderr=False).print(table)
+        return
+    if copy not in known:
+        raise UserError(f"there is no recipe '{copy}'", f"built-in recipes: {', '.join(known)}", "hunmin recipes")
+    target = Path(out or f"{copy}.yaml")
+    try:
+        with target.open("xb") as stream:
+            stream.write(known[copy].read_bytes())
+    except FileExistsError:
+        raise UserError(f"{target} already exists", remedy="name another file: --out FILE") from None
+    say(f"{target}: written. Change it, then: hunmin run {target}", style="green")

@@ -1,0 +1,96 @@
+"""What `hunmin push` uploads of a run: a checkpoint, exported and checked, with its card."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from common.errors import UserError
+from common.progress import say
+from common.settings import load_yaml
+from hunmin.hub.card import Language
+from hunmin.hub.publish import no_encoder, publish, run_of, show_export
+from hunmin.hub.push import check_name, prepare
+from hunmin.recipe import Recipe, refuse_instructions
+from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
+from pretrain.export import Dtype, export_checkpoint
+
+
+def checkpoint_in(folder: Path) -> tuple[Path, Path] | None:
+    """Return the checkpoint that a folder stands for, and its run.
+
+    Args:
+        folder: a checkpoint in a run, a run or its `export` folder; the last two stand for the last checkpoint.
+
+    Raises:
+        UserError: the run has no checkpoint, or tunes a decoder.
+    """
+    if read_metadata(folder) and (run := run_of(folder)):
+        return folder, run
+    run = folder.resolve().parent if folder.resolve().name == "export" else folder
+    if not (run / "recipe.yaml").is_file():
+        return None
+    refuse_instructions(load_yaml(run / "recipe.yaml"), run / "recipe.yaml")
+    found = complete_checkpoints(run / "pretrain" / "checkpoints")
+    if not found:
+        raise UserError(
+            f"{run} has no finished checkpoint", remedy=f"hunmin run {run / 'recipe.yaml'} --until pretrain"
+        )
+    return found[-1][1], run
+
+
+def publish_checkpoint(
+    checkpoint: Path,
+    run: Path,
+    repository: str,
+    private: bool = True,
+    dtype: Dtype = "fp32",
+    language: Language | None = None,
+    dry_run: bool = False,
+) -> str | None:
+    """Export a checkpoint, push it with its card and the run's scores, and return the repository's address.
+
+    Args:
+        checkpoint: a step-* folder in `run`.
+        run: the run folder.
+        repository: OWNER/NAME.
+        private: of a repository that is created.
+        dtype: of the weights.
+        language: of the card; None takes the recipe's.
+        dry_run: print what would be pushed and the card, and return None.
+
+    Raises:
+        UserError: the name is wrong, or the checkpoint is not a masked language model.
+        HunminError: as `hunmin.hub.publish.publish`.
+    """
+    check_name(repository)
+    if fault := no_encoder(checkpoint):
+        raise UserError(
+            fault,
+            "a pushed model is loaded as a masked language model",
+            f"continue with pretrain.branch_from={checkpoint} pretrain.objective=mlm, then push that run",
+        )
+    if dry_run:
+        show_export(checkpoint, run, repository, private, language, dtype, False, False)
+        return None
+    prepare(repository, private)
+    folder = run / "logs" / "hub"  # the stage's own folder stays as its manifest says
+    try:
+        export_checkpoint(checkpoint, folder, dtype)
+        return publish(folder, run, repository, private, language, checkpoint=checkpoint)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish_run(recipe: Recipe) -> None:
+    """Push a finished run's last checkpoint, with its scores, to the repository that the recipe names, if it does.
+
+    Raises:
+        HunminError: as `publish_checkpoint`.
+    """
+    hub, run = recipe.hub, Path(recipe.out)
+    if not hub.repository:
+        return
+    step, checkpoint = complete_checkpoints(run / "pretrain" / "checkpoints")[-1]
+    url = publish_checkpoint(checkpoint, run, hub.repository, hub.private, hub.dtype)
+    say(f"{url}: step {step:,} pushed", style="green")

@@ -1,0 +1,68 @@
+"""`hunmin init` and `hunmin recipes`: a recipe to start from, and nothing of the user's overwritten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hunmin.builtin_recipes import builtin_recipes
+from hunmin.main import run_command
+from hunmin.recipe import load_recipe
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("size", ["small", "base"])
+@pytest.mark.parametrize("klue", [[], ["--klue", "klue benchmark"]])
+def test_a_new_recipe_can_be_run(size: str, klue: list[str]) -> None:
+    given = ["init", "--text", "a: b/*.txt", "--text", "말뭉치", "--name", "내 모델: 1", "--size", size, *klue]
+    assert run_command(given) == 0
+    recipe = load_recipe("recipe.yaml")
+    assert recipe.corpus.inputs == ["a: b/*.txt", "말뭉치"] and recipe.out == "runs/내 모델: 1"
+    assert (recipe.klue.data if recipe.klue else None) == (klue[1] if klue else None)
+    assert recipe.pretrain.model.hidden == {"small": 192, "base": 768}[size]
+    text = Path("recipe.yaml").read_text(encoding="utf-8")
+    assert "{" not in "".join(line for line in text.splitlines() if line.startswith("#")) and "HUNMIN_PII_KEY" in text
+
+
+def test_nothing_is_overwritten_and_nothing_asked_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("recipe.yaml").write_text("mine")
+    assert run_command(["init", "--text", "x"]) == 2 and run_command(["init", "--out", "new.yaml"]) == 2
+    assert "already exists" in (said := capsys.readouterr().err) and "hunmin init --text" in said
+    assert [path.name for path in Path().iterdir()] == ["recipe.yaml"] and Path("recipe.yaml").read_text() == "mine"
+
+
+def test_a_wrong_answer_leaves_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["init", "--text", "x", "--name", "two\nlines"]) == 2
+    assert not [*Path().iterdir()], capsys.readouterr().err
+
+
+def test_recipes_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["recipes", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [*listed] == [*builtin_recipes()] and all(8 < len(text) < 260 for text in listed.values())
+    assert run_command(["recipes"]) == 0 and "quickstart" in capsys.readouterr().out
+    assert run_command(["recipes", "--copy", "quickstart"]) == 0
+    assert Path("quickstart.yaml").read_bytes() == builtin_recipes()["quickstart"].read_bytes()
+    assert run_command(["recipes", "--copy", "quickstart"]) == run_command(["recipes", "--copy", "quickstar"]) == 2
+    assert "already exists" in (said := capsys.readouterr().err) and "there is no recipe 'quickstar'" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        ("tokenizer push a b/c", "hunmin push TOKENIZER OWNER/NAME"),
+        ("klue push a b/c", "hunmin push MODEL OWNER/NAME"),
+        ("klue ceiling a --data b", "hunmin klue upper-bound"),
+        ("tokenizer train --max-length 8", "--max-length is now --max-seq-len"),
+        ("klue report a --details ynat", "--details is now --breakdown"),
+    ],
+)
+def test_earlier_names_are_refused_with_those_of_now(words: str, now: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(words.split()) == 2
+    assert now in capsys.readouterr().err
