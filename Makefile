@@ -5,7 +5,7 @@
 # make test-slow    the slow ones (25 minutes); make mutations: which test catches which fault (hours)
 # make test-oldest  training's tests with the oldest torch and transformers that setup.cfg takes, in .venv-oldest (6 GB)
 # make lint         style and types
-# make docs         docs/ as HTML in build/docs; make docs-links: do the links to other sites answer?
+# make docs         docs/ as HTML in build/docs, and lists of long sentences; make docs-links: do the links answer?
 # make install      only the virtual environment
 # make install-tpu  TorchTPU beside it, for TPU hosts (0.8 GB); make test-tpu: what is asked of it, without a TPU
 # make install-xla  TorchTPU and jax in .venv-xla, beside .venv (1.5 GB); make test-xla: TorchTPU's graphs by XLA on a CPU
@@ -153,6 +153,7 @@ docs: $(DOCS)
 	$(BIN)/python -m scripts.recipe_reference --language ko > build/recipe.ko.md
 	cp build/recipe.md build/recipe.ko.md docs
 	$(BIN)/python -m sphinx -W -n --keep-going -q docs build/docs
+	$(BIN)/python -m scripts.long_text
 
 docs-links: $(DOCS)
 	$(BIN)/python -m sphinx -b linkcheck -q docs build/links

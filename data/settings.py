@@ -47,7 +47,7 @@ class CorpusSettings(Settings):
     unit_mb: float = Field(8, ge=0.001)
     """Megabytes of input lines in a work unit: what a kill can lose for each worker."""
     executor: ExecutorName = runtime("local")
-    """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster; slurm-array, this process
+    """Where the work is done: local, a pool of processes here; ray, tasks of a Ray cluster. slurm-array: this process
     is an element of a Slurm array and does its units, and a later command ends the stage. It does not change the
     output."""
     ray_address: str = runtime("auto", min_length=1)

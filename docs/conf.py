@@ -29,8 +29,10 @@ linkcheck_anchors = False  # many sites make theirs by JavaScript
 def _show_folders(app: Any, name: str, source: list[str]) -> None:
     """Turn links to folders of the source tree, which are no pages, into their paths; linked files are copied along."""
 
+    page = Path(app.env.doc2path(name))
+
     def path_of(match: re.Match[str]) -> str:
-        target = (Path(app.srcdir) / match[2]).resolve()
+        target = (page.parent / match[2]).resolve()
         return f"`{target.relative_to(ROOT)}/`" if target.is_dir() else match[0]
 
     source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)#]+)\)", path_of, source[0])

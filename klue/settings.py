@@ -87,8 +87,8 @@ class KlueSettings(Settings):
     """Folder with KLUE's files, in the official layout (ynat-v1.1/ynat-v1.1_dev.json …) or as the hub's dataset `klue`
     has them (ynat/validation-00000-of-00001.parquet …); or the data set's name on the hub, klue/klue."""
     benchmarks: str | None = None
-    """Folder, or data set on the hub, with the files of the other suites: KoBEST's in kobest/ (kobest/BoolQ/train.tsv
-    …), those of KoELECTRA's table in a folder a task (korsts/sts-train.tsv …), at the top or in koelectra/;
+    """Folder, or data set on the hub, with the files of the other suites. KoBEST's in kobest/ (kobest/BoolQ/train.tsv
+    …), those of KoELECTRA's table in a folder a task (korsts/sts-train.tsv …), at the top or in koelectra/.
     None = `data`."""
     suites: list[str] = Field(["klue"])
     """Suites to run: klue, the eight tasks of KLUE; kobest, the five of KoBEST; koelectra, those of KoELECTRA's table:

@@ -87,8 +87,8 @@ class OptimizerSettings(Settings):
     warmup_steps: int = Field(24_000, ge=0)
     """Steps of linear warm-up from 0; fewer than all steps of the run."""
     schedule: Literal["linear", "warmup-stable-decay", "warmup-stable-sqrt"] = "linear"
-    """After the warm-up: `linear` falls to 0 at the last step (the originals); `warmup-stable-decay` stays at the peak
-    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to continue from;
+    """After the warm-up: `linear` falls to 0 at the last step (the originals). `warmup-stable-decay` stays at the peak
+    and falls over the last `decay_share` of the steps, so that any checkpoint before is a good start to continue from.
     `warmup-stable-sqrt` falls as 1 − √progress instead (Hägele et al. 2024: a lower loss than evenly)."""
     decay_share: float = Field(0.1, gt=0, le=1)
     """Share of all steps over which the `warmup-stable-…` schedules fall to 0."""
@@ -133,7 +133,7 @@ class PretrainSettings(Settings):
     hub (OWNER/NAME[@REVISION], whose commit the run records). `model` must state its shape, and the tokenizer be its
     own, or one extended from it. None begins at random."""
     branch_from: str | None = None
-    """A checkpoint folder to branch from: a new run begins with its weights, its optimizer state and its place in the
+    """A checkpoint folder to branch from. A new run starts with its weights, its optimizer state and its place in the
     data, and continues under another learning rate, schedule, number of steps, batch, objective, numeric type or ZeRO
     stage. After nothing but `clm`, `masking` may differ too. Not with `init_from`."""
     objective: Literal["mlm", "mlm+nsp", "clm"] = "mlm"

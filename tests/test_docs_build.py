@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+PAGES = sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_every_page_is_built(built: Path) -> None:
-    assert {path.stem for path in built.glob("*.html")} >= {name.removesuffix(".md") for name in PAGES}
+    made = {str(path.relative_to(built).with_suffix("")) for path in built.rglob("*.html")}
+    assert made >= {name.removesuffix(".md") for name in PAGES}
 
 
 @pytest.mark.slow
 def test_pages_ask_no_other_host(built: Path) -> None:
     """Scripts, styles, pictures and fonts are files of the build; only what a reader clicks leads elsewhere."""
     outside = re.compile(r"""(?:<(?:script|img|iframe|source)[^>]+src|<link[^>]+href)=["'](?:https?:)?//[^"']+""")
-    for page in built.glob("*.html"):
+    for page in built.rglob("*.html"):
         assert not outside.findall(page.read_text(encoding="utf-8")), page.name
     for style in built.rglob("*.css"):
         assert not re.findall(r"url\(['\"]?(?:https?:)?//|@import\s+['\"]?http", style.read_text("utf-8")), style.name
@@ -50,12 +51,12 @@ def test_a_page_links_to_its_twin() -> None:
         return name.replace(".ko.md", ".md") if ".ko." in name else name.replace(".md", ".ko.md")
 
     heads = {name: (ROOT / "docs" / name).read_text(encoding="utf-8").split("\n## ")[0] for name in PAGES}
-    assert [name for name, head in heads.items() if f"]({twin(name)})" not in head] == []
+    assert [name for name, head in heads.items() if f"]({Path(twin(name)).name})" not in head] == []
 
 
 @pytest.mark.parametrize("language", ["", ".ko"])
 def test_the_index_leads_to_every_page(language: str) -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^([\w.]+)$", index, re.MULTILINE))
+    listed = set(re.findall(r"^([\w./-]+)$", index, re.MULTILINE))
     names = {name.removesuffix(".md") for name in PAGES if (".ko." in name) == bool(language)} - {"index"}
     assert names <= listed

@@ -24,7 +24,7 @@ ENGLISH = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
-    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md") if ".ko." not in path.name),
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if ".ko." not in path.name),
 ]
 KOREAN = [name.replace(".md", ".ko.md") for name in ENGLISH if (ROOT / name.replace(".md", ".ko.md")).exists()]
 DECODER = """

@@ -59,7 +59,7 @@ def test_a_new_user_gets_to_the_end(tmp_path: Path) -> None:
         ["bash", "-c", script], cwd=place, env=environment, capture_output=True, text=True, timeout=1500
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    for expected in ("TEL", "posts", "YNAT", "KLUE-NLI"):  # the page says that they are seen
+    for expected in ("TEL", "posts", "KLUE-NER", "KLUE-NLI"):  # the page says that they are seen
         assert expected in done.stdout, expected
     corpus = b"".join(path.read_bytes() for path in (place / "runs/my-first/corpus").rglob("*.json*"))
     assert b"010-2345-6789" not in corpus

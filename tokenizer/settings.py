@@ -26,7 +26,7 @@ class TokenizerSettings(Settings):
     """Entries of the vocabulary, special tokens and unused slots included: reached exactly (KLUE: 32,000)."""
     base: str | None = None
     """WordPiece tokenizer to start from: its folder, a run's folder, or a name on the hub (OWNER/NAME[@REVISION]; see
-    `pretrain.init_from`): taken as it is where `vocab_size` is its size, extended on the corpus where `vocab_size` is
+    `pretrain.init_from`). Taken as it is where `vocab_size` is its size, extended on the corpus where `vocab_size` is
     larger. Its special tokens stay. None trains a new one."""
     model: Literal["wordpiece", "unigram"] = "wordpiece"
     """WordPiece, which this project trains models with; or sentencepiece's unigram model (an extra) to compare with."""
@@ -116,4 +116,4 @@ class EncodeSettings(Settings):
     """For ray: auto, the cluster this machine belongs to; local, one started here; or the cluster's HOST:PORT."""
     workers: int | None = runtime(None, ge=1)
     """Threads (tasks at once with ray), each with some 64 MB of text at a time and a table of words that grows to
-    0.7 GB on a large corpus; None = the cores there are. Never changes the output."""
+    0.7 GB on a large corpus. None = all cores. Never changes the output."""

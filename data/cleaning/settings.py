@@ -24,12 +24,13 @@ class CleanSettings(Settings):
     end a line. Tags that are only named or shown stay: <TIME> where nothing closes it, <link> 요소, all in a text
     about HTML or XML that is not written in it."""
     hashtags: bool = True
-    """Remove hashtags at the end of a line and anchors of headings ({ #name }); not those that are words of a sentence
-    (#help 채널), that complete it (낱말: #강 #산) or stand in a line with such, one alone in its line, numbers (#12),
+    """Remove hashtags at the end of a line and anchors of headings ({ #name }). Kept are those that are words of a
+    sentence (#help 채널), that complete it (낱말: #강 #산) or stand in a line with such. Kept, too: one alone in its
+    line, numbers (#12),
     colours (#FF0000) and preprocessor lines (#include)."""
     empty_brackets: bool = True
-    """Remove brackets with nothing inside, as in 훈민정음(); not those of code, as in f() and [], that a text speaks
-    of, as in 괄호()를 쓴다, or that are to be filled in, as in 수도는 (   )이다."""
+    """Remove brackets with nothing inside, as in 훈민정음(). Kept are those of code, as in f() and [], that a text
+    speaks of, as in 괄호()를 쓴다, or that are to be filled in, as in 수도는 (   )이다."""
     blanks: bool = True
     """One space for a run of blanks, one line end for a run of line ends, none at the borders."""
     news: bool = False

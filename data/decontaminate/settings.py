@@ -50,8 +50,8 @@ class DecontaminateSettings(Settings):
     """Words: a hit when BM25(corpus sentence, d) / BM25(d, d) reaches this for a benchmark sentence d. 0.8 still finds
     78% of the copies with one word replaced, at 0.0015% false alarms; 0.7 finds 94%, at 0.023%; 0.9 finds 23%."""
     bigram_threshold: float = Field(default=0.85, gt=0, le=1)
-    """Character bigrams: the same ratio. Higher than for words, since unrelated sentences share many bigrams: from 0.9
-    to 0.85 copies with one particle changed are found in 95% instead of 86%, at 0.003% false alarms; 0.8 gains half
+    """Character bigrams: the same ratio. Higher than for words, since unrelated sentences share many bigrams. From 0.9
+    to 0.85 copies with one particle changed are found in 95% instead of 86%, at 0.003% false alarms. 0.8 gains half
     a point more, doubles the false alarms and costs a fifth of the speed."""
     min_words: int = Field(default=4, ge=1)
     """Benchmark sentences with fewer distinct words are not compared by words: two or three common words turn up

@@ -38,7 +38,7 @@ class SourceSettings(Settings):
 
     path: str
     """File, folder, glob or URL, or `OWNER/NAME` or `hf:OWNER/NAME[/CONFIG][@SPLIT][@REVISION]` for a data set of the
-    Hugging Face hub (split `train` unless given; its commit is recorded); compressed files (.gz .bz2 .xz .zst) are read
+    Hugging Face hub (split `train` unless given; its commit is recorded). Compressed files (.gz .bz2 .xz .zst) are read
     as they are."""
     name: str | None = None
     """Name written into the `source` column; None takes the record's own source field, else the file's name."""
