@@ -93,7 +93,7 @@ def prepare(model: Path, data: Path, name: str, batch: int | None) -> tuple[Job,
     task, facts = get_task(name), read_model_folder(model)
     length = min(task.authors.max_seq_len, facts.max_positions)
     settings = KlueSettings(
-        data=str(data), tasks=[name], training={"max_length": length, "batch_size": batch}, device="auto"
+        data=str(data), tasks=[name], training={"max_seq_len": length, "global_batch": batch}, device="auto"
     )
     splits = load_splits(task, data, EXAMPLES)
     (job,) = plan_jobs(settings, facts, {name: splits}, "cpu", Path("none"))  # its folders are never written

@@ -53,8 +53,8 @@ def long_text(text: str) -> list[str]:
         if lines > LINES and not cell:
             found.append(f"paragraph of {lines} lines: {paragraph[:80]} …")
         for sentence in sentences(paragraph):
-            if len(sentence.split()) > WORDS:
-                found.append(f"sentence of {len(sentence.split())} words: {sentence[:120]} …")
+            if (count := sum(any(map(str.isalnum, word)) for word in sentence.split())) > WORDS:
+                found.append(f"sentence of {count} words: {sentence[:120]} …")
     return found
 
 

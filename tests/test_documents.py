@@ -123,7 +123,7 @@ def test_launches_and_plans_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("recipe.yaml", "my.yaml"):
+    for name in ("recipe.yaml", "my.yaml", "my-model.yaml"):
         (tmp_path / name).write_text(RECIPE)
     (tmp_path / "keys.env").write_text("NAME=value\n")
     given = {tuple(words) for document, words in COMMANDS if document in ENGLISH and not {*words} & {*PLACEHOLDERS}}
