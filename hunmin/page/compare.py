@@ -20,7 +20,7 @@ MOST = 8
 CURVES = (
     ("loss", "Training loss", "nats", "loss", 1.0),
     ("validation", "Validation loss", "nats", "validation_loss", 1.0),
-    ("accuracy", "Masked tokens predicted correctly, validation", "%", "validation_accuracy", 100.0),
+    ("accuracy", "Tokens predicted correctly, validation", "%", "validation_accuracy", 100.0),
     ("throughput", "Throughput", "tokens per second", "tokens_per_second", 1.0),
 )
 

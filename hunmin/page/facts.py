@@ -11,6 +11,7 @@ from typing import Any
 from common.errors import UserError
 from common.settings import load_yaml, parse_settings, with_new_names
 from data.statistics.table import load_statistics
+from hunmin.embed.facts import EmbedFacts, read_embed
 from hunmin.page.curves import Metrics, read_curves
 from hunmin.page.stages import FRESH, RunState, StageFacts, is_locked, last_written, read_stages, run_state
 from hunmin.recipe import Recipe
@@ -82,6 +83,7 @@ class Facts:
     vocabulary: Vocabulary | None
     training: Training
     klue: Klue
+    embed: EmbedFacts
     now: float
     """When this was read, in seconds since 1970; it is not on the page of a finished run."""
     last_sign: float | None
@@ -139,6 +141,7 @@ def read_facts(run: Path, now: float) -> Facts:
         vocabulary=read_vocabulary(run / "tokenizer") if (run / "tokenizer" / "tokenizer.json").is_file() else None,
         training=training,
         klue=read_klue(run, recipe),
+        embed=read_embed(run / "embed.partial" if (run / "embed.partial").is_dir() else run / "embed"),
         now=now,
         last_sign=written,
         date=last.get("time") or next((one.get("time") for one in reversed(training.starts)), None),

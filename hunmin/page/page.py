@@ -21,7 +21,7 @@ from markupsafe import Markup
 from common.control_characters import escaped
 from common.errors import UserError
 from common.files import atomic_write, human_size
-from hunmin.page import compare, corpus, pipeline, scores, tables, training, verdict, vocabulary
+from hunmin.page import compare, corpus, embeddings, pipeline, scores, tables, training, verdict, vocabulary
 from hunmin.page.facts import Facts, read_facts
 from hunmin.page.samples import read_samples
 from hunmin.page.words import LANGUAGES, Language, Words
@@ -53,8 +53,8 @@ SECTIONS = (
     Section("verdict", "Result", verdict.view),
     Section("scores", "Scores", scores.view),
     Section("training", "Training", training.view),
+    Section("embeddings", "Sentence embeddings", embeddings.view),
     Section("pipeline", "Pipeline", pipeline.view),
-    # further results of a run, such as embeddings, go here
     Section("corpus", "Corpus", corpus.view, folded=True),
     Section("vocabulary", "Vocabulary", vocabulary.view, folded=True),
     Section(

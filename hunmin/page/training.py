@@ -16,7 +16,7 @@ HIDDEN = ("wandb_project",)
 """Settings that tell whose run it is, and nothing of it."""
 PLACES = ("init_from", "branch_from")
 """Settings that name a place on a machine: the last part of it is enough."""
-LOSS, RIGHT = ("Loss of masked tokens", "nats"), ("Masked tokens predicted correctly", "%")
+LOSS, RIGHT = ("Loss of predicted tokens", "nats"), ("Tokens predicted correctly", "%")
 CURVES = (
     ("loss", *LOSS, (("loss", "training"), ("validation_loss", "validation")), 1.0, "{:,.4f}"),
     ("accuracy", *RIGHT, (("accuracy", "training"), ("validation_accuracy", "validation")), 100.0, "{:.2f}"),

@@ -89,7 +89,7 @@ def verdict(facts: Facts, words: Words) -> dict[str, str] | None:
         return None
     accuracy = facts.training.metrics.last("validation_accuracy")
     change = f"{losses_P[0]:.3f} → {losses_P[-1]:.3f}" if len(losses_P) > 1 else f"{losses_P[-1]:.3f}"
-    right = words("{share} of masked tokens predicted correctly.", share=f"{accuracy:.1%}") if accuracy else ""
+    right = words("{share} of the tokens predicted correctly.", share=f"{accuracy:.1%}") if accuracy else ""
     return {"figure": change, "of": words("validation loss"), "sentence": right}
 
 

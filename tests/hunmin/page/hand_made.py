@@ -163,6 +163,17 @@ class HandMade:
         self.write("report/report.json", {**report, "klue": rows, "contamination": {}})
         self.finish("report", {}, 1.0)
 
+    def embeddings(self) -> None:
+        """Write what the stage `embed` leaves: a log of two lines, scores of two models, a graph in 8 bits."""
+        self.write("embed/logs/metrics.jsonl", [{"step": 10, "loss": 3.5}, {"step": 20, "loss": 1.25}])
+        rows = [
+            {"model": model, "scores": {"KLUE-STS": score}, "trained_on": [], "truncate": None}
+            for model, score in (("tuned", 70.125), ("untuned", 12.5))
+        ]
+        self.write("embed/scores/table.json", {"heading": "1 of 20 tasks of MTEB(kor, v2)", "rows": rows})
+        graph = {"bytes": 1_670_000, "sentences_per_second": 2345, "cosine": 0.99934}
+        self.write("embed/model/onnx/measured.json", {"onnx-int8": graph})
+
 
 def run_with_all(path: Path, name: str = "by-hand", **klue: Any) -> HandMade:
     """Return a finished run with all that a page may show: published rows, watched scores, starts, slow processes."""
@@ -172,6 +183,7 @@ def run_with_all(path: Path, name: str = "by-hand", **klue: Any) -> HandMade:
     starts = [("2026-11-22T10:00:00+00:00", 0, 2), ("2026-11-23T11:00:00+00:00", 40, 4)]
     rows = [dict(zip(("time", "step", "processes"), start, strict=True)) for start in starts]
     run.write("pretrain/logs/starts.jsonl", rows)
+    run.embeddings()
     return run
 
 

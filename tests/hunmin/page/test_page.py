@@ -86,7 +86,7 @@ def test_overview_and_pipeline(whole: Path) -> None:
     assert words(page.css_first(".figure")) == "+51.00 points mean gain over random weights"
     assert "81.00 after pretraining, 30.00 from random weights: mean of 1 tasks" in words(page.css_first(".sentence"))
     order = [section.attributes["id"] for section in page.css("section")]
-    assert order == ["verdict", "scores", "training", "pipeline", "corpus", "vocabulary"]
+    assert order == ["verdict", "scores", "training", "embeddings", "pipeline", "corpus", "vocabulary"]
     assert [words(part) for part in page.css(".fold > summary > h2")] == ["Corpus", "Vocabulary"]
     stages = [words(stage) for stage in page.css(".stages > li")]
     names = ("Corpus", "Tokenizer", "Encoding", "Pretraining", "Export", "Evaluation", "Report")
@@ -148,13 +148,13 @@ def test_vocabulary(whole: Path) -> None:
 
 def test_training(whole: Path) -> None:
     page = page_of(whole)
-    loss = cells(page, "Loss of masked tokens: numbers")
+    loss = cells(page, "Loss of predicted tokens: numbers")
     assert loss[0] == ["optimizer step", "training", "validation"]
     assert loss[1:3] == [["0", "–", "9.5000"], ["10", "9.5000", "–"]] and loss[-1] == ["100", "5.0000", "4.7500"]
     assert cells(page, "Model FLOPs utilisation (MFU): numbers")[1] == ["10", "31.00"]
     assert cells(page, "Throughput: numbers")[1] == ["10", "500"]
     assert cells(page, "Learning rate: numbers")[1] == ["10", "0.05"]
-    drawn = charts(page)["Loss of masked tokens"]
+    drawn = charts(page)["Loss of predicted tokens"]
     assert drawn["x"] == list(range(0, 101, 10)) and [one["label"] for one in drawn["lines"]] == [
         "training",
         "validation",
@@ -216,7 +216,7 @@ def test_date_and_commit_are_those_of_the_last_stage(whole: Path) -> None:
              ("klue-nli", "random", 34.0)],
             "+18.00 points mean gain over random weights", "Pretraining helps on 1 of 2.",
         ),
-        ([], "9.500 → 4.750 validation loss", "37.5% of masked tokens predicted correctly."),
+        ([], "9.500 → 4.750 validation loss", "37.5% of the tokens predicted correctly."),
     ],
 )  # fmt: skip
 def test_verdict(rows: list[tuple[str, str, float]], figure: str, sentence: str, whole: Path) -> None:
@@ -338,6 +338,15 @@ def test_a_folder_with_nothing_but_a_recipe(tmp_path: Path) -> None:
         assert text in said
 
 
+def test_embeddings(whole: Path, tmp_path: Path) -> None:
+    page = page_of(whole)
+    assert cells(page, "Scores of the embeddings") == [["model", "KLUE-STS"], ["tuned", "70.12"], ["untuned", "12.50"]]
+    assert cells(page, "ONNX graphs")[1] == ["onnx-int8", "1.7", "2,345", "0.9993"]
+    assert charts(page)["Loss of the embeddings"]["lines"][0]["values"] == [3.5, 1.25]
+    assert "1 of 20 tasks of MTEB(kor, v2)" in words(page.css_first("#embeddings"))
+    assert page_of(encoded(tmp_path / "other").path).css_first("#embeddings") is None
+
+
 def test_a_run_that_trains(tmp_path: Path) -> None:
     """A line has 10,000 tokens in 10 steps at 500 tokens a second: 2 s a step, 40 steps, 80 s."""
     run = encoded(tmp_path, [line(step, 5.0) for step in range(10, 61, 10)])
@@ -410,13 +419,13 @@ def test_losses_that_are_not_finite(tmp_path: Path) -> None:
     )
     page = page_of(run.path)
     assert "2 of 4 lines of the log have no finite loss" in words(page.css_first("#training"))
-    loss = cells(page, "Loss of masked tokens: numbers")
+    loss = cells(page, "Loss of predicted tokens: numbers")
     assert loss[0] == ["optimizer step", "training"]  # no validation that could be drawn
     assert [row[1] for row in loss[1:]] == ["3.0000", "not finite", "not finite", "2.0000"]
-    values = charts(page)["Loss of masked tokens"]["lines"][0]["values"]
+    values = charts(page)["Loss of predicted tokens"]["lines"][0]["values"]
     assert values == [3, False, False, 2]  # a gap, not a missing point
     run.train([line(10, nan)])
-    assert "Loss of masked tokens" not in page_of(run.path).html
+    assert "Loss of predicted tokens" not in page_of(run.path).html
 
 
 def test_a_line_cut_short_and_lines_of_something_else_are_passed_over(tmp_path: Path) -> None:
@@ -424,7 +433,7 @@ def test_a_line_cut_short_and_lines_of_something_else_are_passed_over(tmp_path: 
     run.write(
         "pretrain/logs/metrics.jsonl", f'{json.dumps(line(10, 3.0))}\n[1]\n"x"\n{{"step": "a"}}\n{{"step": 20, "lo'
     )
-    assert cells(page_of(run.path), "Loss of masked tokens: numbers")[1:] == [["10", "3.0000"]]
+    assert cells(page_of(run.path), "Loss of predicted tokens: numbers")[1:] == [["10", "3.0000"]]
 
 
 @pytest.mark.slow
@@ -441,8 +450,8 @@ def test_a_million_lines_make_a_small_page_with_their_spike(tmp_path: Path) -> N
     page = (run.path / "report.html").read_text("utf-8")
     assert len(page.encode()) < 5_000_000
     parsed = LexborHTMLParser(page)
-    assert len(cells(parsed, "Loss of masked tokens: numbers")) <= 101
-    assert max(value for value in charts(parsed)["Loss of masked tokens"]["lines"][0]["values"]) == 77.5
+    assert len(cells(parsed, "Loss of predicted tokens: numbers")) <= 101
+    assert max(value for value in charts(parsed)["Loss of predicted tokens"]["lines"][0]["values"]) == 77.5
 
 
 def test_text_of_the_corpus_only_where_it_is_asked_for(whole: Path, tmp_path: Path) -> None:

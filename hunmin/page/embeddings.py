@@ -1,0 +1,51 @@
+"""Sentence embeddings on the page: loss of the tuning, scores beside the base, cut vectors, ONNX graphs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from hunmin.page.charts import Series, line_chart
+from hunmin.page.curves import Curve
+from hunmin.page.facts import Facts
+from hunmin.page.tables import Table
+from hunmin.page.words import Words
+
+PART = re.compile(r"(?P<count>\d+) of (?P<all>\d+) tasks of (?P<name>.+)")
+"""Heading of scores of a part of a benchmark, by `embed.score`."""
+SOURCE = "embed/logs/metrics.jsonl"
+
+
+def view(facts: Facts, words: Words) -> dict[str, Any] | None:
+    """Return what the template of the section shows; None where the run tunes no embeddings."""
+    found = facts.embed
+    if not (found.losses or found.scores):
+        return None
+    steps, losses = zip(*found.losses, strict=True) if found.losses else ((), ())
+    loss = Series(words("training"), Curve(np.array(steps, float), np.array(losses, float)))
+    chart = line_chart(words, "embed-loss", "Loss of the embeddings", [loss], "loss", source=SOURCE)
+    rows = found.scores.get("rows", [])
+    tasks = list(dict.fromkeys(task for row in rows for task in row["scores"]))
+    scores = Table(
+        words("Scores of the embeddings"),
+        [words("model"), *tasks],
+        [[row["model"], *(_percent(row["scores"].get(task)) for task in tasks)] for row in rows],
+    )
+    graphs = Table(
+        words("ONNX graphs"),
+        [words(name) for name in ("graph", "megabytes", "sentences per second", "smallest cosine")],
+        [
+            [name, f"{of['bytes'] / 1e6:,.1f}", f"{of['sentences_per_second']:,}", f"{of['cosine']:.4f}"]
+            for name, of in found.int8.items()
+        ],
+    )
+    heading = str(found.scores.get("heading", ""))
+    if part := PART.fullmatch(heading):
+        heading = words("{count} of {all} tasks of {name}", **part.groupdict())
+    return {"charts": [chart] if chart else [], "heading": heading, "scores": scores, "graphs": graphs}
+
+
+def _percent(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}"
