@@ -40,7 +40,7 @@ def test_hours_by_hand():
         "like": (72, 7.2, 1),  # 18 bands in 4 ranges each
         "clusters": (1.44, 1.44, 1.44),
         "report": (43.2, 4.32, 43.2 / 36),
-        "what one": (45, 45, 45),
+        "single-process": (45, 45, 45),
         "shards": (3600, 360, 36),
     }.items():
         assert hours(found, step) == pytest.approx(seconds), step

@@ -97,7 +97,7 @@ def test_another_runs_is_refused_not_passed_over(tmp_path: Path) -> None:
 def test_another_numeric_type_is_refused_with_both(tmp_path: Path) -> None:
     """dtype=auto is bf16 on one device and fp32 on another: a run must not change over unasked."""
     write(tmp_path, 1, dtype="bf16")
-    with pytest.raises(UserError, match=r"(?s)was computed in bf16.*go on in fp32.*branch_from"):
+    with pytest.raises(UserError, match=r"(?s)was computed in bf16.*continue in fp32.*branch_from"):
         chosen(tmp_path)
 
 

@@ -96,7 +96,7 @@ def test_ordered_positions_go_on_in_a_longer_run(tmp_path: Path) -> None:
     told: list[str] = []
     new = load(source, ENTRIES, 50, tell=told.append).roberta.embeddings.position_embeddings.weight
     assert torch.allclose(new[2:], helix, atol=1e-4) and torch.equal(new[2:22], helix[:LENGTH])
-    how = "the others go on by a rotation of 4 components (100% of a step)"
+    how = "the others follow a rotation of 4 components (100% of a step)"
     assert told == [f"{source} has {LENGTH} positions, the run 50: {how}"]
 
 
