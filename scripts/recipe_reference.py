@@ -53,7 +53,7 @@ value out of its range is an error that names the key, the rule and the nearest 
 settings (`micro_batch` and `global_batch`, say) are told by the error as well: `hunmin run RECIPE --dry-run` checks
 it all.""",
     """\
-*Free* settings change how the work is done and not what comes out: they may have another value when a run goes on. Any
+*Free* settings change how the work is done and not what comes out: they may have another value when a run resumes. Any
 other value that changes redoes its stage and those that read it; training that it does not fit is moved aside, not
 deleted (`tests/hunmin/test_run.py`). *required* means that there is no default.""",
 )

@@ -12,6 +12,7 @@ import pytest
 import typer.main
 
 from hunmin.main import app
+from hunmin.renamed import COMMANDS, OPTIONS
 
 ROOT = Path(__file__).parents[1]
 CODE = ("common", "tokenizer", "data", "pretrain", "klue", "leaderboard", "embed", "hunmin")
@@ -51,30 +52,6 @@ ALLOWED = {
 }
 """File → why it may use them."""
 
-TO_DO: dict[str, set[str]] = {
-    "": {
-        r"(?:the )?remed(?:y|ies)|mend(?:s|ed|ing)?",
-        r"device without values",
-        r"goes on|go on (?:from|with)|going on from",
-        r"leap(?:s|ed|ing)?(?: up)?",
-    },
-    "docs": {
-        r"(?:of )?nobody's",
-        r"(?:sets?|setting) aside",
-        r"(?:the )?remed(?:y|ies)|mend(?:s|ed|ing)?",
-        r"ceilings?",
-        r"goes on|go on (?:from|with)|going on from",
-        r"leap(?:s|ed|ing)?(?: up)?",
-        r"said at the start|(?:is|are) told(?! (?:apart|by|from|in|of|a))",
-    },
-    "hunmin/page": {
-        r"(?:is|was|are|were) asked to stop",
-        r"goes on|go on (?:from|with)|going on from",
-        r"leap(?:s|ed|ing)?(?: up)?",
-    },
-}
-"""Folder ("" is the root) → words still in use there, by their pattern; delete one when its last use is gone."""
-
 PATTERN = {word: re.compile(rf"(?<![\w-])(?:{word})(?!\w)", re.IGNORECASE) for word in WORDS}
 
 
@@ -104,7 +81,14 @@ def hits() -> dict[tuple[str, str], list[str]]:
 
 def test_private_words_stand_nowhere() -> None:
     found = hits()
-    assert {place: uses for place, uses in found.items() if place[1] not in TO_DO.get(place[0], ())} == {}
+    assert found == {}
+
+
+def test_documents_use_no_earlier_name() -> None:
+    """Earlier options and commands are refused when they are run, and parsed as unknown ones are not everywhere."""
+    earlier = [*(f"{name} " for name in OPTIONS), *(f"hunmin {' '.join(words)} " for words in COMMANDS)]
+    texts = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
+    assert [(path.name, name) for path, text in texts.items() for name in earlier if name in text] == []
 
 
 def commands() -> Iterator[tuple[str, Any]]:

@@ -101,7 +101,7 @@ def run_state(stages: list[StageFacts], active: bool, stopped: bool, heartbeat: 
     Args:
         stages: its stages.
         active: whether a command is at work.
-        stopped: whether training was asked to stop and saved its state.
+        stopped: whether training received a stop signal and saved its state.
         heartbeat: of unfinished training; {} where there is none.
     """
     if all(stage.state == "done" for stage in stages):
