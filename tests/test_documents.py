@@ -84,7 +84,7 @@ def parse(words: list[str]) -> None:
         if not set(words) <= options:
             raise LookupError(f"No such option: {' '.join(words)}")
         return
-    while hasattr(command, "commands"):
+    while words and hasattr(command, "commands"):  # a group without a command is a mention of it
         name, command, words = command.resolve_command(context, words)
         if command is None:
             raise LookupError(f"No such command: {name}")
