@@ -17,6 +17,7 @@ from klue.model_folder import TOKENIZER_FILES as ANY_TOKENIZER
 from klue.model_index import HUB_TASKS
 from klue.saved import FACTS, REST
 from klue.saved import read_facts as read_job
+from klue.settings import Training
 from pretrain.callbacks.checkpoint import TOKENIZER_FILES, read_metadata
 from pretrain.export import EXPORT_FILES, Dtype, export_checkpoint
 from pretrain.export.onnx import FILE as ONNX_FILE
@@ -139,7 +140,8 @@ def publish_finetuned(folder: Path, repository: str, private: bool = True, dry_r
         )
     row = {
         **{name: job[name] for name in ("task", "init", "seed", "data_note", "examples")},
-        "settings": job["training"], "model": job["model_name"], "best": facts["scores"], "last": facts["scores"],
+        "settings": Training.model_validate(job["training"]).values, "model": job["model_name"],
+        "best": facts["scores"], "last": facts["scores"],
     }  # fmt: skip
     front = metadata(
         repository.partition("/")[2],

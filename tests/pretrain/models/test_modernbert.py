@@ -483,7 +483,7 @@ def test_it_is_fine_tuned_on_headlines(tmp_path: Path) -> None:
     hf_model = build_model(run, build_config(run, len(entries), SPECIAL)).eval()
     folder = tmp_path / "model"
     save_hf_model(hf_model, tmp_path / "tokenizer", folder, partial(check_folder, model=hf_model))
-    training = {"max_length": 64, "epochs": 4, "learning_rate": 5e-3, "max_train_examples": 256, "batch_size": 16}
+    training = {"max_seq_len": 64, "epochs": 4, "learning_rate": 5e-3, "max_train_examples": 256, "global_batch": 16}
     settings = KlueSettings(data=str(benchmark), tasks=["ynat"], training={**training, "evaluations_per_epoch": 1})
     facts = read_model_folder(folder)
     assert (facts.family, facts.max_positions, facts.token_types) == ("modernbert", 64, False)
