@@ -30,7 +30,7 @@ e.Trainer.step = stepping
     [
         ("float('nan')", 0, 1),
         pytest.param("9.0", 1, 2, marks=pytest.mark.slow),
-        pytest.param("float('inf')", 3, 2, marks=pytest.mark.slow),
+        pytest.param("float('inf')", 3, 2, marks=pytest.mark.drill),
         pytest.param("GRADIENT", 0, 2, marks=pytest.mark.slow),
         pytest.param("GRADIENT", 2, 1, marks=pytest.mark.slow),
     ],

@@ -118,7 +118,7 @@ def test_metrics_tell_batch_rate_and_tokens(grown: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("processes", "zero"), [(2, 0), (1, 1), (2, 3)])
+@pytest.mark.parametrize(("processes", "zero"), [(2, 0), (1, 1), pytest.param(2, 3, marks=pytest.mark.drill)])
 def test_processes_and_zero_change_no_loss(
     processes: int, zero: int, tmp_path: Path, tokens: Path, tokenizer: Path, grown: Path
 ) -> None:

@@ -47,8 +47,8 @@ e.Trainer.step = stepping
         ("torch", 0, 1),
         ("torch", 0, 2),
         ("deepspeed", 0, 2),
-        ("deepspeed", 1, 2),
-        ("deepspeed", 2, 2),
+        pytest.param("deepspeed", 1, 2, marks=pytest.mark.drill),
+        pytest.param("deepspeed", 2, 2, marks=pytest.mark.drill),
         ("deepspeed", 3, 2),
     ],
 )

@@ -100,7 +100,14 @@ def watched(out: Path, tokens: Path, tokenizer: Path, changes: dict[str, Any], w
 
 
 @pytest.mark.parametrize(
-    ("compiled", "stage"), [("", 0), ("by layers", 0), ("by layers", 1), ("by layers", 2), ("as a whole", 0)]
+    ("compiled", "stage"),
+    [
+        ("", 0),
+        ("by layers", 0),
+        pytest.param("by layers", 1, marks=pytest.mark.drill),
+        pytest.param("by layers", 2, marks=pytest.mark.drill),
+        ("as a whole", 0),
+    ],
 )
 def test_the_last_layers_are_sent_before_the_first_is_reached(
     compiled: str, stage: int, tokens: Path, tokenizer: Path, tmp_path: Path
