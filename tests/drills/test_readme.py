@@ -46,8 +46,6 @@ RUN = {
     "hunmin plan my-model.yaml": ("", SMALL),
     "hunmin report runs/my-model": ("", ""),
     "hunmin push runs/my-model": ("", ""),
-    "hunmin plan klue-roberta-base": ("", ""),
-    "hunmin launch RECIPE": ("", "corpus.inputs='[texts/*.jsonl.zst]' klue.data=klue-benchmark"),
 }
 LEFT_OUT = {"make test": "what runs this file"}
 
