@@ -13,9 +13,9 @@ from common.errors import UserError
 from common.process import available_cores
 from common.settings import parse_settings
 from embed.settings import EmbedSettings, require
+from pretrain.parallel.job import run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
-from pretrain.tuning.job import run_job
 
 
 def tune_embeddings(

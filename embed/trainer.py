@@ -27,10 +27,9 @@ from embed.save import save_tuned
 from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
+from pretrain.callbacks.hf_trainer import Follow, newest_checkpoint
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import STOPPED_MARK, StopFlag
-from pretrain.tuning.follow import Follow
-from pretrain.tuning.trainer import newest_checkpoint
 
 FIXED: dict[str, Any] = {
     "num_train_epochs": 1, "save_strategy": "steps", "report_to": [], "log_level": "error", "disable_tqdm": True,

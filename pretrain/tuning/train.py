@@ -13,9 +13,9 @@ from typing import Any
 from common.errors import UserError
 from common.process import available_cores
 from common.settings import parse_settings
+from pretrain.parallel.job import run_job
 from pretrain.parallel.world import world_info
 from pretrain.train import StopFlag
-from pretrain.tuning.job import run_job
 from pretrain.tuning.settings import TuneSettings
 
 

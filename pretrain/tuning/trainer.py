@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -17,26 +15,15 @@ from common.errors import UserError
 from common.files import disk_errors, sha256_file
 from common.settings import dump_settings, load_yaml, settings_hash
 from pretrain.callbacks.checkpoint import library_disk_errors
+from pretrain.callbacks.hf_trainer import Follow, newest_checkpoint
 from pretrain.kernels.precision import half_type, resolve_dtype
 from pretrain.models.encoder import recompute_layers
 from pretrain.train import STOPPED_MARK, StopFlag
 from pretrain.tuning import base
 from pretrain.tuning.encode import arguments_of
-from pretrain.tuning.follow import Follow
 from pretrain.tuning.plan import Inputs
 from pretrain.tuning.save import save_model
 from pretrain.tuning.settings import TuneSettings
-
-
-def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return steps and folder of the newest whole checkpoint, (0, None) without one; unfinished ones are removed."""
-    whole: list[tuple[int, Path]] = []
-    for path in folder.glob("checkpoint-*"):
-        try:  # the Trainer writes this file last, and not atomically
-            whole.append((int(json.loads((path / "trainer_state.json").read_bytes())["global_step"]), path))
-        except (OSError, ValueError, KeyError, TypeError):
-            shutil.rmtree(path, ignore_errors=True)
-    return max(whole, default=(0, None))
 
 
 class Tuner(Trainer):

@@ -74,7 +74,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         **changes: Any,
     ) -> Path:  # fmt: skip
         from embed.train import tune_embeddings
-        from pretrain.tuning.follow import Follow
+        from pretrain.callbacks.hf_trainer import Follow
 
         end_of_step = Follow.on_step_end
 

@@ -19,7 +19,7 @@ from embed.settings import EmbedSettings
 pytest.importorskip("sentence_transformers")
 from embed import trainer
 from embed.train import tune_embeddings
-from pretrain.tuning.follow import Follow
+from pretrain.callbacks.hf_trainer import Follow
 
 MOMENTS = [
     (trainer.Tuner, "training_step"), (trainer.Tuner, "_save"), (trainer.Tuner, "_save_optimizer_and_scheduler"),

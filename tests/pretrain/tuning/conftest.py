@@ -54,7 +54,7 @@ def run(build: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that tunes in this process, stopped after a step where one is named."""
 
     def start(base: Path, out: Path, stop_at: int | None = None, instructions: Path = build, **changes: Any) -> Path:
-        from pretrain.tuning.trainer import Follow
+        from pretrain.callbacks.hf_trainer import Follow
 
         end_of_step = Follow.on_step_end
 

@@ -15,13 +15,13 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from common.errors import HunminError, UserError
 from common.settings import parse_settings
+from pretrain.callbacks.hf_trainer import newest_checkpoint
 from pretrain.callbacks.metrics import read_metrics
 from pretrain.tuning.answer import answer
 from pretrain.tuning.encode import Examples, read_tokenizer
 from pretrain.tuning.plan import plan_tuning
 from pretrain.tuning.settings import TuneSettings
 from pretrain.tuning.train import main
-from pretrain.tuning.trainer import newest_checkpoint
 
 LORA = {"rank": 4, "alpha": 8, "dropout": 0.1}
 SECOND_EPOCH = 8

@@ -1,8 +1,10 @@
-"""What accompanies transformers' Trainer: metrics, progress, and stops that all processes agree on."""
+"""What accompanies transformers' Trainer: metrics, progress, stops that all processes agree on, its checkpoints."""
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +64,14 @@ class Follow(TrainerCallback):
         if self.log:
             self.bar.__exit__(None, None, None)
             self.log.close()
+
+
+def newest_checkpoint(folder: Path) -> tuple[int, Path | None]:
+    """Return steps and folder of the newest whole checkpoint, (0, None) without one; unfinished ones are removed."""
+    whole: list[tuple[int, Path]] = []
+    for path in folder.glob("checkpoint-*"):
+        try:  # the Trainer writes this file last, and not atomically
+            whole.append((int(json.loads((path / "trainer_state.json").read_bytes())["global_step"]), path))
+        except (OSError, ValueError, KeyError, TypeError):
+            shutil.rmtree(path, ignore_errors=True)
+    return max(whole, default=(0, None))

@@ -1,4 +1,4 @@
-"""One process of a tuning run, started by `python -m MODULE [PROCESSES] JOB.json`."""
+"""One process of a run of transformers' Trainer, started by `python -m MODULE [PROCESSES] JOB.json`."""
 
 from __future__ import annotations
 
