@@ -17,6 +17,7 @@ from data.pii.fold import View, fold, is_folded_sign
 from data.pii.gate import Gate, Window, encode, gate
 from data.pii.hidden import FINDERS, FOLD, HIDDEN_GATES
 from data.pii.types import BY_NAME, PII_TYPES
+from data.pii.types.base import Found
 
 _AROUND = 64
 """Characters before and after a line that a folded view shows, too: labels may stand there."""
@@ -28,15 +29,6 @@ class Span(NamedTuple):
     start: int
     end: int
     type: str
-
-
-class Found(NamedTuple):
-    """A piece of personal data, and its value in plain characters: 010-1234-5678 for ０１０－１２３４－５６７８."""
-
-    start: int
-    end: int
-    type: str
-    value: str
 
 
 def find_spans(text: str, on_request: bool = False) -> list[Span]:
@@ -80,20 +72,17 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
 def _in_line(text: str, window: Window, used: Gate) -> list[Found]:
     _, start, end, names = window
     last = next((number for number, name in enumerate(names) if name in HIDDEN_GATES), len(names))
-    spans = scan(text, start, end, names[:last])
-    found = [Found(first, stop, kind, text[first:stop]) for first, stop, kind in spans]
+    found = [Found(*span, text[span.start : span.end]) for span in scan(text, start, end, names[:last])]
     ways = names[last:]
     if FOLD in ways:
         found = [one for one in found if _stands_alone(text, one)]
         found = _settled(found, _folded(text, start, end, used))
     for name in ways:
         if name in FINDERS:
-            hidden = [Found(*one) for one in FINDERS[name][1](text, start, end)]
-            if hidden:
-                found = _settled(found, hidden, name in LABEL_FINDERS)
+            found = _settled(found, FINDERS[name][1](text, start, end), name in LABEL_FINDERS)
     if may_go_on(text, end) or ("<" in text[start:end] and "<br" in text[start:end].lower()):
         more = broken(text, start, end, lambda view: chain(*_in_view(view, 0, len(view.text), used)))
-        found = _settled(found, sorted(Found(*one) for one in more))
+        found = _settled(found, sorted(more))
     return found
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from common.errors import UserError
 from common.names import COMMIT
-from data.readers.delimited import refuse_same_names, unknown_columns
+from data.readers.columns import needed_columns
 from data.readers.paths import HUB
-from data.readers.records import Block, FieldMap, InputFile, Item
+from data.readers.records import Block, InputFile, Item
 from data.readers.rows import documents_of
 
 BATCH_ROWS = 256
@@ -67,16 +67,10 @@ def _tables(file: InputFile, name: str, config: str | None, split: str, revision
     try:
         import datasets
 
-        rows: Any = datasets.load_dataset(name, config, split=split, revision=revision, streaming=True).with_format(
-            "arrow"
-        )
-        needed: list[str] | None = None
-        for table in rows.iter(batch_size=BATCH_ROWS):
-            if needed is None:
-                needed, missing = FieldMap(file).columns(table.column_names)
-                if missing:
-                    raise unknown_columns(file, missing, table.column_names)
-                refuse_same_names(file, needed, table.column_names)
+        rows: Any = datasets.load_dataset(name, config, split=split, revision=revision, streaming=True)
+        needed: list[str] = []
+        for table in rows.with_format("arrow").iter(batch_size=BATCH_ROWS):
+            needed = needed or needed_columns(file, table.column_names)
             yield table.select(needed).combine_chunks()
     except UserError:
         raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -95,11 +95,6 @@ def cut_values(stream: TextStream, block_bytes: int) -> Iterator[Block]:
     start = len(stream.head) - len(stream.head.lstrip())
     chunks = _from(stream, start + (stream.head[start : start + 1] == b"["))
     return _cut(stream, chunks, block_bytes, Scanner(goes_on=True))
-
-
-def cut_document(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the documents of a MODU file in blocks."""
-    return cut_under(file, stream, "document", block_bytes)
 
 
 def cut_under(file: InputFile, stream: TextStream, key: str, block_bytes: int) -> Iterator[Block]:
@@ -220,18 +215,8 @@ def elements_of(block: Block) -> Iterator[tuple[int, bytes] | Reject]:
         yield Reject(number, "cut short" if scanner.is_open else "not a JSON object")
 
 
-def parse_elements(
-    file: InputFile, block: Block, parse: Callable[[InputFile, int, bytes], Iterator[Item]]
-) -> Iterator[Item]:
-    """Yield what `parse` makes of each element (its number and bytes), and the rejects between them."""
-    for element in elements_of(block):
-        if isinstance(element, Reject):
-            yield element
-        else:
-            yield from parse(file, *element)
-
-
 def parse_json(file: InputFile, block: Block) -> Iterator[Item]:
     """Yield a document or reject for each element."""
     fields = FieldMap(file)
-    return parse_elements(file, block, lambda _, number, raw: iter([parse_object(fields, number, raw)]))
+    for element in elements_of(block):
+        yield element if isinstance(element, Reject) else parse_object(fields, *element)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from data.readers.blocks import BLANK_LINE, lines_of, parts_of
-from data.readers.records import NOT_UTF8, Block, FieldMap, InputFile, Item, Reject, plain_document
+from data.readers.records import Block, FieldMap, InputFile, Item, Reject, UnreadableError, decoded, plain_document
 
 
 def parse_json_lines(file: InputFile, block: Block) -> Iterator[Item]:
@@ -29,10 +29,6 @@ def parse_object(fields: FieldMap, number: int, raw: bytes) -> Item:
     if not isinstance(record, dict):
         return Reject(number, "not a JSON object")
     return fields.document(record, number)
-
-
-class UnreadableError(ValueError):
-    """What should be JSON cannot be read; the message says why, and holds nothing of it."""
 
 
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
@@ -68,13 +64,11 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
 
 def _load_slowly(raw: bytes, exact: bool) -> Any:
     """Return what `load_json` does, by the parser that knows integers of any length, NaN and lone surrogates."""
+    text = decoded(raw)
     try:
-        text = raw.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse if exact else float)
         if "\\ud" in text or "\\uD" in text:
             value = json.loads(_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)))
-    except UnicodeDecodeError:
-        raise UnreadableError(NOT_UTF8) from None
     except json.JSONDecodeError:
         raise UnreadableError("not JSON") from None
     except RecursionError:

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from common.compressed import EXPANDS, FREE_BYTES, MAX_EXPANSION, compression_of
 from common.errors import UserError
 from common.files import is_remote, open_bytes
+from data.readers.columns import needed_columns
 from data.readers.damage import DamagedInputError, UnfitInputError
-from data.readers.delimited import refuse_same_names, unknown_columns
 from data.readers.records import Block, FieldMap, InputFile, Item
 from data.readers.rows import documents_of
 from data.readers.transport import Transport, reason_of
@@ -43,10 +43,7 @@ def cut_parquet(file: InputFile, block_bytes: int) -> Iterator[Block]:
     version = fingerprint(file.path)
     with _opened(file) as (parquet, _):
         schema, facts = parquet.schema_arrow, parquet.metadata
-        needed, missing = FieldMap(file).columns(schema.names)
-        if missing:
-            raise unknown_columns(file, missing, schema.names)
-        refuse_same_names(file, needed, schema.names)
+        needed = needed_columns(file, schema.names)
         groups = [facts.row_group(index) for index in range(facts.num_row_groups)]
         for group in groups:
             sizes_of = [(one.total_uncompressed_size, one.total_compressed_size) for one in _chunks_of(group, needed)]

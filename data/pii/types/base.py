@@ -15,12 +15,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from data.pii.draw import Draw
 
 Extent = tuple[int, int]
 Check = Callable[[str, "re.Match[str]"], "Extent | None"]
 Maker = Callable[[str, str, Draw], str]
+
+
+class Found(NamedTuple):
+    """A piece of personal data: characters start..end, the type, and the value in plain characters.
+
+    The value of ０１０－１２３４－５６７８ is 010-1234-5678.
+    """
+
+    start: int
+    end: int
+    type: str
+    value: str
+
 
 _NOT_DIGIT = re.compile("[^0-9]+")
 
