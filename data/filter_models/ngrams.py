@@ -43,10 +43,7 @@ class Estimated(NamedTuple):
 
 
 def train_ngrams(texts: list[str]) -> Estimated:
-    """Return a model of some texts; its facts hold the quantiles of the perplexity of documents held out.
-
-    Args:
-        texts: documents, cleaned.
+    """Return a model of cleaned texts; its facts hold the quantiles of the perplexity of documents held out.
 
     Raises:
         UserError: there are too few.
@@ -69,12 +66,9 @@ def train_ngrams(texts: list[str]) -> Estimated:
 
 
 def estimate(texts: list[str], order: int = ORDER, kept_from: tuple[int, ...] = KEPT_FROM) -> Estimated:
-    """Return a model of all of these texts.
+    """Return a model of all of these texts, of order 1 to 5.
 
-    Args:
-        texts: documents.
-        order: 1 to 5.
-        kept_from: see `KEPT_FROM`; never falling, so that what an n-gram is made of is kept with it.
+    `kept_from` is never falling, so that what an n-gram is made of is kept with it.
     """
     codes = [_single_blanks(folded(_codes(text))) for text in texts]
     codes = [one for one in codes if len(one)]

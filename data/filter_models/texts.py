@@ -26,9 +26,6 @@ def documents_of_file(file: InputFile) -> list[Document]:
 def cleaned_texts(inputs: list[str]) -> list[str]:
     """Return the texts of all documents of some inputs that cleaning leaves anything of, each different one once.
 
-    Args:
-        inputs: files, folders, globs or URLs as in `corpus.inputs`.
-
     Raises:
         UserError: there is nothing there, or too much.
     """

@@ -65,11 +65,9 @@ class FilterChain:
         return [pa.field(name, pa.float32()) for name in self.columns]
 
     def apply(self, documents: list[Document], texts: list[str]) -> Filtered:
-        """Return what the filters leave of some documents, each document judged by itself; empty ones stay.
+        """Return what the filters leave of some documents, each judged by itself by its cleaned text; empty ones stay.
 
-        Args:
-            documents: what is known of them; personal data in their fields must have been replaced.
-            texts: their cleaned texts.
+        Personal data in the fields of the documents must have been replaced.
         """
         batch = Batch(documents, texts)
         scores: dict[str, NDArray[np.float32]] = {}

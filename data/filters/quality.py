@@ -70,12 +70,7 @@ class QualityFilter:
 
 
 def buckets_of(batch: Batch, bits: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the buckets of all features of a batch, and where those of each document begin [D + 1].
-
-    Args:
-        batch: documents.
-        bits: there are 2^bits buckets.
-    """
+    """Return the buckets, of 2^bits, of all features of a batch, and where those of each document begin [D + 1]."""
     return _buckets(folded(batch.codes), batch.borders, CLASSES, (1 << bits) - 1)
 
 

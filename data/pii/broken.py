@@ -74,11 +74,7 @@ def _address_goes_on(text: str, end: int) -> bool:
 
 
 def broken(text: str, start: int, end: int, scan: Scan) -> Iterator[Found]:
-    """Yield the numbers in text[start:end], or beginning there, that are broken apart.
-
-    Args:
-        scan: what finds values in a view.
-    """
+    """Yield the numbers in text[start:end], or beginning there, that are broken apart; `scan` finds them in a view."""
     places = [found for found in [_number_before(text, start, end)] if found and end < len(text)]
     at = text.find("<", start, end)
     while at >= 0:
@@ -117,8 +113,7 @@ def _mail(text: str, start: int, end: int) -> Iterator[Found]:
 def _over_the_end(text: str, start: int, end: int, scan: Scan, joint: str, *kinds: str) -> Iterator[Found]:
     """Yield the values of some types that begin in the line text[start:end] and continue in the next.
 
-    Args:
-        joint: what stands in place of the line end.
+    `joint` stands in place of the line end.
     """
     begin = max(start, end - _NEXT)
     stop = min(len(text), end + 1 + _NEXT)

@@ -32,10 +32,9 @@ class Span(NamedTuple):
 
 
 def find_spans(text: str, on_request: bool = False) -> list[Span]:
-    """Return the personal data in a text, sorted and without overlaps.
+    """Return the personal data in a text, sorted and without overlaps; a number may run over a line end.
 
     Args:
-        text: any string; it may hold line ends, over which a number may run.
         on_request: whether to look for the types, too, that are replaced only where settings name them.
     """
     return find_many([text], on_request)[0]
@@ -148,9 +147,7 @@ def _settled(found: list[Found], more: Iterable[Found], surer: bool = False) -> 
 def scan(text: str, start: int, end: int, types: Iterable[str] = PII_TYPES) -> list[Span]:
     """Return the personal data in text[start:end] by the patterns and checks alone (the gate's yardstick).
 
-    Args:
-        start, end: a range that begins and ends at line ends.
-        types: types to look for, in the order in which they claim text.
+    The range begins and ends at line ends; `types` stand in the order in which they claim text.
     """
     spans: list[Span] = []
     claimed = bytearray(0)

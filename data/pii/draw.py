@@ -10,8 +10,7 @@ _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdghjkmnp
 class Draw:
     """A stream of choices that is a function of the key, the type and the normalised original.
 
-    Args:
-        attempt: 0, or a higher number when the pseudonym before came out equal to the original.
+    `attempt` is more than 0 where the pseudonym before came out equal to the original.
     """
 
     def __init__(self, key: bytes, kind: str, normal: str, attempt: int = 0) -> None:

@@ -17,11 +17,7 @@ from data.readers.transport import ReadFailedError, reason_of
 class DamagedInputError(UserError):
     """A file whose content is broken, from some place on or as a whole; other files are none the worse for it.
 
-    Args:
-        path: the file.
-        reason: what is broken, without the path.
-        remedy: what the user can do.
-        rule: what should have been the case.
+    `reason` says what is broken, without the path.
     """
 
     def __init__(self, path: str, reason: str, remedy: str = "", rule: str = "") -> None:
@@ -50,12 +46,7 @@ def _says_damage(error: Exception) -> bool:
 
 
 class UntilDamage:
-    """A binary stream that ends where its archive is damaged, cut, or expands too far; `damage` then says so.
-
-    Args:
-        path: the file.
-        stream: a stream of its content, decompressed.
-    """
+    """A binary stream that ends where its archive is damaged, cut, or expands too far; `damage` then says so."""
 
     def __init__(self, path: str, stream: IO[bytes]) -> None:
         self._path = path

@@ -36,10 +36,7 @@ def read_full(stream: Stream, count: int) -> bytes:
 class TextStream:
     """A binary stream as chunks of text in UTF-8 or CP949; `encoding` says which, once a chunk has shown it.
 
-    Args:
-        head: the first `READ_BYTES` of the stream, already read.
-        stream: the rest.
-        declared: the encoding the source's settings give, or auto.
+    `head` is its first `READ_BYTES`, already read; `declared` what the source's settings say, or auto.
     """
 
     def __init__(self, head: bytes, stream: Stream, declared: str) -> None:

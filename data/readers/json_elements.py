@@ -31,8 +31,7 @@ _AROUND = b"[], \t\r\n" + BOM_UTF8
 class Scanner:
     """Finds where objects and arrays on the outermost level begin and end in data fed piece by piece.
 
-    Args:
-        goes_on: whether another array may begin after the end of the one that the data is the inside of.
+    `goes_on` says whether another array may begin after the end of the one that the data is the inside of.
     """
 
     def __init__(self, goes_on: bool = False) -> None:
@@ -129,15 +128,10 @@ def place_under(head: bytes, key: str) -> int | None:
 def _cut(
     stream: TextStream, chunks: Iterator[bytes], block_bytes: int, scanner: Scanner, single: bool = False
 ) -> Iterator[Block]:
-    """Yield objects and arrays in blocks of about `block_bytes`, numbered from 1.
+    """Yield objects and arrays in blocks of about `block_bytes`, numbered from 1; only the first if `single`.
 
     What is longer than `MAX_RECORD_BYTES` is left out; a later block (or an empty one at the end) holds its reject.
-
-    Args:
-        stream: says the encoding.
-        chunks: the content, from the first element on.
-        scanner: finds the elements; where it ends, the rest of the enclosing object is passed over.
-        single: whether the first element is the only one.
+    Where `scanner` ends, the rest of the enclosing object is passed over. `chunks` begin with the first element.
     """
     limit = records.MAX_RECORD_BYTES
     number, record, count = 0, 1, 0

@@ -43,7 +43,6 @@ def load_json(raw: bytes, exact: bool = False) -> Any:
     """Return the value of JSON; half an emoji that was cut in two becomes U+FFFD.
 
     Args:
-        raw: one JSON value.
         exact: whether the value is written again: integers of more than 64 bits stay what they are, and NaN, which
             no JSON holds, is refused. Else such integers become floating-point numbers, and NaN is read as Python does.
 

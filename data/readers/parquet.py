@@ -125,12 +125,7 @@ def _dictionary_bytes(chunk: pq.ColumnChunkMetaData, stream: IO[bytes]) -> int:
 
 @contextmanager
 def _opened(file: InputFile, unfolded: bool = True) -> Iterator[tuple[pq.ParquetFile, IO[bytes]]]:
-    """Open a file, and beside it the stream of its bytes.
-
-    Args:
-        file: of any place.
-        unfolded: whether the texts in lists are given as they are, not as dictionaries that hold each of them once.
-    """
+    """Open a file, and beside it the stream of its bytes; texts in lists as dictionaries, unless `unfolded`."""
     try:
         stream: Any = Transport(file.path, open_bytes(file.path)) if is_remote(file.path) else open_bytes(file.path)
         with stream, pq.ParquetFile(stream if is_remote(file.path) else file.path) as parquet:

@@ -59,11 +59,7 @@ def _labels(files: list[tuple[str, SourceSettings, str]]) -> list[str]:
 
 
 def _told_apart(paths: dict[str, str]) -> dict[str, str]:
-    """Return labels for files of one name by the nearest folders, or file names, that differ.
-
-    Args:
-        paths: path → how its label begins.
-    """
+    """Return labels for files (and how they begin) of one name by the nearest folders, or file names, that differ."""
     if len(paths) == 1:
         return {}
     deepest = max(path.count("/") for path in paths)

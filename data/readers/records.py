@@ -152,11 +152,7 @@ class FieldMap:
         return [name for name in dict.fromkeys(texts + others) if name is not None], missing
 
     def document(self, record: Mapping[str, Any], number: int) -> Item:
-        """Return a record's document, or why it has none; one whose text is null is skipped.
-
-        Args:
-            number: the record's line or number in its file, from 1.
-        """
+        """Return a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1."""
         text = record.get(self._single) if self._single is not None else None
         if not isinstance(text, str):
             joined = self._joined_text(record, number)

@@ -37,10 +37,9 @@ _SIGNS = {"!": "|", "=": "=", "·": "·", ",": " · ", "ndash": "–", "–": "�
 
 
 def shown(source: str) -> str:
-    """Return what a template shows; `HOLE` where it shows something that cannot be told, nothing where it shows none.
+    """Return what a template shows, by what stands between its braces.
 
-    Args:
-        source: what stands between its braces.
+    That is `HOLE` where it shows something that cannot be told, nothing where it shows none.
     """
     head, *rest = _BAR.split(source)
     name, colon, first = head.partition(":")

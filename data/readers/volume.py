@@ -92,10 +92,7 @@ def _hub_version(path: str) -> FileVersion:
 def _ask_store(path: str, question: str, fresh: bool = True) -> Any:
     """Return what the store of a remote file answers, None when it has no answer.
 
-    Args:
-        path: a URL.
-        question: method of an fsspec file system that takes a file's name.
-        fresh: whether the store itself is asked, not what its client remembers.
+    `question` is a method of fsspec's file systems that takes a name; `fresh` asks the store, not the client's memory.
     """
     try:
         system, name = store_of(path)
@@ -179,9 +176,7 @@ def fingerprint(path: str) -> str:
 def refuse_changed(path: str, before: str | FileVersion) -> None:
     """Refuse what was read of a file that is another one now.
 
-    Args:
-        path: the file.
-        before: its `fingerprint`, or its `file_version`, when reading began; one without facts tells nothing.
+    `before` is its `fingerprint` or `file_version` when reading began; a version without facts tells nothing.
 
     Raises:
         HunminError: it has changed.
@@ -208,8 +203,7 @@ def has_changed(path: str) -> HunminError:
 class TextSize:
     """Estimates how many bytes of text files hold, for an expected end; compressed ones go by their beginning.
 
-    Args:
-        samples: how many files of a kind are looked into; the others are taken to be alike.
+    Of each kind of compression `samples` files are looked into; the others are taken to be alike.
     """
 
     def __init__(self, samples: int = 8) -> None:

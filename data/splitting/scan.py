@@ -86,10 +86,8 @@ _GLUED_FINAL = frozenset("다요죠까")
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text, in order, without white space at their borders.
 
-    Joined, they give back every character of the text that is not white space, in order. A line end is a border.
-
-    Args:
-        text: a text of any length, in any form of Unicode; the work is linear in it.
+    Joined, they give back every character of the text that is not white space, in order. A line end is a border. The
+    work is linear in the length of the text.
     """
     if not unicodedata.is_normalized("NFC", text):
         return _split_decomposed(text)

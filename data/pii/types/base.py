@@ -136,10 +136,6 @@ _NAMED = re.compile(
 
 
 def named_otherwise(label: re.Pattern[str], text: str, start: int) -> bool:
-    """Return whether right before `start` stands the name of another number (주문번호:), maybe with whose it is.
-
-    Args:
-        label: words that say that the number is of the type in question.
-    """
+    """Return whether right before `start` stands the name (주문번호:) of a number that `label` is not of."""
     named = _NAMED.search(text, max(0, start - BEFORE), start)
     return named is not None and label.search(named[0]) is None
