@@ -50,7 +50,6 @@ class UntilDamage:
 
     def __init__(self, path: str, stream: IO[bytes]) -> None:
         self._path = path
-        self._packed, self._remote = compression_of(path) is not None, is_remote(path)
         # one read of the archive at a time: what came before the damage is not lost with it
         self._read = getattr(stream, "read1", stream.read)
         self.damage: str | None = None
@@ -67,10 +66,10 @@ class UntilDamage:
         try:
             return bytes(self._read(count))
         except Exception as error:  # a store's client raises what it likes
-            if self._packed and _says_damage(error):
-                cut = f"is damaged or cut short: {reason_of(error)}"
-                self.damage = EXPANDS if isinstance(error, ExpandsTooFarError) else cut
+            if compression_of(self._path) and _says_damage(error):
+                too_far = isinstance(error, ExpandsTooFarError)
+                self.damage = EXPANDS if too_far else f"is damaged or cut short: {reason_of(error)}"
                 return b""
-            if self._remote and not isinstance(error, HunminError):
+            if is_remote(self._path) and not isinstance(error, HunminError):
                 raise ReadFailedError(self._path, error) from None
             raise

@@ -44,17 +44,15 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
         UserError: the data set cannot be reached or does not exist, or lacks a text column.
     """
     name, config, split, revision = split_name(file.path)
-    number, first, size = 0, 1, 0
+    number, first = 0, 1
     held: list[pa.Table] = []
     for table in _tables(file, name, config, split, revision):
         held.append(table)
-        size += table.nbytes
-        if size >= block_bytes:
-            yield _block(number, first, held, size)
-            number, first, size = number + 1, first + sum(part.num_rows for part in held), 0
-            held = []
+        if sum(part.nbytes for part in held) >= block_bytes:
+            yield _block(number, first, held)
+            number, first, held = number + 1, first + sum(part.num_rows for part in held), []
     if held:
-        yield _block(number, first, held, size)
+        yield _block(number, first, held)
 
 
 def _tables(file: InputFile, name: str, config: str | None, split: str, revision: str | None) -> Iterator[pa.Table]:
@@ -83,12 +81,12 @@ def _tables(file: InputFile, name: str, config: str | None, split: str, revision
         ) from None
 
 
-def _block(number: int, first: int, held: list[pa.Table], size: int) -> Block:
+def _block(number: int, first: int, held: list[pa.Table]) -> Block:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, held[0].schema) as writer:
         for table in held:
             writer.write_table(table)
-    return Block(number, first, sink.getvalue().to_pybytes(), bytes=size)
+    return Block(number, first, sink.getvalue().to_pybytes(), bytes=sum(table.nbytes for table in held))
 
 
 def parse_hub(file: InputFile, block: Block) -> Iterator[Item]:

@@ -155,10 +155,9 @@ class FieldMap:
         """Return a record's document, or why it has none; one whose text is null is skipped. Numbers begin with 1."""
         text = record.get(self._single) if self._single is not None else None
         if not isinstance(text, str):
-            joined = self._joined_text(record, number)
-            if not isinstance(joined, str):
-                return joined
-            text = joined
+            text = self._joined_text(record, number)
+            if not isinstance(text, str):
+                return text
         identity = self._of(record, self._id)
         if identity is None and "." in self._id:
             identity = value_at(record, self._id)

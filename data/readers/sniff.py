@@ -106,8 +106,7 @@ def _objects(head: bytes, suffix: str) -> Format:
         return "jsonl"
     if place_under(head, "document") is not None:
         return "nikl"
-    whole = whole and not rest.strip()
-    return "jsonl" if whole or (suffix != ".json" and first.strip() != b"{") else "json"
+    return "jsonl" if (whole and not rest.strip()) or (suffix != ".json" and first.strip() != b"{") else "json"
 
 
 def _is_table(file: InputFile, head: bytes) -> bool:

@@ -129,20 +129,16 @@ def content_hash(path: str) -> str:
     facts = file_version(path).facts
     if facts is not None:
         return repr(facts)
+    try:
+        system, name = store_of(path)
+        stored = Transport(path, system.open(name, "rb"))
+    except Exception as error:  # each file system raises what its own client does
+        raise ReadFailedError(path, error) from None
     digest = xxhash.xxh3_128()
-    with _stored(path) as stream:
+    with stored as stream:
         while piece := stream.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def _stored(path: str) -> Transport:
-    """Return the bytes of a remote file as they are stored."""
-    try:
-        system, name = store_of(path)
-        return Transport(path, system.open(name, "rb"))
-    except Exception as error:  # each file system raises what its own client does
-        raise ReadFailedError(path, error) from None
 
 
 ENDS_BYTES = 1 << 20
