@@ -87,49 +87,40 @@ def test_a_text_written_in_markup_does_not(ends):
         ("<![CDATA[<p>안의 글</p>]]>", "\n안의 글\n"),
         ("앞<![endif]>뒤<![if !IE]>", "앞뒤"),
         ('<?xml version="1.0"?><!DOCTYPE html><p>글', '<?xml version="1.0"?>\n글'),
+        ("여러 요소를 <div>로 감싼다. <div>보기</div>", "여러 요소를 <div>로 감싼다. \n보기\n"),
+        ("10<sup>6</sup>개, 9.8m/s<sup>2</sup>이다", "10⁶개, 9.8m/s²이다"),
+        ("H<sub>2</sub>O와 Na<SUP>+</SUP>, 10<sup>-3</sup>", "H₂O와 Na⁺, 10⁻³"),
+        ("제1<sup>st</sup> 글", "제1 st 글"),
+        (
+            "파일에는 <script> 구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n</script>로 닫는다.",
+            "파일에는  구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n로 닫는다.",
+        ),
     ],
 )
 def test_tags_that_mark_up_go(text, left):
     assert without_html(text) == (left, 0)
 
 
-def test_a_comment_between_words_goes():
-    assert without_html("<p>글<!-- 숨은 글 -->이 이어진다") == ("\n글이 이어진다", len("<!-- 숨은 글 -->"))
-
-
-def test_a_block_that_is_spoken_of_stays_where_another_marks_up():
-    assert without_html("여러 요소를 <div>로 감싼다. <div>보기</div>")[0] == "여러 요소를 <div>로 감싼다. \n보기\n"
-
-
-def test_a_short_text_about_html_keeps_its_examples():
-    text = "HTML은 태그로 글의 얼개를 적는다.\n<h1>강</h1>\n<p>산</p>\n제목은 <h1>에, 문단은 <p>에 적는다고 한다."
-    assert without_html(text) == (text, 0)
-
-
-def test_prose_between_marks_of_comments_that_are_spoken_of_stays():
-    text = (
-        "주석은 <!-- 로 시작한다고 한다.\n" + "강가를 걸으면 바람이 분다고 그가 말했다.\n" * 120 + "끝은 --> 로 적는다."
-    )
-    assert without_html(text) == (text, 0)
-
-
-def test_a_script_is_taken_out_behind_the_place_that_names_one():
-    text = "스크립트는 <script>로 넣는다. 보기는 이렇다: <script>alert(1)</script>끝"
-    assert without_html(text) == ("스크립트는 <script>로 넣는다. 보기는 이렇다: 끝", len("<script>alert(1)</script>"))
-
-
-def test_prose_between_a_script_that_is_named_and_its_end_stays():
-    text = "파일에는 <script> 구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n</script>로 닫는다."
-    assert without_html(text) == ("파일에는  구역이 있다. 그 안에 적는다.\nlet a = {b: 1};\n로 닫는다.", 0)
+LINE = "강가를 걸으면 바람이 분다고 그가 말했다.\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("before", "named", "left"),
     [
-        ("10<sup>6</sup>개, 9.8m/s<sup>2</sup>이다", "10⁶개, 9.8m/s²이다"),
-        ("H<sub>2</sub>O와 Na<SUP>+</SUP>, 10<sup>-3</sup>", "H₂O와 Na⁺, 10⁻³"),
-        ("제1<sup>st</sup> 글", "제1 st 글"),
+        ("<p>글", "<!-- 숨은 글 -->", "이 이어진다"),
+        ("스크립트는 <script>로 넣는다. 보기는 이렇다: ", "<script>alert(1)</script>", "끝"),
     ],
 )
-def test_exponents_and_indices_stay_what_they_are(text, left):
-    assert without_html(text) == (left, 0)
+def test_what_is_hidden_goes(before, named, left):
+    assert without_html(before + named + left) == (before.replace("<p>", "\n") + left, len(named))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HTML은 태그로 글의 얼개를 적는다.\n<h1>강</h1>\n<p>산</p>\n제목은 <h1>에, 문단은 <p>에 적는다고 한다.",
+        "주석은 <!-- 로 시작한다고 한다.\n" + LINE * 120 + "끝은 --> 로 적는다.",
+    ],
+)
+def test_what_a_text_shows_of_html_stays(text):
+    assert without_html(text) == (text, 0)

@@ -86,6 +86,9 @@ def test_furniture_goes(line, left, rule):
         "< 활기찬 마을경제 >",
         "<새로운 경제>",
         "저작권자: 김철수와 이영희…소송 끝에 합의",
+        "법원은 무단 전재를 금지한다고 판결했다",
+        "저작권자: 홍길동은 소송을 냈다",
+        "저작권자: 홍길동은 졌다.",
     ],
 )
 def test_prose_stays(line):
@@ -103,13 +106,6 @@ def test_several_rules_on_one_line_and_lines_left_alone():
 
 def test_lone_surrogates_do_not_stop_it():
     assert removed("\ud800 글\n사진=김하늘") == ("\ud800 글", ["news_image"])
-
-
-@pytest.mark.parametrize(
-    "line", ["법원은 무단 전재를 금지한다고 판결했다", "저작권자: 홍길동은 소송을 냈다", "저작권자: 홍길동은 졌다."]
-)
-def test_what_tells_of_copyright_stays(line):
-    assert removed(line) == (line, [])
 
 
 def test_only_news_has_furniture():
