@@ -139,10 +139,7 @@ def _collapse(text: str) -> str:
     while "  " in text:  # each round halves a run
         text = text.replace("  ", " ")
     if "\n" in text:
-        if " \n" in text:
-            text = text.replace(" \n", "\n")
-        if "\n " in text:
-            text = text.replace("\n ", "\n")
+        text = text.replace(" \n", "\n").replace("\n ", "\n")
         while "\n\n" in text:
             text = text.replace("\n\n", "\n")
     return text.strip()
@@ -171,11 +168,7 @@ def _counts(line: str) -> bool:
 _RULES: tuple[tuple[str, Callable[[str], bool], Callable[[str], str]], ...] = (
     ("old_hangul", lambda text: not text.isascii(), map_old_hangul),
     ("control", _has_odd_character, _remove_control),
-    (
-        "nfc",
-        lambda text: not unicodedata.is_normalized("NFC", text),
-        nfc,
-    ),
+    ("nfc", lambda text: not unicodedata.is_normalized("NFC", text), nfc),
     ("hashtags", lambda text: "#" in text, remove_hashtags),
     ("empty_brackets", has_bracket_end, remove_empty_brackets),
 )
@@ -219,7 +212,9 @@ def keep_sentences(sentences: list[str], settings: CleanSettings, counts: Counts
     ends = np.append(np.flatnonzero(units == 10), len(units)) if len(sentences) > 1 else np.array([len(units)])
     if len(ends) != len(sentences):
         return [keep for one in sentences for keep in keep_sentences([one.replace("\n", " ")], settings, counts)]
-    hangul, han_kana, solid = (_counts_between(mask, ends) for mask in _masks(classes))
+    hangul, han_kana, solid = (
+        _counts_between(mask, ends) for mask in (classes == HANGUL, classes == HAN_KANA, classes != 0)
+    )
     keep = np.ones(len(sentences), bool)
     for name, bad in _sentence_rules(settings, sentences, lengths, hangul, han_kana, solid):
         dropped = keep & bad
@@ -227,12 +222,6 @@ def keep_sentences(sentences: list[str], settings: CleanSettings, counts: Counts
             _add(name, int(dropped.sum()), int(lengths[dropped].sum()), counts)
             keep &= ~bad
     return keep.tolist()
-
-
-def _masks(classes: np.ndarray) -> Iterator[np.ndarray]:
-    yield classes == HANGUL
-    yield classes == HAN_KANA
-    yield classes != 0
 
 
 def _counts_between(mask: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -8,10 +8,11 @@ is such a label. One rule for all types; a type has its labels, and the values t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+from data.pii.apart import Finder
 from data.pii.places import PLATE_REGIONS
 from data.pii.tables import cells_below
 from data.pii.types.base import DASH, DATE, GATE_GAP, MASK, Found, PiiType, digits_of
@@ -225,12 +226,8 @@ def _beside(name: str, text: str, start: int, end: int) -> Iterator[Found]:
 def _value(name: str, text: str, match: re.Match[str], firm: bool) -> Iterator[Found]:
     start, end = match.span("value")
     value = match["value"]
-    if (
-        name not in _DISTINCT
-        and " " in value
-        and (plain := re.match("[0-9]+ ", value))
-        and len(plain[0]) > _KINDS[name].digits.start
-    ):
+    plain = re.match("[0-9]+ ", value) if name not in _DISTINCT else None
+    if plain and len(plain[0]) > _KINDS[name].digits.start:
         end = start + len(plain[0]) - 1  # what follows a whole number is another
         value = text[start:end]
     elif " " in value and re.match(" [0-9]", text[end : end + 2]):
@@ -271,7 +268,7 @@ def _gate(name: str) -> str:
     return rf"(?:{kind.labels})(?:{_NUMBER}|{value}| ?[(\[（)\]）:：]| ?(?m:$))"
 
 
-LABEL_FINDERS: dict[str, tuple[str, Callable[[str, int, int], Iterator[Found]]]] = {
+LABEL_FINDERS: dict[str, tuple[str, Finder]] = {
     f"beside_{name}": (_gate(name), partial(_beside, name)) for name in _KINDS
 }
 """As the finders of hidden.py: gate and finder. What one of them finds has its type, whatever else finds it."""

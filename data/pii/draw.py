@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 
 _SYLLABLES = [consonant + vowel for vowel in "aeiou" for consonant in "bdghjkmnprstyw"]
 
@@ -23,6 +24,10 @@ class Draw:
         """Return a number in 0..bound-1."""
         self._pool, value = divmod(self._pool, bound)
         return value
+
+    def choice(self, options: Sequence[str]) -> str:
+        """Return one of the options."""
+        return options[self.below(len(options))]
 
     def digits(self, length: int) -> str:
         """Return that many decimal digits."""

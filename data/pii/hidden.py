@@ -7,9 +7,9 @@ that its gate let through, and takes a whole value or nothing: words such as 이
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from data.pii.apart import APART
+from data.pii.apart import APART, Finder
 from data.pii.beside_label import LABEL_FINDERS, LABEL_GATE
 from data.pii.checks import brn_ok, card_prefix_ok, luhn_ok, registration_date_ok
 from data.pii.fold import CIRCLED, FOLD_GATE
@@ -18,7 +18,8 @@ from data.pii.types.money import BANK_ACCOUNT, BRN, CARD, CARD_LABEL
 from data.pii.types.telephone import TEL_LABEL, WHOLE_NUMBER
 from data.pii.written_mail import WRITTEN_MAIL_GATE, written_mail
 
-_SYLLABLES = dict(zip("공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九", "000123456678900123456789", strict=True))
+_WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
+_SYLLABLES = dict(zip(_WRITTEN, "000123456678900123456789", strict=True))
 _ALIKE = {
     **dict.fromkeys("oOоОㅇ○◯〇", "0"),
     **dict.fromkeys("lI|ㅣ∣", "1"),
@@ -29,7 +30,6 @@ _ALIKE = {
 _AS_DIGITS = str.maketrans({**_SYLLABLES, **CIRCLED})
 _AS_DIGITS_ALIKE = str.maketrans(_ALIKE)
 
-_WRITTEN = "공영빵일이삼사오육륙칠팔구〇零一二三四五六七八九"
 _CIRCLED = "⓪⓿①-⑨❶-❾➀-➈➊-➒⓵-⓽"
 _PAUSE = f"(?:[ ,.·~/{DASH}]{{1,3}}| {{0,2}}(?:다시|대시|하이픈|국?에|국?의|국) {{0,2}})?"
 _SPOKEN = re.compile(
@@ -203,7 +203,6 @@ def cut_apart(text: str, start: int, end: int) -> Iterator[Found]:
                 yield Found(*match.span(), "CARD", plain)
 
 
-Finder = Callable[[str, int, int], Iterator[Found]]
 FOLD = "fold"
 FINDERS: dict[str, tuple[str, Finder]] = {
     "spoken": (_SPOKEN_GATE, spoken),
