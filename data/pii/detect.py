@@ -57,9 +57,6 @@ def find_values(texts: list[str], on_request: bool = False) -> dict[int, list[Fo
         if not found:
             continue
         here = located.setdefault(window.text, [])
-        if not here or here[-1].end <= found[0].start:
-            here += found
-            continue
         # a value of a line before may end in this one: only the last of all are looked at again
         first = len(here)
         while first and here[first - 1].end > found[0].start:

@@ -21,7 +21,6 @@ first record that does not fit, where one line has to be quarantined and the res
 ijson decodes all records in the one process that cuts; conllu and polib take whole files.
 """
 
-from common.compressed import COMPRESSED
 from common.files import HUB, stem
 from data.readers.damage import DamagedInputError, UnfitInputError
 from data.readers.formats import READERS, is_referred, parse_block, read_blocks, sought
@@ -33,7 +32,6 @@ from data.readers.settings import Format, SourceSettings
 from data.readers.sniff import resolve_format
 
 __all__ = [
-    "COMPRESSED",
     "HUB",
     "READERS",
     "TOO_DEEP",

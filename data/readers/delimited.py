@@ -30,14 +30,9 @@ DELIMITERS = (",", ";", "\t")
 
 
 def cut_csv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:
-    """Yield the rows of a CSV file in blocks; the first row tells whether commas, semicolons or tabs cut them."""
-    return _cut(file, stream, block_bytes, _delimiter_of(stream.head), True)
-
-
-def _delimiter_of(head: bytes) -> str:
-    """Return what most often stands between the names of the columns."""
-    names = re.sub(rb'"[^"]*"', b"", head.lstrip().partition(b"\n")[0])
-    return max(DELIMITERS, key=lambda one: names.count(one.encode()))
+    """Yield the rows of a CSV file in blocks; what stands most often between the names of the columns cuts them."""
+    names = re.sub(rb'"[^"]*"', b"", stream.head.lstrip().partition(b"\n")[0])
+    return _cut(file, stream, block_bytes, max(DELIMITERS, key=lambda one: names.count(one.encode())), True)
 
 
 def cut_tsv(file: InputFile, stream: TextStream, block_bytes: int) -> Iterator[Block]:

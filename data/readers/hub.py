@@ -43,10 +43,9 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
     Raises:
         UserError: the data set cannot be reached or does not exist, or lacks a text column.
     """
-    name, config, split, revision = split_name(file.path)
     number, first = 0, 1
     held: list[pa.Table] = []
-    for table in _tables(file, name, config, split, revision):
+    for table in _tables(file):
         held.append(table)
         if sum(part.nbytes for part in held) >= block_bytes:
             yield _block(number, first, held)
@@ -55,7 +54,8 @@ def cut_hub(file: InputFile, block_bytes: int) -> Iterator[Block]:
         yield _block(number, first, held)
 
 
-def _tables(file: InputFile, name: str, config: str | None, split: str, revision: str | None) -> Iterator[pa.Table]:
+def _tables(file: InputFile) -> Iterator[pa.Table]:
+    name, config, split, revision = split_name(file.path)
     if Path(name).exists():
         raise UserError(
             f"{file.path} names a data set of the hub, and a folder {name} lies here that would be read in its place",

@@ -78,7 +78,10 @@ def _sniff(file: InputFile, head: bytes) -> Format:
             "of XML only pages-articles dumps are read",
         )
     if head[:SNIFF_BYTES].lstrip()[:1] == b"[":
-        return _array(head, suffix)
+        if _NAMU_PAGE.match(head):
+            return "namuwiki"
+        # a text may begin with a bracket, as a headline does
+        return "json" if suffix == ".json" or re.match(rb"\s*\[\s*\{\s*\"", head) else "text"
     if _OBJECT.match(head):
         return "json" if file.settings.records_field else _objects(head, suffix)
     if _HTML.match(head[:SNIFF_BYTES]):
@@ -90,13 +93,6 @@ def _sniff(file: InputFile, head: bytes) -> Format:
     if _is_table(file, head):
         return "tsv"
     return "text"
-
-
-def _array(head: bytes, suffix: str) -> Format:
-    if _NAMU_PAGE.match(head):
-        return "namuwiki"
-    # a text may begin with a bracket, as a headline does
-    return "json" if suffix == ".json" or re.match(rb"\s*\[\s*\{\s*\"", head) else "text"
 
 
 def _objects(head: bytes, suffix: str) -> Format:

@@ -41,8 +41,11 @@ def file_version(path: str) -> FileVersion:
     """Return the version of a local file, a URL or a data set of the hub."""
     if path.startswith(HUB):
         return _hub_version(path)
+    if path.startswith(("http://", "https://")):
+        return _web_version(_ask_store(path, "info") or {})
     if is_remote(path):
-        return _remote_version(path)
+        key = _ask_store(path, "ukey")
+        return FileVersion(None, False) if key is None else FileVersion([key], True)
     try:
         found = Path(path).stat()
     except OSError:
@@ -51,21 +54,14 @@ def file_version(path: str) -> FileVersion:
     return FileVersion(facts, time.time() - found.st_ctime > SETTLED_SECONDS)
 
 
-def _remote_version(path: str) -> FileVersion:
-    if path.startswith(("http://", "https://")):
-        return _web_version(_ask_store(path, "info") or {})
-    key = _ask_store(path, "ukey")
-    return FileVersion(None, False) if key is None else FileVersion([key], True)
-
-
 def _web_version(said: dict[str, Any]) -> FileVersion:
     """Return the version that a web server's headers tell: by a hash or tag of the content, else by its time."""
     for header in ("ETag", "Content-MD5", "Digest"):
         if said.get(header):
             return FileVersion([said[header], said.get("size")], True)
     changed = said.get("Last-Modified")
-    if not changed:
-        return FileVersion(None, False)  # a web server need not say when a file changed
+    if not changed:  # a web server need not say when a file changed
+        return FileVersion(None, False)
     try:
         settled = time.time() - parsedate_to_datetime(changed).timestamp() > SETTLED_SECONDS
     except ValueError:

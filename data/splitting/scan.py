@@ -45,7 +45,6 @@ def _scan() -> re.Pattern[str]:
 
 
 _SCAN = _scan()
-_LEANS_OF = LEANS.get
 _DATE = re.compile(r"\d{1,4}\. ?\d{1,2}$")
 _LATIN = re.compile(r"(?<![A-Za-z.])(?:(?:[A-Za-z]\.)*[A-Za-z]|[A-Za-z]{2,8}|Ph\.D)$")
 _LEANS_QUOTE = re.compile(
@@ -120,7 +119,7 @@ def _split_line(line: str, sentences: list[str]) -> None:
         if end >= size:
             break
         first = line[begin]
-        leans = _LEANS_OF(first)
+        leans = LEANS.get(first)
         if not line[end].isspace():
             border = _glued(line, begin, end) if leans is None else _glued_ending(line, begin, end, leans)
         else:
