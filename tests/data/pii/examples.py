@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from ..cases import sections
+
 
 class Case(NamedTuple):
     """A text, (start, end, type) of all that is found in it, and the values that are meant."""
@@ -13,10 +15,8 @@ class Case(NamedTuple):
     values: list[str]
 
 
-def parse(line: str) -> Case:
+def parse(marked: str, *values: str) -> Case:
     """Return the case of a line of cases.txt."""
-    line = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), line)
-    marked, *values = line.replace("⏎", "\n").replace("⇥", "\t").split(" ⇒ ")
     text, spans, position = "", [], 0
     for match in re.finditer(r"⟦(\w+):([^⟧]*)⟧", marked):
         text += marked[position : match.start()]
@@ -24,17 +24,11 @@ def parse(line: str) -> Case:
         text += match[2]
         position = match.end()
     text += marked[position:]
-    return Case(text, spans, values or [text[start:end] for start, end, _ in spans])
+    return Case(text, spans, list(values) or [text[start:end] for start, end, _ in spans])
 
 
-_SECTIONS: dict[str, list[Case]] = {}
-for _line in Path(__file__).with_name("cases.txt").read_text(encoding="utf-8").split("\n"):
-    if _line.startswith("## "):
-        _SECTIONS[_line[3:]] = _cases = []
-    elif _line and _SECTIONS:
-        _cases.append(parse(_line))
-
-COMMON, BESIDE, OTHERWISE, FORMS, _NOTHING = _SECTIONS.values()
+_SECTIONS = sections(Path(__file__).with_name("cases.txt")).values()
+COMMON, BESIDE, OTHERWISE, FORMS, _NOTHING = ([parse(*one) for one in section] for section in _SECTIONS)
 """Cases of every type as it is commonly written, of values beside a label, written otherwise, and in use."""
 NOTHING = [case.text for case in _NOTHING]
 CASES = [*COMMON, *BESIDE, *OTHERWISE, *FORMS]
