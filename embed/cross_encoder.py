@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,23 @@ from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncode
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from transformers import AutoModelForSequenceClassification
 
-from embed.base import load_encoder
+from embed.base import LOCAL, load_encoder
 from embed.data import TrainingSet, load_sets
 from embed.rerank import labelled_pairs
-from embed.save import facts_of, publish_tuned
 from embed.settings import EmbedSettings
 from embed.trainer import ExactTrainer
+
+
+def load_head(folder: Path) -> Any:
+    """Return a folder's model with its head of one output, in fp32."""
+    return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
 
 
 class CrossTuner(ExactTrainer, CrossEncoderTrainer):
     """The Trainer of a cross-encoder; see `embed.trainer.Tuner`."""
 
     arguments: Any = CrossEncoderTrainingArguments
+    load_weights = staticmethod(load_head)
 
     @staticmethod
     def read_sets(s: EmbedSettings) -> list[TrainingSet]:
@@ -31,13 +35,13 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
         return labelled_pairs(load_sets(s))
 
     @staticmethod
-    def begin(s: EmbedSettings, base: Path, out: Path, rank: int, world: int, device: str) -> CrossEncoder:
+    def begin(base: Path, s: EmbedSettings, device: str) -> CrossEncoder:
         """Return the base with a random head."""
         load_encoder(base)  # refuses one that lacks weights
         torch.manual_seed(s.seed)
         return CrossEncoder(
-            str(base), num_labels=1, max_length=s.max_seq_len, device=device, local_files_only=True,
-            trust_remote_code=False, model_kwargs={"dtype": torch.float32},
+            str(base), num_labels=1, max_length=s.max_seq_len, device=device, model_kwargs={"dtype": torch.float32},
+            **LOCAL,
         )  # fmt: skip
 
     @staticmethod
@@ -47,24 +51,13 @@ class CrossTuner(ExactTrainer, CrossEncoderTrainer):
 
     @staticmethod
     def save_folder(
-        s: EmbedSettings, base: Path, tokenizer: Any, sets: Sequence[TrainingSet], checkpoint: Path, out: Path,
-        counts: dict[str, Any], name: str,
+        folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings, facts: Any, name: str,
+        sets: Sequence[TrainingSet], described: list[dict[str, Any]],
     ) -> None:  # fmt: skip
-        """Write `out/model` of the last checkpoint and `out/counts.json`; there is no card."""
-        partial = out / ".partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        load_head(checkpoint).save_pretrained(partial)
+        """Write a checkpoint as a cross-encoder without a card, and count the pairs that it cuts."""
+        load_head(checkpoint).save_pretrained(folder)
         tokenizer.model_max_length = s.max_seq_len  # where CrossEncoder cuts
-        tokenizer.save_pretrained(partial)
-        for told, one in zip(counts["sets"], sets, strict=True):
+        tokenizer.save_pretrained(folder)
+        for told, one in zip(described, sets, strict=True):
             pairs = tokenizer(*map(list, zip(*one.texts, strict=True)), return_attention_mask=False, verbose=False)
             told |= {"texts": len(one.texts), "cut": sum(len(ids) > s.max_seq_len for ids in pairs["input_ids"])}
-        publish_tuned(partial, out, facts_of(s, base, sets), counts)
-
-    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        self.model[0].auto_model.load_state_dict(load_head(Path(checkpoint_path)).state_dict())
-
-
-def load_head(folder: Path) -> Any:
-    """Return a folder's model with its head of one output, in fp32."""
-    return AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)

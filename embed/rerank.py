@@ -15,7 +15,7 @@ from common.errors import UserError
 from common.settings import parse_settings
 from embed.data import TrainingSet, load_sets
 from embed.mine import query_sets, write_rows
-from embed.scored import SCORED, scored_retrieval
+from embed.scored import SCORED, read_scored
 from embed.settings import RETRIEVAL, EmbedSettings, PromptSettings, require_mteb
 
 
@@ -109,7 +109,7 @@ def score_reranker(s: EmbedSettings, embedder: Path, reranker: Path) -> dict[str
     model, cross, table = load_model(embedder), load_reranker(reranker, logits=True), {}
     encoding: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
     for name in tasks:
-        parts = scored_retrieval(name, s.sources)
+        parts = read_scored(name, s.sources)
         for part, one in parts.items():
             texts = {key: f"{title} {text}".strip() for key, (title, text) in one.corpus.items()}
             keys, queries = list(texts), list(one.queries.values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,28 +10,31 @@ from typing import Any
 from common.files import atomic_write, follow_umask, publish_folder
 from common.names import hub_name, pinned_name, shown_name
 from common.settings import dump_settings
-from embed.base import load_encoder, write_model
+from embed.base import load_encoder
 from embed.card import write_card
 from embed.data import TrainingSet
-from embed.settings import EmbedSettings
+from embed.settings import EmbedSettings, PromptSettings
+from pretrain.export.sentence_embeddings import write_embedding_files
 
 FACTS = "hunmin-embed.json"
 """In a tuned model's folder: its base, what it was trained on and how."""
 
 
-def save_tuned(
-    s: EmbedSettings, base: Path, tokenizer: Any, sets: Sequence[TrainingSet], checkpoint: Path, out: Path,
-    counts: dict[str, Any], name: str,
-) -> None:  # fmt: skip
-    """Write `out/model` of the last checkpoint, whose card has the name, and `out/counts.json`."""
-    partial = out / ".partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.rmtree(out / ".begin", ignore_errors=True)
-    prompts = next((one.settings.prompts for one in sets if one.shape != "scored"), sets[0].settings.prompts)
-    write_model(partial, load_encoder(checkpoint), tokenizer, s, prompts)
-    facts = facts_of(s, base, sets)
-    (partial / "README.md").write_text(write_card(facts, name or shown_name(base)), encoding="utf-8")
-    publish_tuned(partial, out, facts, counts)
+def write_embedder(
+    folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings, facts: dict[str, Any], name: str, *_: Any
+) -> None:
+    """Write a checkpoint as a model of sentence embeddings with its card."""
+    write_model(folder, checkpoint, tokenizer, s)
+    (folder / "README.md").write_text(write_card(facts, name), encoding="utf-8")
+
+
+def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings) -> None:
+    """Write an encoder as sentence-transformers of any version, vLLM, TEI and llama.cpp read it."""
+    encoder = load_encoder(checkpoint)
+    encoder.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    prompts = s.prompts.model_dump() if s.prompts != PromptSettings() else {}
+    write_embedding_files(folder, encoder.config.hidden_size, s.max_seq_len, s.pooling, prompts)
 
 
 def facts_of(s: EmbedSettings, base: Path, sets: Sequence[TrainingSet]) -> dict[str, Any]:
