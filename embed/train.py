@@ -41,7 +41,7 @@ def tune_embeddings(
         os.environ.setdefault("DS_ACCELERATOR", "cpu")  # transformers asks DeepSpeed, which would warn
     if info.world > 1 or torch.cuda.is_available():
         os.environ.update(info.environment())  # without it the Trainer spreads a lone process over all GPUs
-    from embed.cross_encoder import CrossTuner
+    from embed.rerank import CrossTuner
     from embed.trainer import Tuner, train_to_end
 
     return train_to_end(settings, base, out, stop, info.rank, info.world, name, CrossTuner if reranker else Tuner)

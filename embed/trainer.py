@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,18 @@ from sentence_transformers.sentence_transformer import losses
 from transformers import PrinterCallback
 
 from common.errors import UserError
-from common.files import disk_errors, sha256_file
+from common.files import atomic_write, disk_errors, follow_umask, publish_folder, sha256_file
 from common.names import find
 from common.settings import dump_settings, settings_hash
 from embed.base import begin_model, load_encoder, load_model, quiet_libraries, read_base
 from embed.batches import Drawn, draw_batches, epoch_batches
+from embed.card import FACTS, facts_of, write_card
 from embed.data import TrainingSet, describe_sets, load_sets
-from embed.save import facts_of, publish_tuned, write_embedder
 from embed.sets import set_files
 from embed.settings import EmbedSettings, PromptSettings
 from pretrain.callbacks.checkpoint import library_disk_errors
 from pretrain.callbacks.hf_trainer import Follow, newest_checkpoint
+from pretrain.export.sentence_embeddings import write_embedding_files
 from pretrain.kernels.precision import resolve_dtype
 from pretrain.train import STOPPED_MARK, StopFlag
 
@@ -79,6 +81,23 @@ class ExactTrainer(BaseTrainer):
         self.model[0].auto_model.load_state_dict(self.load_weights(Path(checkpoint_path)).state_dict())
 
 
+def write_embedder(
+    folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings, facts: dict[str, Any], name: str, *_: Any
+) -> None:
+    """Write a checkpoint as a model of sentence embeddings with its card."""
+    write_model(folder, checkpoint, tokenizer, s)
+    (folder / "README.md").write_text(write_card(facts, name), encoding="utf-8")
+
+
+def write_model(folder: Path, checkpoint: Path, tokenizer: Any, s: EmbedSettings) -> None:
+    """Write an encoder as sentence-transformers of any version, vLLM, TEI and llama.cpp read it."""
+    encoder = load_encoder(checkpoint)
+    encoder.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    prompts = s.prompts.model_dump() if s.prompts != PromptSettings() else {}
+    write_embedding_files(folder, encoder.config.hidden_size, s.max_seq_len, s.pooling, prompts)
+
+
 class Tuner(ExactTrainer, SentenceTransformerTrainer):
     """The Trainer of an embedder, and what a reranker's does otherwise."""
 
@@ -105,6 +124,16 @@ def as_datasets(sets: list[TrainingSet]) -> DatasetDict:
         columns = dict(zip(columns_of(one), map(list, zip(*one.texts, strict=True)), strict=True))
         found[one.name] = Dataset.from_dict(columns | ({"label": one.labels} if one.labels else {}))
     return DatasetDict(found)
+
+
+def publish_tuned(partial: Path, out: Path, facts: dict[str, Any], counts: dict[str, Any]) -> None:
+    """Give a tuned model's folder its facts and its name `out/model`, and write `out/counts.json`."""
+    with atomic_write(partial / FACTS) as stream:
+        json.dump(facts, stream, ensure_ascii=False, indent=1)
+    follow_umask(*partial.glob("*.safetensors"))
+    publish_folder(partial, out / "model", replace=True)
+    with atomic_write(out / "counts.json") as stream:
+        json.dump(counts, stream, ensure_ascii=False, indent=1, sort_keys=True)
 
 
 def train_to_end(

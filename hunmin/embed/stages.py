@@ -45,8 +45,7 @@ def _embed(recipe: WithEmbed, run: Path, out: Path) -> Counts:
     counts = train_on(recipe, settings, out)
     if not settings.score:
         return counts
-    from embed.card import write_card
-    from embed.save import FACTS
+    from embed.card import FACTS, write_card
     from embed.score import as_markdown, score_models
 
     model = out / "model"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_encoders import write_job
+from tiny_encoders import losses_of, write_job
 
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
@@ -87,5 +87,5 @@ def test_a_killed_run_ends_in_the_same_bytes(case: str, base: Path, rows: dict[s
     assert tuned(base, killed, data, changes) == 0
     for file in ("model/model.safetensors", "counts.json", "model/README.md", "model/hunmin-embed.json"):
         assert (tmp_path / "straight" / file).read_bytes() == (killed / file).read_bytes(), file
-    assert trainer.losses_of(tmp_path / "straight") == trainer.losses_of(killed)
-    assert len(trainer.losses_of(killed)) == changes["steps"]
+    assert losses_of(tmp_path / "straight") == losses_of(killed)
+    assert len(losses_of(killed)) == changes["steps"]

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_encoders import PLACES, pairs, write_encoder, write_lines
+from tiny_encoders import PLACES, embedding_folder, pairs, write_encoder, write_lines, write_sts
 
 from common.errors import UserError
 from common.settings import parse_settings
 from embed.settings import EmbedSettings
 
 pytest.importorskip("sentence_transformers")
-from embed.base import embedding_folder, load_model
+from embed.base import load_model
 from embed.data import load_sets
 from embed.mine import mine
 
@@ -58,6 +58,25 @@ def test_no_positive_is_a_negative(seed: int, model: Path, tmp_path: Path) -> No
         assert " ".join(row["positive"].split()) in positives[query] and positives[query].isdisjoint(negatives)
     load_sets(settings([{"path": str(tmp_path / f"{name}.jsonl")} for name in ("0-a", "1-b")
                         if (tmp_path / f"{name}.jsonl").stat().st_size], batch=2))  # fmt: skip
+
+
+def test_a_positive_of_a_removed_row_stays_known(model: Path, tmp_path: Path) -> None:
+    """A row is removed, since it is scored; another query has its document."""
+    path = write_sts(tmp_path / "klue") / "klue-sts-v1.1" / "klue-sts-v1.1_dev.json"
+    scored = json.loads(path.read_bytes())
+    query, document = scored[0]["sentence1"], "호박 9 8 7 여수 6 5 4"
+    others = [{"query": row["query"], "positive": row["positive"]} for row in pairs(8)]
+    path.write_text(json.dumps([{**scored[0], "sentence2": document}, *scored[1:]]), encoding="utf-8")
+    others.append({"query": query, "positive": f"{query} {query}"})
+    shared = [{"query": query, "positive": document}, {"query": "여수 호박", "positive": f" {document}"}]
+    found = []
+    for rows, tasks in ((others + shared[1:], []), (others + shared, ["KLUE-STS"])):
+        data = [{"path": str(write_lines(tmp_path / "x.jsonl", rows))}]
+        given = settings(data, negatives=7, margin=0).model_copy(update={"sources": (str(tmp_path),), "score": tasks})
+        mine(given, model, None, tmp_path)
+        found += [row["negatives"] for row in read(tmp_path / "0-x.jsonl") if row["query"] == query]
+    unknown, known = found
+    assert f" {document}" in unknown and f" {document}" not in known and len(known) == 7
 
 
 def test_negatives_are_the_closest_below_the_margin(model: Path, rows: dict[str, Any], tmp_path: Path) -> None:
