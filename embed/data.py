@@ -110,6 +110,7 @@ def load_sets(settings: EmbedSettings) -> list[TrainingSet]:
 
 def _load(number: int, given: EmbedDataSettings, settings: EmbedSettings, leaks: Leaks) -> TrainingSet:
     """Return a set; rows of built-in sets that break a rule are counted, in a file they are errors."""
+    name: str
     if given.use:
         name, licence, (low, high) = given.use, LICENCES.get(given.use, "CC BY-SA 4.0"), RANGE
         rows: Iterable[tuple[int, Any]] = enumerate(training_rows(given.use, settings.sources, given.split), 1)

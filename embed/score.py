@@ -187,8 +187,10 @@ def _score(row: Row, tasks: dict[str, Any], files: dict[str, list[Path]], out: P
         say(f"embed: {row.title}: {name}")
         if not row.load:
             encoder = CharacterNgrams(task_texts(task))
+        elif encoder is None:
+            encoder = _encoder(row, row.load())
         result = mteb.evaluate(
-            encoder := encoder or _encoder(row, row.load()), task,
+            encoder, task,
             cache=ResultCache(out / "mteb"), overwrite_strategy="always", show_progress_bar=False, co2_tracker=False,
             encode_kwargs={"batch_size": 64, "show_progress_bar": False},
         )  # fmt: skip

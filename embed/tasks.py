@@ -42,7 +42,7 @@ def local_task(name: str, folders: Folders) -> Any:
     task, scored = get_task(name), SCORED[name]
     data: dict[str, Any] = {}
     for (subset, split), read in read_scored(name, folders).items():
-        found = _retrieval(read) if isinstance(read, Retrieval) else Dataset.from_list(read)
+        found: Any = _retrieval(read) if isinstance(read, Retrieval) else Dataset.from_list(read)
         if isinstance(task, AbsTaskClassification):
             found = found.cast_column(scored.columns[-1], ClassLabel(names=list(scored.labels)))
         data.setdefault(subset, DatasetDict() if scored.columns else {})[split] = found
