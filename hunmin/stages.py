@@ -280,8 +280,10 @@ def _check_parent(recipe: Recipe, run: Path) -> None:
         read_parent(Path(parent), dump_settings(recipe.pretrain), recipe.pretrain, run / "tokens")
 
 
-def _steps_done(folder: Path) -> str:
-    steps = [int(path.name[5:]) for path in (folder / "checkpoints").glob("step-*") if path.name[5:].isdigit()]
+def steps_done(folder: Path) -> str:
+    """Return how far the checkpoints of a training stage's folder have come."""
+    numbers = [path.name.rpartition("-")[2] for path in folder.glob("checkpoints/*-*")]
+    steps = [int(number) for number in numbers if number.isdigit()]
     return f"{max(steps):,} steps" if steps else "no checkpoint"
 
 
@@ -346,7 +348,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "pretrain", "pretrain", ("tokenizer", "encode"), section_settings("pretrain"), _pretrain,
         lambda recipe: model_files(recipe.pretrain.init_from, "model"),
-        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=_steps_done,
+        packages=("torch", "transformers", "deepspeed"), keep=True, section="pretrain", extent=steps_done,
         check=_check_parent,
     ),
     Stage("export", "export", ("tokenizer", "pretrain"), lambda recipe: {"name": recipe.name}, _export,
