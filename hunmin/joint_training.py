@@ -44,10 +44,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
     and nothing where the stage is done already.
 
     Args:
-        recipe: the run.
-        path: the recipe's file, for messages.
         restart: begin anew; what is there is moved aside.
-        training: the stage.
 
     Raises:
         HunminError: a stage before it is not done, or as in `hunmin.run.run` and `pretrain.train.train`.

@@ -60,7 +60,6 @@ def check_options(launcher: str, job: Job) -> None:
     """Refuse what was asked for and cannot be.
 
     Args:
-        launcher: its name.
         job: what is launched; its recipe's name and `out` have been looked at.
 
     Raises:

@@ -13,7 +13,7 @@ from hunmin import completion
 from hunmin.instruct.stages import INSTRUCT_STAGES
 from hunmin.launch.start import LAUNCHERS
 from hunmin.main import run_command
-from hunmin.stages import STAGE_NAMES
+from hunmin.stages import STAGES
 from klue.tasks import SUITES, TASKS
 from leaderboard.suites import SUITES as BOARDS
 
@@ -32,7 +32,7 @@ def completed(words: str, folder: Path = ROOT) -> list[str]:
 
 
 def test_the_names_are_the_programs_own() -> None:
-    assert list(completion.STAGES) == [*STAGE_NAMES, *(stage.name for stage in INSTRUCT_STAGES), "embed"]
+    assert list(completion.STAGES) == [*(stage.name for stage in (*STAGES, *INSTRUCT_STAGES)), "embed"]
     assert list(completion.BOARDS) == list(BOARDS)
     assert list(completion.LAUNCHERS) == list(LAUNCHERS)
     assert list(completion.TASKS) == list(TASKS) and list(completion.SUITES) == list(SUITES)
