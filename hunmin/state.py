@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,8 @@ class RunFolder:
         self._cache: dict[str, list[Any]] = {}
         self._versions: dict[str, str] = {}
         self._whole: set[str] = set()
-        if self._cache_path.exists():
-            try:
-                self._cache = json.loads(self._cache_path.read_bytes())
-            except ValueError:
-                self._cache = {}
+        with suppress(FileNotFoundError, ValueError):
+            self._cache = json.loads(self._cache_path.read_bytes())
 
     def final(self, stage: Stage) -> Path:
         """Return the folder a finished stage has."""

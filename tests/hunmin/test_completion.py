@@ -49,14 +49,6 @@ def test_words_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert completion.devices("A1") == ["A100", "A100-40GB"] and completion.boards("k") == ["kit19"]
 
 
-def test_a_script_for_the_shell(capfd: pytest.CaptureFixture[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", HUNMIN], env={**os.environ, "_HUNMIN_COMPLETE": "source_bash", "PYTHONPATH": str(ROOT)},
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert "complete -o default -F _hunmin_completion hunmin" in done.stdout
-
-
 def test_versions(capfd: pytest.CaptureFixture[str]) -> None:
     from importlib.metadata import version
 
