@@ -122,11 +122,7 @@ def _named(device: str | None) -> Named:
 
 
 def _nodes(stated: int | None, devices: int, named: Named) -> int:
-    """Return the nodes that the devices are in.
-
-    Raises:
-        UserError: they cannot be spread evenly over so many.
-    """
+    """Return the nodes that the devices are in; raise a UserError where they cannot be spread evenly over so many."""
     count = devices * named.count
     if stated is None:
         # a slice has an interconnect of its own; what is bought apart is joined by the network

@@ -62,7 +62,7 @@ def train_together(recipe: RunSettings, path: str, restart: bool = False, traini
             if process.first:
                 require_done(recipe, training.before, path)
                 stopped = _lead(recipe, process, restart, training)
-            elif job := process.on_first(TOLD, dict):
+            elif job := process.on_first(TOLD, dict[str, Any]):
                 stopped = training.train(job, TOLD, process) is None
         processes.leave_processes()  # what is left to push does not keep the others' devices
         if stopped:
@@ -86,5 +86,5 @@ def _lead(recipe: RunSettings, process: Process, restart: bool, training: Traini
     except Interrupted:
         return True
     if not told:
-        process.on_first(TOLD, dict)
+        process.on_first(TOLD, dict[str, Any])
     return False

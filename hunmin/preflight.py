@@ -53,7 +53,7 @@ def refuse_moved(recipe: RunSettings, path: str, overrides: Sequence[str]) -> No
 
 
 def refuse_training(recipe: Recipe, here: bool = True) -> None:
-    """Refuse training that would end at its first step, as far as that is known before the run.
+    """Refuse training that would end at its first step, `here` or on another machine, as far as that is known before.
 
     Raises:
         UserError: it has more processes than the machine has GPUs, begins with a model of another kind or shape, or

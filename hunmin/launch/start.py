@@ -81,12 +81,7 @@ def start(launcher: str, job: Job, launch: Launch) -> None:
 
 
 def _run(launcher: str, job: Job, step: Step) -> None:
-    """Run a command here.
-
-    Raises:
-        UserError: its program is not here.
-        HunminError: it has failed.
-    """
+    """Run a command here; raise a UserError where its program is not here, a HunminError where it has failed."""
     say(f"$ {step}")
     try:
         code = run_child(step.words)
