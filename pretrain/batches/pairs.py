@@ -86,7 +86,9 @@ def plan_pairs(shards: TokenShards, folder: Path, length: int, copies: int, held
 def read_pairs(shards: TokenShards, folder: Path, copies: int) -> tuple[Parts, Parts]:
     """Return what `plan_pairs` wrote for training and for validation, mapped into memory: parts of a `SampleSet`."""
     every = range(len(shards.shards))
-    training = [(shard, _read(folder / _name("training", copy, shard))) for copy in range(copies) for shard in every]
+    training: Parts = [
+        (shard, _read(folder / _name("training", copy, shard))) for copy in range(copies) for shard in every
+    ]
     return training, [(shard, _read(folder / _name("validation", 0, shard))) for shard in every]
 
 
