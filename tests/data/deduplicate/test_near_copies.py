@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.deduplicate import cluster, groups, near_copies
-from data.deduplicate.equal_documents import ExactDuplicates
+from data.deduplicate.equal_documents import find_equal_documents
 from data.deduplicate.near import PERMUTATIONS, choose_bands, signatures
-from data.deduplicate.near_copies import NearCopies
+from data.deduplicate.near_copies import find_near_copies
 from data.deduplicate.report import write_report
 from data.deduplicate.sides import SIGNATURES
 from data.executors import LocalPool, open_executor
@@ -57,13 +57,11 @@ def in_memory(texts: list[str], exact: bool) -> tuple[list[tuple[int, int, int]]
 
 def by_tasks(parts: list[Path], folder: Path, exact: bool, execute=ONE) -> tuple[list[tuple[int, int, int]], bytes]:
     """Return the same, by tasks."""
-    equal = ExactDuplicates(parts, folder, execute)
-    twins = equal.found if exact else None
-    near = NearCopies(parts, equal.rows, 0.8, twins, folder, execute)
-    write_report(folder / "report", parts, equal.rows, twins, near.found, folder, execute)
-    found = [tuple(row) for rows in near for row in rows.tolist()]
-    assert near.count == len(found)
-    return found, (folder / "report").read_bytes()
+    rows, twins = find_equal_documents(parts, folder, execute)
+    twins = twins if exact else None
+    near = find_near_copies(parts, rows, 0.8, twins, folder, execute)
+    write_report(folder / "report", parts, rows, twins, near, folder, execute)
+    return [row for copies in near for row in copies.tolist()], (folder / "report").read_bytes()
 
 
 def mixed(count: int, seed: int) -> list[str]:
@@ -117,7 +115,7 @@ def test_other_parts_thresholds_and_choices_are_not_taken_up(tmp_path):
     by_tasks(parts, tmp_path, True)
     assert by_tasks(parts, tmp_path, False) == in_memory(texts, False)
     rows = np.array([20, 30, len(texts) - 50])
-    other = NearCopies(parts, rows, 0.6, None, tmp_path, ONE)
+    other = find_near_copies(parts, rows, 0.6, None, tmp_path, ONE)
     expected = Corpus(signatures(texts)).near(0.6)
     assert np.concatenate(list(other)).tolist() == expected.tolist()
     assert len(list(tmp_path.glob("near-*"))) == 1
@@ -134,7 +132,7 @@ def test_a_task_holds_so_many_keys_and_no_more(tmp_path, monkeypatch):
     sizes = []
     pairs = cluster.like_pairs
     monkeypatch.setattr(near_copies, "like_pairs", lambda keys, *rest: sizes.append(len(keys)) or pairs(keys, *rest))
-    NearCopies(parts, np.array([1000, 1500, 1500]), 0.8, None, tmp_path, ONE)
+    find_near_copies(parts, np.array([1000, 1500, 1500]), 0.8, None, tmp_path, ONE)
     assert len(sizes) == 8 * choose_bands(0.8)[0]
     assert sum(sizes) == 4000 * choose_bands(0.8)[0]
     assert max(sizes) < 650
