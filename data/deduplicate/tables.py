@@ -24,9 +24,9 @@ def save(path: Path, array: np.ndarray) -> None:
         np.save(stream, array)
 
 
-def load(path: Path) -> np.ndarray:
+def load(path: Path) -> np.memmap:
     """Return the array of a NumPy file, or the numbers of a file by `write_table_of`, mapped from the disk."""
-    found: np.ndarray = np.load(path, mmap_mode="r")
+    found: np.memmap = np.load(path, mmap_mode="r")
     return found
 
 
