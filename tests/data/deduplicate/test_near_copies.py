@@ -1,6 +1,11 @@
 """Near copies found task by task: what everything in memory gives, under any cut, executor and kills."""
 
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +26,6 @@ from data.executors import LocalPool, open_executor
 from ..building import write_part
 from .in_memory import Corpus
 from .invented import planted
-from .kills import run_with_kills
 
 ONE = LocalPool(1)
 
@@ -149,6 +153,24 @@ groups.GROUP_PARTS, near_copies.PARTITION, near_copies.CLUSTERS = 2, 50, 9
 folder = Path(sys.argv[1])
 by_tasks(sorted((folder / "parts").glob("part-*.parquet")), folder, True)
 """
+
+
+def run_with_kills(program: str, folder: Path, most: int) -> int:
+    """Return how often a program in a folder is killed, each time after some new files, until it comes to its end."""
+    draw, kills = random.Random(3), 0
+    for _ in range(60):
+        process = subprocess.Popen([sys.executable, "-c", program, str(folder)], start_new_session=True)
+        before = len(list(folder.glob("*-*/*")))
+        more = draw.randrange(1, most)
+        while process.poll() is None and len(list(folder.glob("*-*/*"))) < before + more:
+            time.sleep(0.001)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            kills += 1
+        if process.wait() == 0:
+            break
+        assert process.returncode == -signal.SIGKILL
+    return kills
 
 
 @pytest.mark.drill
