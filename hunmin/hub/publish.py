@@ -96,17 +96,13 @@ def publish_tokenizer(folder: Path, repository: str, private: bool = True, dry_r
     """Push a tokenizer with its card and return the repository's address (None of a dry run).
 
     Args:
-        folder: written by `hunmin tokenizer train`.
+        folder: written by `hunmin tokenizer train`; it holds tokenizer.json.
         repository, private, dry_run: of `publish`.
 
     Raises:
-        UserError: the folder holds no tokenizer, or a secret or personal data.
+        UserError: the folder holds a secret or personal data.
         HunminError: as `push`.
     """
-    if not (folder / "tokenizer.json").is_file():
-        raise UserError(
-            f"{folder} holds no tokenizer.json", "a tokenizer folder is what hunmin tokenizer train writes", "name one"
-        )
     files = there(folder, TOKENIZER_FILES)
     if (folder / CARD).is_file():
         files[CARD] = metadata(tags=["hunmin", "tokenizer", "korean"]) + (folder / CARD).read_text("utf-8")

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 import yaml
+from hub_server import TOKEN, Fault, Hub
 from safetensors.torch import load_file
 
 from hunmin.hub import follow
@@ -21,9 +22,6 @@ from hunmin.hub.private import refuse_private
 from hunmin.hub.publish_run import publish_run
 from hunmin.main import run_command
 from hunmin.recipe import Recipe, load_recipe
-
-sys.path.insert(0, str(Path(__file__).parent))
-from hub_server import TOKEN, Fault, Hub
 
 LOAD = """
 import sys
