@@ -166,7 +166,7 @@ def test_names_of_others_do_nothing(scored: Path) -> None:
     file.write_text(json.dumps(found))
     change(scored, lambda tree: tree.update(name='x<b>|`" ---'))
     text = write_card(read_facts(scored), None)
-    row = next(line for line in text.splitlines() if line.startswith("| a"))
+    row = next(line for line in text.splitlines() if line.startswith(r"| a\|"))
     assert r"| a\|b \<img src=x onerror=y\> \[l\](javascript:z) # h \`c\` |" in row
     assert '# x\\<b\\>\\|\\`" ---\n' in text
     assert ModelCard(text, ignore_metadata_errors=False).data.library_name == "transformers"
