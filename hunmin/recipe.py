@@ -167,6 +167,19 @@ def read_recipe(path: str | Path, kind: type[RunSettings]) -> tuple[Path, dict[s
     return path, with_new_names(written, kind) if is_resolved_recipe(path) else written
 
 
+def recipe_of(run: Path) -> Path:
+    """Return the recipe of a run folder.
+
+    Raises:
+        UserError: it is none.
+    """
+    path = run / "recipe.yaml"
+    if not path.is_file():
+        rule = "a run folder holds recipe.yaml"
+        raise UserError(f"{run} is no run folder", rule, "give the folder `out` of a recipe")
+    return path
+
+
 def is_of_instructions(tree: dict[str, Any]) -> bool:
     """Return whether what is written in a recipe is for a decoder: instructions, tuning, leaderboard."""
     return "corpus" not in tree and not INSTRUCT_SECTIONS.isdisjoint(tree)
