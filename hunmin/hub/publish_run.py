@@ -10,7 +10,7 @@ from common.progress import say
 from common.settings import load_yaml
 from hunmin.hub.card import Language
 from hunmin.hub.publish import publish, refuse_no_encoder, run_of
-from hunmin.hub.push import EXPORTS, check_name, prepare
+from hunmin.hub.push import check_name, prepare
 from hunmin.recipe import Recipe, refuse_instructions
 from pretrain.callbacks.checkpoint import complete_checkpoints, read_metadata
 from pretrain.export import Dtype, export_checkpoint
@@ -72,7 +72,7 @@ def publish_checkpoint(
         prepare(repository, private)
         (run / "logs").mkdir(exist_ok=True)
     place = None if dry_run else run / "logs"  # the stage's own folder stays as its manifest says
-    with tempfile.TemporaryDirectory(prefix=EXPORTS, dir=place) as folder:
+    with tempfile.TemporaryDirectory(prefix="push-", dir=place) as folder:
         model = Path(folder) / "model"
         export_checkpoint(checkpoint, model, dtype, sentence_embeddings, onnx)
         return publish(model, run, repository, private, language, dry_run, checkpoint)
