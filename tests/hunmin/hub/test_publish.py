@@ -126,7 +126,7 @@ def test_a_finished_run_goes_with_its_scores(hub: Hub, scored: Path) -> None:
     publish_run(recipe)
     files = hub.repositories["me/done"].files
     assert files["klue/results.jsonl"] == (scored / "klue" / "results.jsonl").read_bytes()
-    assert b"value: 61.25" in files["README.md"] and not list((scored / "logs").glob("hub-*"))
+    assert b"value: 61.25" in files["README.md"] and not list((scored / "logs").glob("push-*"))
     assert set(hub.repositories["me/done"].tags) == {"step-20"}
     before = hub.repositories["me/done"].head
     publish_run(recipe)
