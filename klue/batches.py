@@ -24,7 +24,6 @@ def train_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -
     Args:
         lengths: tokens of each example, shape (N,).
         batch_size: examples a batch; one batch of the epoch may be smaller.
-        seed: the run's seed.
         epoch: number of the epoch from 0.
     """
     random = np.random.default_rng([seed, epoch])
@@ -59,8 +58,6 @@ def pad(rows: Sequence[np.ndarray], value: int, multiple: int = 1) -> np.ndarray
     """Return rows of ids as one int64 array of shape (B, S), filled up with `value` on the right.
 
     Args:
-        rows: the examples' ids.
-        value: what to fill with.
         multiple: S is rounded up to a multiple of this (8 suits tensor cores).
     """
     width = -(-max(len(row) for row in rows) // multiple) * multiple

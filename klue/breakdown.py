@@ -27,11 +27,6 @@ def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> l
     """Return {"group", "count", metric: {"mean", "sd", "n"}} of each group of a task's examples, over the seeds.
 
     `count` is how often the group is in gold. Groups are in the order of the task's labels, or of their names.
-
-    Args:
-        task: its name.
-        gold: labels.
-        seeds: of each seed the predictions, in the same order.
     """
     by_seed = [taken_apart(task, gold, predictions) for predictions in seeds]
     order = list(dict.fromkeys(group for found in by_seed for group in found))
@@ -48,13 +43,7 @@ def details(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) -> l
 
 
 def taken_apart(task: str, gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
-    """Return the scores of each group of a task's examples, of one seed.
-
-    Args:
-        task: its name.
-        gold: labels.
-        predictions: in the same order.
-    """
+    """Return the scores of each group of a task's examples, of one seed."""
     kind = TASKS[task]
     if task in _OWN:
         return _OWN[task](gold, predictions)
@@ -70,11 +59,6 @@ def confusion(task: str, gold: Sequence[Any], seeds: Sequence[Sequence[Any]]) ->
     taken for which, (L, L): gold down, predicted across, mean over seeds.
 
     Classes and relations are counted by example, types of entities (and O) by character, labels of arcs by word.
-
-    Args:
-        task: its name.
-        gold: labels.
-        seeds: of each seed the predictions, in the same order.
 
     Raises:
         ValueError: the task's predictions are no labels.
@@ -103,11 +87,6 @@ def errors_of(task: str, gold: Any, prediction: Any) -> float:
 
     Labels 0 or 1; numbers the distance; characters, arcs, entries of a state how many are wrong; answers 1 minus the
     overlap with the best gold answer.
-
-    Args:
-        task: its name.
-        gold: label.
-        prediction: for the same example.
     """
     kind = TASKS[task]
     if task == "klue-re":
@@ -155,12 +134,7 @@ def _classes(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
 def _by_group(
     group_of: Callable[[Any], str], score: Callable[[Sequence[Any], Sequence[Any]], dict[str, float]]
 ) -> Apart:
-    """Return what scores the examples of each group by themselves.
-
-    Args:
-        group_of: the group of a gold label.
-        score: of some gold labels and predictions.
-    """
+    """Return what scores the examples of each group by themselves."""
 
     def apart(gold: Sequence[Any], predictions: Sequence[Any]) -> Rows:
         groups: dict[str, tuple[list[Any], list[Any]]] = {}

@@ -33,7 +33,6 @@ class Devices:
 
     Args:
         free: device → bytes that jobs may take.
-        most: device → jobs at once at most.
     """
 
     def __init__(self, free: dict[str, float], most: dict[str, int]) -> None:
@@ -115,7 +114,6 @@ def memory_needed(job: Job, config: Any) -> float:
     them for most, each four times in single precision.
 
     Args:
-        job: its batch size and longest input count.
         config: of the model.
     """
     rows, length = job.training.global_batch * get_task(job.task).choices, job.training.max_seq_len

@@ -19,10 +19,6 @@ from klue.tasks.base import Example
 def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return what `klue.breakdown.details` does for each model and initialisation, with `model` and `init`; and what is
     missing, see `klue.compare.systems_of`.
-
-    Args:
-        rows: see `klue.compare.systems_of`.
-        task: its name.
     """
     systems, missing = systems_of(rows, task)
     found = [
@@ -36,10 +32,6 @@ def detail_rows(rows: Sequence[dict[str, Any]], task: str) -> tuple[list[dict[st
 def confusions(rows: Sequence[dict[str, Any]], task: str) -> list[tuple[str, list[str], np.ndarray]]:
     """Return title, labels and counts (`klue.breakdown.confusion`) of each model and initialisation; none where a
     task's predictions are no labels.
-
-    Args:
-        rows: see `klue.compare.systems_of`.
-        task: its name.
     """
     if not has_labels(task):
         return []
@@ -61,12 +53,6 @@ def detail_grids(found: Sequence[dict[str, Any]], task: str) -> list[Grid]:
 def worst(rows: Sequence[dict[str, Any]], task: str, examples: Sequence[Example], count: int) -> list[dict[str, Any]]:
     """Return {"model", "init", "guid", "error", "texts", "gold", "predictions"} of the examples with most error, the
     mean over seeds, of each model and initialisation; those without error are left out.
-
-    Args:
-        rows: see `klue.compare.systems_of`.
-        task: its name.
-        examples: the task's own, of the split that is scored: their texts are shown.
-        count: how many of each.
     """
     texts = {example.guid: example.texts for example in examples}
     found = []

@@ -46,11 +46,6 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
     The official name goes first; of KLUE then the hub's, the task's known partial files, <folder>_<split>.*.<suffix>
     (a partial copy).
 
-    Args:
-        task: the task.
-        data: the suite's folder.
-        split: which file.
-
     Raises:
         UserError: several files would do, none of which has the official name.
     """
@@ -82,11 +77,6 @@ def find_file(task: Task, data: Path, split: str) -> Path | None:
 def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
     """Return the train file of another task that is learned from for want of the task's own, None where there is none.
 
-    Args:
-        task: the task.
-        data: the suite's folder.
-        source: see `load_splits`.
-
     Raises:
         UserError: see `find_file`.
     """
@@ -96,11 +86,6 @@ def lent_file(task: Task, data: Path, source: Source | None) -> Path | None:
 def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
     """Return what identifies the contents of a task's files, those that are there; the `data_hash` of its splits.
 
-    Args:
-        task: the task.
-        data: the suite's folder.
-        source: see `load_splits`.
-
     Raises:
         UserError: see `find_file`.
     """
@@ -109,11 +94,6 @@ def files_hash(task: Task, data: Path, source: Source | None = None) -> str:
 
 def task_files(task: Task, data: Path, source: Source | None = None) -> list[Path]:
     """Return the files of a task that are there: what `load_splits` reads, and nothing else in the folder.
-
-    Args:
-        task: the task.
-        data: the suite's folder.
-        source: see `load_splits`.
 
     Raises:
         UserError: see `find_file`.
@@ -193,8 +173,6 @@ def load_splits(task: Task, data: Path, max_train: int | None = None, source: So
     document (so that none is on both sides); without a dev file a share of train is taken out. The note says so.
 
     Args:
-        task: the task.
-        data: the suite's folder, with the official layout, or, of KLUE, the hub's.
         max_train: keep at most so many train examples, chosen by the hash of their guids; None = all.
         source: another task, and its suite's folder, whose train set is learned from where there is none.
 

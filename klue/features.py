@@ -47,10 +47,7 @@ def check_reading(task: Task, examples: Sequence[Example], tokenizer: Any, folde
     """Refuse a tokenizer that cannot read the task's texts, and tell of one that reads them badly.
 
     Args:
-        task: the task.
         examples: one or more; a sample of them is looked at.
-        tokenizer: the model's.
-        folder: the model's.
 
     Raises:
         UserError: see `tokenizer.coverage.check_share`.
@@ -76,10 +73,7 @@ def make_features(
     """Return a split's features.
 
     Args:
-        task: the task.
-        examples: one or more examples.
         tokenizer: the model's tokenizer; the task's markers are added to it.
-        model: facts about the model.
         max_length: tokens at most, special ones included.
 
     Raises:

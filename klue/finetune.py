@@ -184,10 +184,7 @@ def batch_tensors(
     """Return what a head takes of some inputs, filled up to the longest of them.
 
     Args:
-        features: a split's.
         batch: indices of the inputs, (B,).
-        task: says what its columns are filled up with.
-        job: says what ids are filled up with.
         device: where the tensors go; on a GPU their length is a multiple of 8.
     """
     arrays = batch_arrays(features, batch, task, job.pad_id, 8 if device.type == "cuda" else 1)
@@ -200,11 +197,7 @@ def batch_arrays(
     """Return what `batch_tensors` does, as numpy arrays.
 
     Args:
-        features: a split's.
         batch: indices of the inputs, (B,).
-        task: says what its columns are filled up with.
-        pad_id: what ids are filled up with.
-        multiple: columns of tokens are as long as a multiple of this.
     """
     arrays = {}
     for name, column in features.columns.items():

@@ -39,7 +39,6 @@ def read_gold(out: Path, row: dict[str, Any], split: str) -> dict[str, Any] | No
 
     Args:
         out: the stage's folder.
-        row: a result row of it.
         split: "dev" or "test".
     """
     lines = _lines(_gold_file(out, row["task"], row["data_hash"], split))
@@ -51,7 +50,6 @@ def read_job_predictions(out: Path, job: str, split: str) -> dict[str, Any] | No
 
     Args:
         out: the stage's folder.
-        job: its name.
         split: "dev" or "test".
     """
     lines = _lines(out / "jobs" / job / PREDICTIONS[split])

@@ -32,12 +32,9 @@ def predict_file(
         {"predictions": how many, "cut": inputs that were cut for want of room}.
 
     Args:
-        folder: of a saved model.
-        name: of its task.
         given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
         out: file to write.
-        device: where to compute.
         probabilities: write "probabilities", too: {label: probability} of each text.
 
     Raises:

@@ -35,10 +35,7 @@ def results_table(
     """Return the results as tables for the terminal, one a suite, a metric a row, the best in bold; see `tabulate`.
 
     Args:
-        rows: result rows of jobs.
-        published: what `published_rows` returns, or None.
         width: columns of the terminal; fewer published models stand in fewer.
-        contamination: see `tabulate`.
         brief: only the tasks' own metrics, and the first notes.
     """
     return Group(*(_terminal(scores, width, brief) for scores in tables(rows, published, contamination)))

@@ -49,8 +49,6 @@ def run_klue(
     finished with this model, those of earlier commands too.
 
     Args:
-        settings: the stage's settings.
-        model: folder of an encoder with its tokenizer.
         out: the stage's folder.
         share: do these jobs, while others do theirs in the same folder; the last one to end writes the results. None:
             do all.
@@ -125,8 +123,6 @@ def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     """Return what `run_klue` would do; nothing is written.
 
     Args:
-        settings: the stage's settings.
-        model: folder of an encoder with its tokenizer.
         out: the stage's folder.
 
     Raises:
@@ -178,9 +174,6 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     Features are made anew: leftovers of an earlier attempt may stem from other settings.
 
     Args:
-        jobs: one or more.
-        splits: the examples of their tasks.
-        model: facts about the model.
         folder: where to write; what is there goes.
     """
     shutil.rmtree(folder, ignore_errors=True)
@@ -205,9 +198,6 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
     With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
 
     Args:
-        jobs: one or more, with their features.
-        settings: the stage's settings.
-        model: facts about the model.
         logs: existing folder for what jobs print, and how far they are.
     """
     if settings.workers == 0:

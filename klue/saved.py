@@ -28,14 +28,7 @@ RULE = "a fine-tuned model is a folder jobs/NAME/model of `hunmin klue finetune 
 
 
 def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, Any]) -> None:
-    """Write the model into the job's folder; it appears only when it is whole.
-
-    Args:
-        model: encoder and head, with the weights to save.
-        job: what it was fine-tuned as.
-        shared: what the head knows of the tokenizer (`Features.shared`).
-        scores: of these weights, for the card.
-    """
+    """Write the model into the job's folder; it appears only when it is whole."""
     task = get_task(job.task)
     inner = _library_part(model)
     if labels := task.label_names:
@@ -98,11 +91,6 @@ def load_model(folder: Path, task: Task) -> tuple[Head, Job]:
 
 def build_kept(job: Job, task: Task, shared: dict[str, Any]) -> Head:
     """Return encoder and head with the weights of the job's model, a folder that was fine-tuned.
-
-    Args:
-        job: with `keep_head`.
-        task: the task that the folder was fine-tuned for.
-        shared: see `build_head`.
 
     Raises:
         UserError: the head's weights do not load, or are of another shape.

@@ -82,12 +82,7 @@ def published_rows() -> dict[str, Any]:
 
 
 def published_for(rows: Sequence[dict[str, Any]], wanted: bool = True) -> dict[str, Any] | None:
-    """Return `published_rows`, or None where they are not wanted or every task's data are synthetic.
-
-    Args:
-        rows: result rows of jobs.
-        wanted: whether to show them.
-    """
+    """Return `published_rows`, or None where they are not wanted or every task's data are synthetic."""
     return published_rows() if wanted and not all_synthetic(rows) else None
 
 
@@ -110,7 +105,6 @@ def tabulate(
     """Return the scores of a suite: a column a metric of its tasks, a line a model and initialisation, then others.
 
     Args:
-        rows: result rows of jobs (results.jsonl), of one model or several.
         published: what `published_rows` returns, or None to leave them out (on data that is not the benchmark's
             they compare with nothing).
         contamination: task → sentences of the model's corpus that were taken out for it, where that is known.
@@ -238,8 +232,6 @@ def _published_lines(
     """Return the published models' lines, and the text of each mark in them.
 
     Args:
-        published: see `tabulate`.
-        tasks: those that their scores may stand beside.
         columns: task and metric of each; a published score stands in that of the metric as published, if there is one.
     """
     if not published or not tasks:

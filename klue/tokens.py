@@ -59,13 +59,7 @@ def in_running_text(texts: Sequence[str], tokenizer: Any) -> list[list[int]]:
 
 
 def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
-    """Return what the tokenizer makes of the composed texts; its offsets are in characters of the texts as given.
-
-    Args:
-        texts: as given.
-        tokenizer: one that says where its tokens stand.
-        how: passed on to it.
-    """
+    """Return what the tokenizer makes of the composed texts; its offsets are in characters of the texts as given."""
     whole = [composed(text) for text in texts]
     encoded = tokenizer(whole, return_offsets_mapping=True, return_attention_mask=False, **how)
     for number, text in enumerate(texts):
@@ -81,7 +75,6 @@ def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], toke
     Args:
         rows: ids of the inputs, `room` tokens at most.
         texts: what they were made of: one list of texts, or two, a pair an input.
-        tokenizer: what made them.
         room: the longest input.
     """
     full = [number for number, row in enumerate(rows) if len(row) >= room]
@@ -95,14 +88,7 @@ def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], toke
 
 
 def pieces(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]], spaces: set[int]) -> list[Piece]:
-    """Return the tokens of a text with the characters that they stand for.
-
-    Args:
-        text: what was tokenised.
-        ids: its tokens.
-        offsets: start and end of each in the text, as the tokenizer gives them.
-        spaces: see `only_space`.
-    """
+    """Return the tokens of a text with the characters that they stand for."""
     found = []
     for token, (start, end) in zip(ids, offsets, strict=True):
         while start < end and text[start].isspace():
@@ -115,10 +101,7 @@ def cut(found: list[Piece], places: Iterable[int], text: str, tokenizer: Any) ->
     """Return the tokens with those cut in two that continue over one of some places, where the vocabulary allows.
 
     Args:
-        found: tokens of the text.
         places: characters; no token should stand on both sides of one.
-        text: what was tokenised.
-        tokenizer: the model's.
     """
     for place in places:
         whole: list[Piece] = []

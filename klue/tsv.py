@@ -28,7 +28,6 @@ def read_sentences(stream: IO[bytes], columns: int) -> list[Sentence]:
 
     Args:
         stream: UTF-8.
-        columns: of every row.
 
     Raises:
         ValueError: a row has another number of columns, or stands before any head line.

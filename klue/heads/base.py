@@ -46,10 +46,7 @@ def load_encoder(auto: Any, job: Job, shared: dict[str, Any], **configuration: A
     """Return a model of the library, in single precision.
 
     Args:
-        auto: AutoModel, or AutoModelFor….
-        job: names the folder, and whether its weights are taken.
         shared: `embeddings`, where the task has added tokens, is how many ids there are.
-        configuration: changes to the folder's configuration.
 
     Raises:
         HunminError: the model does not load, or the folder's weights do not fill the encoder.

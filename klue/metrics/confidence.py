@@ -32,8 +32,6 @@ def drawn_scores(
         gold: at least one example.
         systems: of each system one list of predictions a seed, in the order of the gold labels.
         draws: 1 or more.
-        seed: of the draws.
-        each: called after each draw.
 
     Raises:
         ValueError: the lengths differ, or nothing is there.

@@ -73,12 +73,7 @@ def names_of(suites: Sequence[str]) -> list[str]:
 
 
 def suite_folder(data: Path, task: str) -> Path:
-    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA.
-
-    Args:
-        data: a folder that holds the suite's files, or a folder a suite.
-        task: name of the task.
-    """
+    """Return the folder of a task's suite: DATA/SUITE where there is one, else DATA."""
     folder = data / SUITE_OF[task]
     return folder if folder.is_dir() else data
 

@@ -170,11 +170,7 @@ class Task(ABC):
         return self.sizes[2]
 
     def shortfalls(self, counts: Mapping[str, int]) -> list[str]:
-        """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples".
-
-        Args:
-            counts: see `klue.examples.Splits.counts`.
-        """
+        """Return what of the benchmark's own sets is missing, one phrase a split: "35 of 519 dev examples"."""
         taken = counts["dev"] if self.dev_share else 0
         train = counts["train"] + counts.get("train_in_dev", 0) + counts.get("train_cut", 0) + taken
         found = []
@@ -191,7 +187,6 @@ class Task(ABC):
         """Return the examples of a record: one, but of a dialogue one a user turn.
 
         Args:
-            record: one of `records`.
             guid: the name to give it when it has none of its own.
 
         Raises:
@@ -200,11 +195,7 @@ class Task(ABC):
         """
 
     def contradiction(self, record: Any) -> str:
-        """Return what in a record that the task reads contradicts something else in it, for people; empty for none.
-
-        Args:
-            record: one that `read`, or `unlabelled`, takes.
-        """
+        """Return what in a record that the task reads contradicts something else in it, for people; empty for none."""
         return ""
 
     @property
@@ -214,10 +205,6 @@ class Task(ABC):
 
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the examples of a record without a label; theirs is any that the task allows.
-
-        Args:
-            record: a JSON object.
-            guid: its name.
 
         Raises:
             KeyError: a field is missing.
@@ -247,8 +234,6 @@ class Task(ABC):
         out of it; `owner`, the index of its example, where that is not its own; `token_type_ids` where not all are 0.
 
         Args:
-            examples: one or more.
-            tokenizer: the model's, with the task's markers.
             max_length: tokens at most, special ones included.
             token_types: whether the model takes `token_type_ids`.
         """
@@ -262,8 +247,6 @@ class Task(ABC):
         """Return the predictions, one an example, in the form of the predictions file.
 
         Args:
-            outputs: of the head.
-            features: what they were made from.
             tokenizer: given to tasks that write text from ids (see `writes_text`).
         """
 
@@ -271,11 +254,6 @@ class Task(ABC):
         """Return the metrics × 100 that the authors' code gives outputs, by the keys in `as_published`.
 
         They are nan where that code does not take the tokenizer.
-
-        Args:
-            outputs: see `decode`.
-            features: likewise.
-            tokenizer: likewise.
         """
         return {}
 

@@ -184,8 +184,6 @@ def places(text: str, offsets: Sequence[tuple[int, int]], spaces: np.ndarray) ->
     characters all began in tokens before it (bytes, ligatures).
 
     Args:
-        text: what was tokenised.
-        offsets: start and end of each token in it.
         spaces: which tokens are only the sign of a space, (T,), whatever their offsets.
     """
     before = np.concatenate(([0], np.cumsum([character != " " for character in text], dtype=np.int64)))
@@ -205,8 +203,6 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
     Args:
         tags: indices in `LABELS`, (T,) or more.
         starts: see `places`, (T,).
-        ends: likewise.
-        characters: how many there are.
     """
     found: list[str | None] = [None] * characters
     for token in np.flatnonzero(ends > starts).tolist():
