@@ -121,7 +121,8 @@ def read_examples(task: Task, path: Path) -> list[Example]:
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise UserError(f"{path} is not a file of {task.name}: {error}", rule, "fetch the file again") from None
     stem = f"{task.hub_config}-{path.stem.split('-')[0]}" if from_hub else path.name.split(f".{task.suffix}")[0]
-    examples, seen, odd = [], set(), Contradictions()
+    examples: dict[str, Example] = {}
+    odd = []
     for number, record in enumerate(records):
         name = f"record {number}"
         try:
@@ -129,11 +130,11 @@ def read_examples(task: Task, path: Path) -> list[Example]:
                 if not isinstance(example.guid, str):
                     raise ValueError(f"guid {example.guid!r} is not text")
                 name = example.guid
-                if name in seen:
+                if name in examples:
                     raise ValueError("the guid is there twice")
-                seen.add(name)
-                examples.append(example)
-            odd.note(name, task.contradiction(record))
+                examples[name] = example
+            if what := task.contradiction(record):
+                odd.append(f"{name}: {what}")
         except KeyError as error:
             raise UserError(f"{path}, {name}: field {error} is missing", rule) from None
         except (TypeError, AttributeError):
@@ -142,27 +143,14 @@ def read_examples(task: Task, path: Path) -> list[Example]:
             raise UserError(f"{path}, {name}: {error}", rule) from None
     if not examples:
         raise UserError(f"{path} holds no records", rule)
-    odd.tell(path, len(records))
-    return examples
+    tell_contradictions(path, odd, len(records))
+    return list(examples.values())
 
 
-class Contradictions:
-    """Records of a file that contradict themselves: counted, the first one named, and used as they are."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first = ""
-
-    def note(self, name: str, what: str) -> None:
-        """Count a record of that name if there is something to say of it."""
-        if what:
-            self.count += 1
-            self.first = self.first or f"{name}: {what}"
-
-    def tell(self, path: Path, records: int) -> None:
-        """Say how many of the file's records there are, if any."""
-        if self.count:
-            say(f"{path}: {self.count:,} of {records:,} records contradict themselves; {self.first}", style="yellow")
+def tell_contradictions(path: Path, odd: Sequence[str], records: int) -> None:
+    """Say how many of a file's records contradict themselves, if any, and how the first one does; all are used."""
+    if odd:
+        say(f"{path}: {len(odd):,} of {records:,} records contradict themselves; {odd[0]}", style="yellow")
 
 
 def load_splits(task: Task, data: Path, max_train: int | None = None, source: Source | None = None) -> Splits:
@@ -240,10 +228,10 @@ def _no_file(task: Task, data: Path, split: str) -> UserError:
 
 def _parted(examples: Sequence[Example], first: Callable[[Example], bool]) -> tuple[list[Example], list[Example]]:
     """Return the examples that are of the first part, and the others."""
-    where = [first(example) for example in examples]
-    return [e for e, here in zip(examples, where, strict=True) if here], [
-        e for e, here in zip(examples, where, strict=True) if not here
-    ]
+    parts: tuple[list[Example], list[Example]] = [], []
+    for example in examples:
+        parts[not first(example)].append(example)
+    return parts
 
 
 def without_leaks(train: Sequence[Example], dev: Sequence[Example]) -> tuple[list[Example], int]:

@@ -31,7 +31,7 @@ def save_model(model: Head, job: Job, shared: dict[str, Any], scores: dict[str, 
     """Write the model into the job's folder; it appears only when it is whole."""
     task = get_task(job.task)
     inner = _library_part(model)
-    if labels := task.label_names:
+    if labels := task.labels:
         inner.config.id2label = dict(enumerate(labels))
         inner.config.label2id = {label: number for number, label in enumerate(labels)}
     folder = Path(job.out) / f".{FOLDER}.tmp"
@@ -116,7 +116,7 @@ def check_kept(folder: Path, tasks: Sequence[Task]) -> None:
     """
     stored = read_facts(folder)
     for task in tasks:
-        if stored["job"]["task"] != task.name or stored["labels"] != list(task.label_names):
+        if stored["job"]["task"] != task.name or stored["labels"] != list(task.labels):
             raise UserError(
                 f"keep_head: {folder} was fine-tuned for {stored['job']['task']}, not {task.name} as it is here",
                 "a head is kept for the task and the labels that it was fine-tuned for",

@@ -69,6 +69,24 @@ def with_places(texts: Sequence[str], tokenizer: Any, **how: Any) -> Any:
     return encoded
 
 
+def encode(texts: Sequence[Sequence[str]], tokenizer: Any, max_length: int, token_types: bool) -> dict[str, list[Any]]:
+    """Return `input_ids`, `token_type_ids` where they are asked for, and `cut`, whether some text is left out.
+
+    Args:
+        texts: one column of texts, or two, a pair an input, which is cut from its longer text.
+        max_length: tokens at most, special ones included.
+    """
+    encoded = tokenizer(
+        *map(list, texts),
+        truncation=True,
+        max_length=max_length,
+        return_attention_mask=False,
+        return_token_type_ids=token_types,
+    )
+    ids = {name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded}
+    return {"cut": cut_rows(ids["input_ids"], texts, tokenizer, max_length), **ids}
+
+
 def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], tokenizer: Any, room: int) -> list[bool]:
     """Return which inputs a tokenizer has cut.
 

@@ -17,10 +17,7 @@ def exact_match(gold: Sequence[Sequence[str]], predicted: Sequence[str]) -> floa
 
     Args:
         gold: each question's answers; none where it has no answer, and then only an empty prediction is right.
-        predicted: one answer a question, "" for none, same order.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
+        predicted: one answer a question, "" for none.
     """
     return mean_of_best(gold, predicted, lambda answer, found: float(answer == found))
 
@@ -32,11 +29,8 @@ def rouge_w(
 
     Args:
         gold: each question's answers; none where it has no answer, and then only an empty prediction scores.
-        predicted: one answer a question, "" for none, same order.
+        predicted: one answer a question, "" for none.
         overlap: of gold and prediction, 0 to 1; None = `overlap_f1`.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     return mean_of_best(gold, predicted, overlap or overlap_f1)
 
@@ -51,12 +45,8 @@ def mean_of_best(
 
     Args:
         gold: each question's answers; none counts as one that is empty.
-        predicted: one answer a question, same order.
         score: of gold and prediction, 0 to 1.
         written: how both are normalised; None = `normalise`.
-
-    Raises:
-        ValueError: the lengths differ, or nothing is there.
     """
     same_length(gold, predicted)
     clean = written or normalise

@@ -11,8 +11,8 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from klue.metrics.sentence import accuracy, macro_f1, pearsonr, spearmanr
-from klue.tasks.fields import finite, one_of
-from klue.tokens import cut_rows
+from klue.tasks.fields import finite, one_of, text_field
+from klue.tokens import encode
 
 _SPLITS = ("train", "dev", "test")
 LARGE_FROM_HIDDEN = 1024
@@ -104,6 +104,10 @@ class Task(ABC):
     """Columns of the features that only `decode` reads; heads do not get them."""
     offsets: ClassVar[bool] = False
     """Whether features need to know where tokens stand in the text, which only "fast" tokenizers say."""
+    text_columns: ClassVar[tuple[str, ...]] = ()
+    """Fields with an example's texts, in the order in which they are read, where reading needs no more."""
+    labels: ClassVar[tuple[str, ...]] = ()
+    """The labels that a saved model of the library's says, in the order of its outputs; or none."""
     writes_text: ClassVar[bool] = False
     """Whether predictions are ids that only the tokenizer can turn into text."""
     markers: ClassVar[tuple[str, ...]] = ()
@@ -201,7 +205,7 @@ class Task(ABC):
     @property
     def unlabelled_fields(self) -> str:
         """Return what a record without a label has, for people."""
-        return "those of its records but for the label"
+        return ", ".join(self.text_columns) or "those of its records but for the label"
 
     def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
         """Return the examples of a record without a label; theirs is any that the task allows.
@@ -217,14 +221,9 @@ class Task(ABC):
         return example.texts[0]
 
     @property
-    def label_names(self) -> tuple[str, ...]:
-        """Return the labels that a saved model of the library's says, in the order of its outputs; or none."""
-        return ()
-
-    @property
     def outputs(self) -> int:
         """Return the number of values that the head puts out for an input, a token or a word."""
-        return len(self.label_names)
+        return len(self.labels)
 
     @abstractmethod
     def features(
@@ -285,6 +284,27 @@ _METRICS: dict[str, Callable[[Sequence[Any], Sequence[Any]], float]] = {
 class Sentences(Task):
     """A task with one output for a text or a pair of texts."""
 
+    label_column: ClassVar[str] = "label"
+    any_label: ClassVar[Any]
+    """What stands in the label's field for a record without one."""
+
+    def texts(self, record: Any) -> tuple[str, ...]:
+        """Return the texts of a record; raises KeyError or ValueError where one is missing, or none."""
+        return tuple(text_field(record, column) for column in self.text_columns)
+
+    @abstractmethod
+    def label(self, value: Any) -> Any:
+        """Return the label that a field says; raises ValueError where it says none."""
+
+    def read(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example of a record."""
+        texts = self.texts(record)
+        return [Example(record.get("guid", guid), texts, self.label(record[self.label_column]))]
+
+    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
+        """Return the example, with any label."""
+        return self.read({**record, "guid": guid, self.label_column: self.any_label}, guid)
+
     def score(self, gold: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         """Return the metrics and extra metrics of the task by their keys."""
         return {key: _METRICS[key](gold, predictions) for key in (*self.metrics, *self.extra_metrics)}
@@ -297,35 +317,22 @@ class Sentences(Task):
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool
     ) -> dict[str, list[Any]]:
         """Return ids and targets; a pair is cut from its longer text until it fits."""
-        texts = [list(column) for column in zip(*(example.texts for example in examples), strict=True)]
-        encoded = tokenizer(
-            *texts,
-            truncation=True,
-            max_length=max_length,
-            padding=False,
-            return_attention_mask=False,
-            return_token_type_ids=token_types,
-        )
-        return {
-            "cut": cut_rows(encoded["input_ids"], texts, tokenizer, max_length),
-            **{name: encoded[name] for name in ("input_ids", "token_type_ids") if name in encoded},
-            "labels": [self.target(example) for example in examples],
-        }
+        texts = list(zip(*(example.texts for example in examples), strict=True))
+        columns = encode(texts, tokenizer, max_length, token_types)
+        return {**columns, "labels": [self.target(example) for example in examples]}
 
 
 class Classification(Sentences):
     """A task with one label of a closed set."""
 
-    labels: ClassVar[tuple[str, ...]]
-
     @property
-    def label_names(self) -> tuple[str, ...]:
-        """Return the labels."""
-        return self.labels
+    def any_label(self) -> str:  # type: ignore[override]
+        """Return the first label."""
+        return self.labels[0]
 
-    def unlabelled(self, record: Any, guid: str) -> Iterable[Example]:
-        """Return the example, with the first label."""
-        return self.read({**record, "guid": guid, "label": self.labels[0]}, guid)
+    def label(self, value: Any) -> str:
+        """Return the label; raises ValueError when it is outside the set."""
+        return one_of(value, self.labels, self.name)
 
     def check(self, prediction: Any, label: Any) -> Any:
         """Return the label; raises ValueError when it is outside the set."""
@@ -350,10 +357,12 @@ class Classification(Sentences):
 class Regression(Sentences):
     """A task with one number."""
 
-    @property
-    def outputs(self) -> int:
-        """Return 1."""
-        return 1
+    outputs = 1
+    any_label: ClassVar[Any] = 0.0
+
+    def label(self, value: Any) -> float:
+        """Return the number; raises ValueError when it is none, or not finite."""
+        return finite(value, self.name)
 
     def check(self, prediction: Any, label: Any) -> float:
         """Return the number; raises ValueError when it is none, or not finite."""

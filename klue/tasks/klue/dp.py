@@ -35,14 +35,13 @@ AUTHORS_BATCH = 64
 class DependencyParsing(Task):
     """Dependency parsing of words (eojeol)."""
 
-    name = "klue-dp"
-    key = "dp"
-    title = "KLUE-DP"
+    name, key, title = "klue-dp", "dp", "KLUE-DP"
     folder = "klue-dp-v1.1"
     hub_config = "dp"
     sizes = (10_000, 2000, 0)
     suffix = "tsv"
     head = "biaffine"
+    outputs = len(LABELS)
     offsets = True
     fill: ClassVar[dict[str, int]] = {"heads": IGNORED, "relations": IGNORED, "tags": len(TAGS)}
     unlabelled_fields = (
@@ -61,11 +60,6 @@ class DependencyParsing(Task):
     odd_name = "heads beyond the last word"
     selection = "las_macro_f1"
     authors = AuthorsValues(epochs=10, max_seq_len=256, large={"epochs": 15, "warmup_share": 0.2})
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of relations."""
-        return len(LABELS)
 
     def records(self, stream: IO[bytes]) -> list[Sentence]:
         """Return the sentences of the tab-separated file."""

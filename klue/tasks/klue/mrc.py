@@ -34,15 +34,15 @@ NULL_THRESHOLD = 0.0
 class ReadingComprehension(Task):
     """Extractive question answering with unanswerable questions."""
 
-    name = "klue-mrc"
-    key = "mrc"
-    title = "KLUE-MRC"
+    name, key, title = "klue-mrc", "mrc", "KLUE-MRC"
     folder = "klue-mrc-v1.1"
     hub_config = "mrc"
     sizes = (17_554, 5841, 0)
     # a list of the first questions with their passages; there are also lists of all questions without
     partial_files: ClassVar[dict[str, tuple[str, ...]]] = {"dev": ("klue-mrc-v1.1_dev.first*.json",)}
     head = "span"
+    outputs = 2
+    """Start and end."""
     offsets = True
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends")
     writes_text = True
@@ -56,11 +56,6 @@ class ReadingComprehension(Task):
     }
     selection = "rouge_w"
     authors = AuthorsValues(epochs=5, learning_rate=3e-5, warmup_share=0.0, global_batch=16, max_seq_len=510)
-
-    @property
-    def outputs(self) -> int:
-        """Return 2: start and end."""
-        return 2
 
     def records(self, stream: IO[bytes]) -> list[Any]:
         """Return the questions, each with its passage, of the nested official file, or of a flat list."""

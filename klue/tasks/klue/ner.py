@@ -30,14 +30,13 @@ _MARKUP = re.compile(rf"[<>]|:({'|'.join(TYPES)})(?=>)")
 class Ner(Task):
     """Named entity recognition in characters."""
 
-    name = "klue-ner"
-    key = "ner"
-    title = "KLUE-NER"
+    name, key, title = "klue-ner", "ner", "KLUE-NER"
     folder = "klue-ner-v1.1"
     hub_config = "ner"
     sizes = (21_008, 5000, 0)
     suffix = "tsv"
     head = "tokens"
+    labels = LABELS
     offsets = True
     fill: ClassVar[dict[str, int]] = {"labels": IGNORED}
     decoding: ClassVar[tuple[str, ...]] = ("starts", "ends", "authors")
@@ -97,11 +96,6 @@ class Ner(Task):
         if not text.strip(" "):
             raise ValueError("'text' is empty")
         return [Example(guid, (text,), ["O"] * sum(character != " " for character in text))]
-
-    @property
-    def label_names(self) -> tuple[str, ...]:
-        """Return the labels of tokens."""
-        return LABELS
 
     def features(
         self, examples: Sequence[Example], tokenizer: Any, max_length: int, token_types: bool

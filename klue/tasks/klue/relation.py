@@ -24,9 +24,7 @@ MARKERS = ("<subj>", "</subj>", "<obj>", "</obj>")
 class RelationExtraction(Classification):
     """Relation extraction with marked entities."""
 
-    name = "klue-re"
-    key = "re"
-    title = "KLUE-RE"
+    name, key, title = "klue-re", "re", "KLUE-RE"
     folder = "klue-re-v1.1"
     hub_config = "re"
     sizes = (32_470, 7765, 0)

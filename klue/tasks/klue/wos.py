@@ -41,14 +41,13 @@ STEPS = 10
 class DialogueStates(Task):
     """Dialogue state tracking."""
 
-    name = "wos"
-    key = "wos"
-    title = "WoS"
+    name, key, title = "wos", "wos", "WoS"
     folder = "wos-v1.1"
     hub_config = "wos"
     # turns of the user in 8,000 dialogues, at the 7.2 each of dev some 57,800; in 1,000 dialogues
     sizes = (50_000, 7224, 0)
     head = "trade"
+    outputs = len(GATES)
     writes_text = True
     unlabelled_fields = "dialogue, a list of turns with role (user, sys) and text"
     metrics: ClassVar[dict[str, str]] = {"joint_goal_accuracy": "JGA", "slot_micro_f1": "slot F1"}
@@ -62,11 +61,6 @@ class DialogueStates(Task):
         max_seq_len=510,
         large={"learning_rate": 2e-5},
     )
-
-    @property
-    def outputs(self) -> int:
-        """Return the number of a gate's values."""
-        return len(GATES)
 
     def read(self, record: Any, guid: str) -> Iterator[Example]:
         """Yield one example a user turn, named by the dialogue's guid and the turn's number among the user's."""
