@@ -77,7 +77,6 @@ def learning_rate_share(step: int, total: int, warmup_share: float) -> float:
 
     Args:
         step: optimiser steps already taken, 0 to total.
-        total: steps of the whole run.
         warmup_share: share of the steps that the rise takes.
     """
     warmup = int(total * warmup_share)

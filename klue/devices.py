@@ -112,9 +112,6 @@ def memory_needed(job: Job, config: Any) -> float:
     of V·H + 12·L·H². Activations in half precision, nothing recomputed (Korthikanti et al. 2022, formula 2):
     L·S·B·H·(34 + 5·A·S/H). TRADE holds its scores over the vocabulary for every slot and token of a value: two of
     them for most, each four times in single precision.
-
-    Args:
-        config: of the model.
     """
     rows, length = job.training.global_batch * get_task(job.task).choices, job.training.max_seq_len
     hidden, layers = config.hidden_size, config.num_hidden_layers

@@ -18,9 +18,6 @@ NAMED = ("label", "ner_tags")
 def hub_records(stream: IO[bytes]) -> list[dict[str, Any]]:
     """Return the rows of a Parquet file of the hub's dataset without nulls, labels' names in place of their numbers.
 
-    Args:
-        stream: the file; `datasets` keeps the names in its schema.
-
     Raises:
         ValueError: it is no whole Parquet file, its labels are numbers without names, or a number has none.
     """

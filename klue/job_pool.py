@@ -60,9 +60,6 @@ class JobPool:
     def start(self, name: str, function: Callable[[Any], object], job: Any, log: Path) -> None:
         """Start `function(job)` in a process, with what it prints in a log file.
 
-        Args:
-            function: picklable.
-
         Raises:
             HunminError: no process could be begun.
         """

@@ -111,7 +111,6 @@ def plan_jobs(
 
     Args:
         device: "cpu" or "cuda", where the jobs will run: they compute in another precision there.
-        out: the stage's folder.
 
     Raises:
         UserError: a task has no such metric to choose by, or is not served with the model's family.

@@ -34,7 +34,6 @@ def predict_file(
     Args:
         given: JSON Lines with the fields of the task's records but for the label, `guid` where there is one (else
             the line's number from 0); or a file of the benchmark, whose labels are not looked at.
-        out: file to write.
         probabilities: write "probabilities", too: {label: probability} of each text.
 
     Raises:

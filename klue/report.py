@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import UserError
-from klue.grid import md, tex
+from klue.grid import latex_lines, markdown_lines, md, tex
 from klue.results import summarize
 from klue.synthetic import TOLD
-from klue.tables import Line, Scores, tables
+from klue.tables import Counts, Line, Published, Rows, Scores, tables
 
 T = TypeVar("T")
 
@@ -26,11 +26,7 @@ BESIDE = "KLUE-"
 
 
 def results_table(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    width: int = 120,
-    contamination: Mapping[str, int] | None = None,
-    brief: bool = False,
+    rows: Rows, published: Published = None, width: int = 120, contamination: Counts = None, brief: bool = False
 ) -> Group:
     """Return the results as tables for the terminal, one a suite, a metric a row, the best in bold; see `tabulate`.
 
@@ -67,11 +63,7 @@ def _terminal(scores: Scores, width: int, brief: bool) -> Table:
     return table
 
 
-def markdown(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> str:
+def markdown(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
     """Return the results as Markdown, a model a row, the best of each column in bold, notes below; see `tabulate`.
 
     Where there are several suites, each has its heading.
@@ -83,19 +75,15 @@ def markdown(
 def _markdown(scores: Scores) -> str:
     columns = [md(name) for name in ("model", "seeds", *scores.columns)]
     body = [[md(line.title), line.seeds, *_with_best(scores, line, md, "**{}**".format)] for line in scores.lines]
-    text = [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)]), *map(_line, body), ""]
+    text = markdown_lines(columns, body, right=True)
     if scores.extra:
         titles = [md(line.title) for line in scores.lines if line.seeds]
-        text += [_line(["beside the paper's metrics", *titles]), _line(["---", *["---:"] * len(titles)])]
-        text += [*(_line([*map(md, (name, *cells))]) for name, cells in scores.extra), ""]
+        body = [[*map(md, (name, *cells))] for name, cells in scores.extra]
+        text += markdown_lines(["beside the paper's metrics", *titles], body, right=True)
     return "\n".join([*text, *(f"{md(note)}\n" for note in scores.notes)])
 
 
-def latex(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> str:
+def latex(rows: Rows, published: Published = None, contamination: Counts = None) -> str:
     """Return the results as LaTeX tables (packages booktabs and graphicx), one a suite, the best in bold; see
     `tabulate`."""
     return "\n".join(_latex(scores) for scores in tables(rows, published, contamination))
@@ -110,11 +98,7 @@ def _latex(scores: Scores) -> str:
         [
             "\\begin{table*}\\centering",
             f"\\resizebox{{\\textwidth}}{{!}}{{\\begin{{tabular}}{{lr{'r' * len(scores.columns)}}}",
-            "\\toprule",
-            " & ".join(tex(name) for name in ("model", "seeds", *scores.columns)) + " \\\\",
-            "\\midrule",
-            *(f"{line} \\\\" for line in body),
-            "\\bottomrule",
+            *latex_lines(("model", "seeds", *scores.columns), body),
             "\\end{tabular}}",
             f"\\caption{{{tex(' '.join(scores.notes))}}}",
             "\\end{table*}\n",
@@ -122,11 +106,7 @@ def _latex(scores: Scores) -> str:
     )
 
 
-def as_tree(
-    rows: Sequence[dict[str, Any]],
-    published: dict[str, Any] | None = None,
-    contamination: Mapping[str, int] | None = None,
-) -> dict[str, Any]:
+def as_tree(rows: Rows, published: Published = None, contamination: Counts = None) -> dict[str, Any]:
     """Return the results as a JSON-like tree: {"rows", "summary", "published", "contamination"}; see `tabulate`.
 
     The summary has mean and standard deviation over seeds, and of a search the best values on dev.
@@ -144,10 +124,6 @@ def _with_best(scores: Scores, line: Line, plain: Callable[[str], T], best: Call
         (best if number not in line.flagged and value is not None and value == scores.best(number) else plain)(cell)
         for number, (cell, value) in enumerate(zip(line.cells, line.values, strict=True))
     ]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def read_rows(folder: Path) -> list[dict[str, Any]]:

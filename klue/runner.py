@@ -49,7 +49,6 @@ def run_klue(
     finished with this model, those of earlier commands too.
 
     Args:
-        out: the stage's folder.
         share: do these jobs, while others do theirs in the same folder; the last one to end writes the results. None:
             do all.
         test: whether test sets are scored, once, of the settings and evaluations that are best on dev.
@@ -122,9 +121,6 @@ class Plan:
 def plan_stage(settings: KlueSettings, model: Path, out: Path) -> Plan:
     """Return what `run_klue` would do; nothing is written.
 
-    Args:
-        out: the stage's folder.
-
     Raises:
         UserError: model, data or settings do not fit.
     """
@@ -172,9 +168,6 @@ def write_features(jobs: list[Job], splits: dict[str, Splits], model: ModelFacts
     """Write the features of the jobs' tasks and return the jobs with their features and counts of inputs.
 
     Features are made anew: leftovers of an earlier attempt may stem from other settings.
-
-    Args:
-        folder: where to write; what is there goes.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -196,9 +189,6 @@ def run_jobs(jobs: list[Job], settings: KlueSettings, model: ModelFacts, logs: P
     """Run jobs, as many at once as the devices hold, and return {job name: what went wrong} of those that failed.
 
     With `workers` 0 they run one after another in this process, and what goes wrong by a fault of the code is raised.
-
-    Args:
-        logs: existing folder for what jobs print, and how far they are.
     """
     if settings.workers == 0:
         return _run_here(jobs, settings)

@@ -32,7 +32,6 @@ def score(
 
     Args:
         task: name of the task ("ynat", "klue-nli" …).
-        predictions_path: JSON Lines {"guid", "prediction"}.
         subset: score what is predicted, even where gold guids are missing.
         interval: whether to compute confidence intervals, which may take minutes.
 

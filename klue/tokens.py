@@ -92,8 +92,6 @@ def cut_rows(rows: Sequence[Sequence[int]], texts: Sequence[Sequence[str]], toke
 
     Args:
         rows: ids of the inputs, `room` tokens at most.
-        texts: what they were made of: one list of texts, or two, a pair an input.
-        room: the longest input.
     """
     full = [number for number, row in enumerate(rows) if len(row) >= room]
     found = [False] * len(rows)

@@ -22,9 +22,6 @@ def read_sentences(stream: IO[bytes], columns: int) -> list[Sentence]:
 
     Lines with ## that no row follows are comments.
 
-    Args:
-        stream: UTF-8.
-
     Raises:
         ValueError: a row has another number of columns, or stands before any head line.
     """

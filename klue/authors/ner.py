@@ -61,9 +61,6 @@ def spread(word: str, tokens: Sequence[str], sign: str, unknown: str) -> list[st
     An unknown token takes characters up to the first that the next token begins with, or to the end of the word. Of
     some words (characters that the tokenizer changes or drops) the authors' code makes no end, or stops with an error;
     here the word then ends where it does.
-
-    Args:
-        tokens: at least one.
     """
     found: list[str] = []
     character = place = 0

@@ -29,7 +29,6 @@ def drawn_scores(
 
     Args:
         score: {metric: score} of gold and predictions, one element each an example.
-        gold: at least one example.
         systems: of each system one list of predictions a seed, in the order of the gold labels.
         draws: 1 or more.
 

@@ -255,7 +255,6 @@ def _windows(tokens: int, room: int) -> list[tuple[int, int]]:
     They overlap by half at least.
 
     Args:
-        tokens: of the passage.
         room: tokens of it in a window, >= 1.
     """
     windows = [(0, min(room, tokens))]
@@ -289,7 +288,6 @@ def _answer_tokens(example: Example, offsets: np.ndarray, owns: np.ndarray) -> t
     """Return the first and last token of the first answer, or None where there is none, or no token covers it.
 
     Args:
-        example: its label and `given` are the answers and where the first one starts.
         offsets: the tokens' first characters and ends, (N, 2).
         owns: whether a token stands for more than a space, (N,).
     """

@@ -196,7 +196,6 @@ def character_labels(tags: np.ndarray, starts: np.ndarray, ends: np.ndarray, cha
 
     Args:
         tags: indices in `LABELS`, (T,) or more.
-        starts: see `places`, (T,).
     """
     found: list[str | None] = [None] * characters
     for token in np.flatnonzero(ends > starts).tolist():
